@@ -80,7 +80,8 @@ def judged(library: Library, name: str) -> list[Finding]:
     """The findings of a capture that cost time and stand under no other one, as pages order them."""
     report = library.find(name)
     params = page_params(library, report, {})
-    return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), steady=True))
+    part = judge.steady_part(library, report, params)
+    return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
 
 
 def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:

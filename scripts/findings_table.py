@@ -31,7 +31,8 @@ def main(library_folder: Path) -> None:
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
         if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "torch")):
-            found = judge.judge(library, report, document.page_params(library, report, {}), rules, steady=True)
+            params = document.page_params(library, report, {})
+            found = judge.judge(library, report, params, rules, judge.steady_part(library, report, params))
             parts.append(section(report.name, found))
     TARGET.write_text("\n".join(parts), encoding="utf-8")
 

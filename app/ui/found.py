@@ -1,9 +1,11 @@
 """The findings of a report for pages: judged once for each selection, and their words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from app import session
@@ -14,9 +16,13 @@ from profiledb.findings.digest import Found
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.report.catalog import Manifest
+from profiledb.studies.summary import answers
 
 TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
 """What people read for each severity."""
+_STARTUP = "findings-startup"
+"""The key of the switch that has start-up judged, too."""
+_STARTUP_TOO = "Findings judge the whole selection, start-up included."
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
 
 # Some 75 KB each.
@@ -29,6 +35,35 @@ def rules() -> dict[str, Rule]:
     return dict(_rules(folder, _stamp(folder)))
 
 
+def part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
+    """What repeats in the selected part of a report, or in another one; None where nobody can tell."""
+    params = session.selected(manifest.id) if params is None else params
+    return judge.steady_part(
+        session.library(), manifest, params, lambda name, given: session.whole(manifest.id, name, **given)
+    )
+
+
+def covered(manifest: Manifest) -> judge.Steady | None:
+    """Draw which part of the report a page covers, and the switch that has it cover start-up, too; answer that part.
+
+    Nothing is drawn, and the answer is None, where the report has no steady part.
+    """
+    steady = part(manifest)
+    if steady is None:
+        return None
+    startup = st.session_state.get(_STARTUP, False)
+    st.markdown(_STARTUP_TOO if startup else words.judged(steady))
+    st.toggle("Judge start-up too", key=_STARTUP)
+    return None if startup else steady
+
+
+def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.DataFrame]:
+    """What runs an analysis by its name on the steady part, or on the selected part of a report without one."""
+    if steady is None:
+        return partial(session.run, manifest.id)
+    return lambda name, **params: session.run(manifest.id, name, **answers.times(steady, name) | params)
+
+
 def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:
     """The findings of the selected part of a report, or of another one, as ``judge.judge`` orders them; judged once.
 
@@ -39,8 +74,9 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, sta
     every = rules().values()
     library = session.library()
     known = digest.key(library, manifest.id, session.links().get(manifest.id), every)
-    key = (library.folder, manifest.id, known, chosen, startup)
-    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every, steady=not startup))))
+    steady = None if startup else part(manifest, params)
+    key = (library.folder, manifest.id, known, chosen, steady)
+    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every, steady))))
 
 
 def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, given
+from profiledb.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, STARTUP, given
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "--fail-on", action="append", default=[], metavar="RULE|SEVERITY",
         help=f"exit with {FOUND} if this rule fires, or any rule of this severity (high, medium, low) or a worse one",
     )  # fmt: skip
-    command.add_argument(
-        "--startup", action="store_true", help="judge what the program does before and after its steps, too"
-    )
+    command.add_argument("--startup", action="store_true", help=STARTUP)
     command.add_argument("--rules", action="store_true", help="list the rules with their thresholds instead")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run, trouble=terminal.USAGE)
@@ -63,8 +61,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
     report = library.find(arguments.report)
     params = document.page_params(library, report, given(arguments.param))
-    found = judge.judge(library, report, params, rules.values(), steady=not arguments.startup)
     part = None if arguments.startup else judge.steady_part(library, report, params)
+    found = judge.judge(library, report, params, rules.values(), part)
     text = output.text(found, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
     return FOUND if _fails(found, arguments.fail_on) else 0

@@ -6,6 +6,7 @@ REPORT = "id of the report, the start of its id, or its file name"
 """What names a report."""
 PARAM = "parameter of the analysis or of the selection; may be repeated; the command analyses lists them"
 OUTPUT = "write to this file instead of printing"
+STARTUP = "cover what the program does before and after its steps, too"
 DEFAULT = "default: %(default)s"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import OUTPUT, PARAM, REPORT, given
+from profiledb.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -18,6 +18,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     command.add_argument("report", metavar="REPORT", help=REPORT)
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
+    command.add_argument("--startup", action="store_true", help=STARTUP)
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run)
 
@@ -27,5 +28,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.summary import document  # brings pandas, 0.3 s, which other commands do without
 
     report = library.find(arguments.report)
-    text = document.text(library, report, document.page_params(library, report, given(arguments.param)))
+    params = document.page_params(library, report, given(arguments.param))
+    text = document.text(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(), arguments.output)

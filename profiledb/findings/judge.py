@@ -1,9 +1,9 @@
 """What rules say of a selection of a report: their answers (bench.py) against their thresholds."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
@@ -16,9 +16,17 @@ from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LESS = "torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)"
 """What captures a trace that slows the CPU down least."""
 MOST_EVIDENCE = 20
+Ask = Callable[[str, Mapping[str, Any]], "pd.DataFrame"]
+STEPS = "steps"
+"""The group of rules about steps."""
+OF_PART = frozenset({"warmup_inside"})
+"""Remarks on the steady part: a warm-up before it distorts nothing that is told of it."""
 
 
 @dataclass(frozen=True)
@@ -32,44 +40,64 @@ class Steady:
     before_ns: int
     after_ns: int
 
+    @property
+    def times(self) -> dict[str, int]:
+        """The parameters that select it."""
+        return {"from_ns": self.from_ns, "to_ns": self.to_ns}
+
 
 def judge(
-    library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule], *, steady: bool = False
+    library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule], part: Steady | None = None
 ) -> list[Finding]:
     """What the rules say of the part of a report that ``params`` select, in the order in which pages show it.
 
     What fires comes first, the costliest before others, each followed by what stands under it; remarks come last; then
-    what cannot be judged. Rules about what the report is not about (idle time in a Compute report) are left out. With
-    ``steady`` rules whose findings cost time judge what repeats, where ``steady_part`` finds that.
+    what cannot be judged. Rules about what the report is not about (idle time in a Compute report) are left out.
+
+    Args:
+        part: what ``steady_part`` answers. Rules whose findings cost time judge that alone. Those about steps choose
+            the steps that count by themselves, so they see the selection, and their savings are shares of the part.
 
     Raises:
         AnalysisError: the selection is none of this report.
         ReportNotFoundError: the report is gone.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
-    part = steady_part(library, report, params) if steady else None
     if part is None:
-        return _ordered(_judged(library, report, params, asked))
-    repeats = {**params, "from_ns": part.from_ns, "to_ns": part.to_ns}
-    found = _judged(library, report, repeats, [rule for rule in asked if rule.costs])
-    return _ordered([*found, *_judged(library, report, params, [rule for rule in asked if not rule.costs])])
+        window, rows = bench.answers(library, report, model.parse(params), asked)
+        return _ordered(_found(asked, rows, window))
+    inside = [rule for rule in asked if _looks_inside(rule)]
+    around = [rule for rule in asked if not _looks_inside(rule)]
+    window, rows = bench.answers(library, report, model.parse({**params, **part.times}), inside)
+    whole, others = bench.answers(library, report, model.parse(params), around)
+    found = _found([rule for rule in asked if rule.costs], rows | others, window)
+    found += [_finding(rule, rows[rule.name], window) for rule in inside if not rule.costs]
+    found += [_finding(rule, others[rule.name], whole) for rule in around if not rule.costs]
+    return _ordered(found)
 
 
-def steady_part(library: Library, report: Manifest, params: Mapping[str, Any]) -> Steady | None:
-    """What repeats in a timeline; None where nobody can tell, and where somebody selected ranges, steps or times."""
+def _looks_inside(rule: Rule) -> bool:
+    """Whether a rule is asked of the steady part alone, where there is one."""
+    return rule.name in OF_PART or (rule.costs and rule.group != STEPS)
+
+
+def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], ask: Ask | None = None) -> Steady | None:
+    """What repeats in a timeline; None where nobody can tell, and where somebody selected ranges, steps or times.
+
+    ``ask`` runs an analysis of the report, for callers with answers in memory.
+    """
     selection = model.parse(params)
     if TIMELINE not in report.subjects or selection != model.Selection(warmup=selection.warmup, mode=selection.mode):
         return None
     try:
-        rows = kept.run(library, report.id, "steady_part", params)
+        rows = ask("steady_part", params) if ask else kept.run(library, report.id, "steady_part", params)
     except NotCapturedError:
         return None
     names = [one.name for one in fields(Steady)]
     return Steady(**{name: int(rows[name][0]) for name in names}) if len(rows) else None
 
 
-def _judged(library: Library, report: Manifest, params: Mapping[str, Any], rules: Sequence[Rule]) -> list[Finding]:
-    window, rows = bench.answers(library, report, model.parse(params), rules)
+def _found(rules: Iterable[Rule], rows: Mapping[str, Row], window: Window) -> list[Finding]:
     return causes.nest((_finding(rule, rows[rule.name], window) for rule in rules), window.parts)
 
 

@@ -45,10 +45,22 @@ def plain(finding: Finding) -> str:
 
 def judged(part: Steady) -> str:
     """What part of a report its findings judge, and what they leave out."""
+    return f"Findings judge {_part(part)}. They leave out {_left_out(part)}."
+
+
+def covered(part: Steady) -> str:
+    """What part of a report its summary covers, and what that leaves out."""
+    return f"This summary covers {_part(part)}. It leaves out {_left_out(part)}."
+
+
+def _part(part: Steady) -> str:
+    return f"{words.count(part.steps)} steps ({words.duration(part.to_ns - part.from_ns)})"
+
+
+def _left_out(part: Steady) -> str:
     left = [f"{words.duration(part.before_ns)} of start-up before the first one"] if part.before_ns else []
     left += [f"{words.duration(part.after_ns)} after the last one"] if part.after_ns else []
-    lasts = words.duration(part.to_ns - part.from_ns)
-    return f"Findings judge {words.count(part.steps)} steps ({lasts}). They leave out {' and '.join(left)}."
+    return " and ".join(left)
 
 
 def amount(value: Any, unit: str) -> str:

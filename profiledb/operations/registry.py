@@ -13,6 +13,7 @@ from profiledb.selection import model
 
 SQL = "ask_sql"
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
+_STARTUP = Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes"))
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
 _OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict"})
 
@@ -93,7 +94,7 @@ def _findings(library: Library, values: Values) -> Result:
     one, verdict = library.find(str(values["report"])), values.get("verdict")
     params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
     part = judge.steady_part(library, one, params) if steady else None
-    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), steady=steady)
+    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
     told = [output.record(finding) for finding in found if verdict in (None, finding.verdict)]
     units = {
         "saving_ns": "ns",
@@ -142,7 +143,8 @@ def _summary(library: Library, values: Values) -> Result:
     from profiledb.studies.summary import document
 
     one = library.find(str(values["report"]))
-    text = document.text(library, one, document.page_params(library, one, _further(values)))
+    params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
+    text = document.text(library, one, params, startup=startup)
     return Result({"report": about.report(one), "markdown": text, "page": about.page(one)})
 
 
@@ -230,13 +232,14 @@ def _of_report() -> tuple[Operation, ...]:
             f"Every rule with its verdict, what it costs, evidence and advice. {_SELECTING}",
             (
                 _REPORT, Param("verdict", "only these", choices=("fires", "clear", "cannot_judge")),
-                Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes")),
+                _STARTUP,
             ), _findings,
             further=True,
         ),
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
-            f"The figures of all pages, with the three statements that matter most. {_SELECTING}", (_REPORT,), _summary,
+            f"The figures of all pages, with the three statements that matter most. {_SELECTING}",
+            (_REPORT, _STARTUP), _summary,
             further=True,
         ),
         Operation(

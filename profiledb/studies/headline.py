@@ -1,7 +1,7 @@
 """The most important statements about a Systems report, each with the page that shows more of it.
 
 A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time of copies, time
-that they block the CPU, time that one step takes more than the median. Of a memory snapshot they say what holds memory,
+that one step takes more than the median. Of a memory snapshot they say what holds memory,
 what grew and how scattered the rest is. Pages and the summary in Markdown say the same.
 """
 
@@ -16,7 +16,7 @@ from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
-from profiledb.studies.idle import code, place
+from profiledb.studies.idle import code, place, whole_step
 from profiledb.studies.summary.answers import class_title
 
 Ask = Callable[..., pd.DataFrame]
@@ -33,19 +33,23 @@ UNUSED_PCT = 10.0
 """Share of the capture below which the GPU is told as hardly used, where it works for less than half of it at all."""
 IDLE_PCT = 10.0
 """Share of the time from which on an idle GPU is the first thing to say."""
+ALL_PCT = 99.0
+"""Share of kernel time from which on a class of kernels is all there is."""
 SLOW = 1.2
 """A step this many times as long as the median is worth a word."""
 LEAST = 0.01
 """A statement that is worth less than this part of another is not made."""
 ENOUGH = 3
-"""Steps from which on the slowest says something."""
+"""Steps from which on one is the slowest."""
+MANY = 5
+"""Steps from which on the slowest is worth a word."""
 MOST = 3
 NAMED = 3
+"""Kernels without a class that are named."""
 WORK = ("launch", "blocking copy", "queued copy")
 """Categories of CUDA calls that give the GPU something to do (api_calls)."""
 FRAMES = " < "
 """Between the functions of a stack."""
-"""Kernels without a class that are named."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def statements(ask: Ask) -> list[Statement]:
     """The three that matter most; an idle GPU first, then by what they are worth. Fewer where there is less to say."""
     if told := snapshot(ask):
         return told
-    topics = (idle, unused, autotuning, transfers, classes, kernel, copies, steps, calls)
+    topics = (idle, unused, autotuning, transfers, classes, kernel, steps, calls)
     told = [statement for topic in topics if (statement := _or_none(topic, ask))]
     if told and told[0].page == "idle":
         told = [one for one in told if one.page != "timeline"]  # what the gaps say, the ends of the capture need not
@@ -94,7 +98,7 @@ def idle(ask: Ask) -> Statement | None:
     text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
     ranges = rows_or_none(ask, "idle_ranges")
     where = place(ranges) if len(ranges) else None
-    if where is not None:
+    if where is not None and not whole_step(str(where["range"])):
         path = words.code(words.shortened(where["range"], 80))
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {path}."
     else:
@@ -138,7 +142,7 @@ def autotuning(ask: Ask) -> Statement | None:
 def transfers(ask: Ask) -> Statement | None:
     """That copies take more of the GPU's time than kernels, and which way most goes (gpu_busy, copies)."""
     busy = ask("gpu_busy")
-    busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copy_ns", "kernel_ns"))
+    busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
     if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
         return None
     top = ask("copies").iloc[0]
@@ -157,6 +161,8 @@ def classes(ask: Ask) -> Statement | None:
     top = rows.iloc[0]
     if top["class"] == OTHER:
         return _without_class(ask, top)
+    if top["share_pct"] >= ALL_PCT:
+        return None
     text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
     matmul = rows[rows["class"] == MATMUL]
     if top["class"] == MATMUL or not of_a_model(rows):
@@ -177,7 +183,10 @@ def of_a_model(rows: pd.DataFrame) -> bool:
 
 def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement:
     """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
-    names = without_class(ask("kernels"))
+    kernels = ask("kernels")
+    if (kernels["class"] == OTHER).sum() == 1:
+        return None  # it is the largest kernel of all, too
+    names = without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
     return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
 
@@ -203,26 +212,6 @@ def kernel(ask: Ask) -> Statement | None:
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
     return Statement(text, float(top["total_ns"]), "Dominant kernel", "kernel", {"kernel": str(top["kernel"])})
-
-
-def copies(ask: Ask) -> Statement | None:
-    """The time that copies block the CPU, by the kind that blocks it longest (copy_kinds)."""
-    rows = ask("copy_kinds")
-    held = rows[rows["held"].notna()] if len(rows) else rows
-    if held.empty or not (worth := float(held["call_ns"].sum())):
-        return None
-    top = held.groupby("held")["call_ns"].sum().idxmax()
-    of = held[held["held"] == top]
-    count = int(of["count"].sum())
-    verbs = ("uses", "is") if count == 1 else ("use", "are")
-    why = {"pageable": f"{verbs[0]} pageable memory", "synchronous": f"{verbs[1]} synchronous"}.get(
-        str(top), words.plain(top)
-    )
-    text = (
-        f"**Copies block the CPU for {words.duration(worth)}.** {words.count(count)} of them {why}"
-        f" ({words.duration(of['call_ns'].sum())})."
-    )
-    return Statement(text, worth, "Copies that block", "memory")
 
 
 def calls(ask: Ask) -> Statement | None:
@@ -321,11 +310,12 @@ def _scattered(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 @dataclass(frozen=True)
 class Slowest:
-    """The slowest step: how a selection names it, its time and the median of all, ns."""
+    """The slowest step: how a selection names it, its time and the median of all, ns, and how many they are."""
 
     selected: str
     longest_ns: float
     median_ns: float
+    steps: int
 
 
 def slowest(rows: pd.DataFrame) -> Slowest | None:
@@ -344,13 +334,16 @@ def slowest(rows: pd.DataFrame) -> Slowest | None:
     step = rows.iloc[int(times.to_numpy().argmax())]
     path = str(step["path"])
     selected = path if rows["path"].is_unique else f"{path}#{int(step['nth'])}"
-    return Slowest(selected, float(times.max()), float(times.median()))
+    return Slowest(selected, float(times.max()), float(times.median()), len(times))
 
 
 def steps(ask: Ask) -> Statement | None:
     """The slowest step, where it is much slower than the median (iterations)."""
-    step = slowest(ask("iterations", rank=1))
-    if step is None or not step.median_ns or step.longest_ns < SLOW * step.median_ns:
+    rows = ask("iterations", rank=1)
+    step = slowest(rows)
+    if step is None or step.steps < MANY or not step.median_ns or _sizes(rows["name"]):
+        return None
+    if step.longest_ns < SLOW * step.median_ns:
         return None
     text = (
         f"**The slowest step takes {words.duration(step.longest_ns)}**, {step.longest_ns / step.median_ns:.3g} times"
@@ -358,6 +351,14 @@ def steps(ask: Ask) -> Statement | None:
     )
     worth = step.longest_ns - step.median_ns
     return Statement(text, worth, "Kernels of that step", "kernels", {"range": step.selected})
+
+
+def _sizes(names: "pd.Series[str]") -> bool:
+    """Whether the numbers in the names of steps are sizes (tokens_512, tokens_1024): one has to take longest."""
+    if names.str.contains("step|iter|epoch", case=False).any():
+        return False
+    numbers = pd.to_numeric(names.str.extract(r"(\d{1,9})\D*$")[0])
+    return bool(numbers.notna().all() and numbers.max() - numbers.min() + 1 > numbers.nunique())
 
 
 def lines(told: list[Statement]) -> list[str]:

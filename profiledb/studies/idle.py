@@ -1,5 +1,6 @@
 """Where the program was while the GPU was idle: in which range (``idle_ranges``), in which code (``idle_code``)."""
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,8 @@ LEAST_PCT = 50.0
 
 MOST = 0.8
 """Part of a range's idle time that one range inside it holds, so that this one is the better name for the place."""
+
+_STEP = re.compile(r"(^|[/_ ])(profiler|train(ing)?_?)?(step|iter|iteration|epoch)s?[ _#]*\*$", re.IGNORECASE)
 
 LEAST_SAMPLES = 20
 """CPU samples in gaps from which on a share of them says something."""
@@ -34,6 +37,11 @@ def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
             better = inside and row["share_pct"] >= MOST * chosen["share_pct"]
         chosen = row if better else chosen
     return chosen
+
+
+def whole_step(path: str) -> bool:
+    """Whether a path with stars for numbers ends with a step: as the place of idle time that says nothing."""
+    return bool(_STEP.search(path))
 
 
 def code(rows: pd.DataFrame) -> str:

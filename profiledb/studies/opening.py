@@ -27,6 +27,7 @@ from profiledb.report.library import Library
 from profiledb.report.place import open_library
 from profiledb.rules import classes
 from profiledb.selection import model
+from profiledb.studies.summary import answers as summary
 from profiledb.studies.trends import keeping
 from profiledb.studies.trends.board import Board
 from profiledb.timeline.store import BuildingError, Timelines
@@ -70,6 +71,14 @@ PART: tuple[Asked, ...] = (
 """Asked of what pages show by default: without the warm-up, where the report has one."""
 
 
+OF_STEADY: tuple[Asked, ...] = (
+    ("gpu_busy", {}), ("idle_reasons", {}), ("idle_ranges", {}), ("idle_code", {}), ("class_split", {}),
+    ("kernels", {"limit": 1}), ("kernels", {}), ("copies", {}), ("memory_copies", {}), ("range_summary", {}),
+    ("time_split", {}),
+)  # fmt: skip
+"""Asked of the steady part, where the report has one."""
+
+
 def prepare(library: Library, report_id: str) -> None:
     """Has all of these answers of a timeline kept; what the report lacks is left out."""
     answers = Answers()
@@ -92,8 +101,13 @@ def prepare(library: Library, report_id: str) -> None:
     with suppress(WarpdeckError):
         report = library.find(report_id)
         rules = rulebook.load(config.load().rules)
-        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values(), steady=True)
+        params = usual if TIMELINE in report.subjects else {}
+        steady = judge.steady_part(library, report, params)
+        found = judge.judge(library, report, params, rules.values(), steady)
         digest.write(library, report_id, rules, found)
+        for name, given in OF_STEADY if steady else ():
+            with suppress(WarpdeckError):
+                part(name, **summary.times(steady, name), **given)
 
 
 def timeline(library: Library, report_id: str) -> None:

@@ -101,7 +101,7 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
         " last one."
     )
     rule = [rulebook.load()["gpu_idle"], rulebook.load()["no_ranges"]]
-    whole, steady = (judge.judge(library, report, {}, rule, steady=one)[0] for one in (False, True))
+    whole, steady = (judge.judge(library, report, {}, rule, one)[0] for one in (None, part))
     assert whole.value == pytest.approx(100 * (332 - 2 - 64) / 332, abs=0.01)
     assert steady.value == pytest.approx(20, abs=0.01), "2 of each 10 ms"
     assert judge.steady_part(library, report, {"from_ns": 1, "to_ns": 10**9}) is None, "somebody chose times"

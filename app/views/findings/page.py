@@ -6,18 +6,14 @@ from app import session
 from app.ui import format as fmt
 from app.ui import found, page
 from app.views.findings import card, others, split
-from profiledb.findings import judge, words
-
-_STARTUP = "findings-startup"
-"""The key of the switch that has start-up judged, too."""
+from profiledb.findings import judge
 
 
 def show() -> None:
     """Draws the page."""
     manifest = session.report()
-    part = judge.steady_part(session.library(), manifest, session.selected(manifest.id))
-    startup = part is not None and st.session_state.get(_STARTUP, False)
-    findings = found.findings(manifest, startup=startup)
+    part = found.covered(manifest)
+    findings = found.findings(manifest, startup=part is None)
     fires = [one for one in findings if one.verdict == "fires"]
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]
@@ -35,10 +31,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    if part is not None:
-        st.markdown(_part(part, startup=startup))
-        st.toggle("Judge start-up too", key=_STARTUP)
-    split.show(manifest.id, {} if startup or part is None else {"from_ns": part.from_ns, "to_ns": part.to_ns})
+    split.show(manifest.id, part.times if part else {})
     if not costly:
         st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
     for finding in costly:
@@ -49,11 +42,6 @@ def show() -> None:
     others.unjudged(open_)
     others.clear(clear)
     others.rulebook(findings)
-
-
-def _part(part: judge.Steady, *, startup: bool) -> str:
-    """Say which part of the report the findings judge."""
-    return "Findings judge the whole selection, start-up included." if startup else words.judged(part)
 
 
 def _nothing(*, remarks: bool, judged: bool) -> str:

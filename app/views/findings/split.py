@@ -15,6 +15,7 @@ _TITLES = shares.REASONS | {
     "copies": "Copies alone",
     "communication": "Communication alone",
     "data loading": "Data loading",
+    "earlier work": "Launched before the capture",
 }
 _CLASSES = {"communication": "communication", "copies": "copy"}
 """The class of kernels whose color a kind of work has."""
@@ -38,9 +39,11 @@ def show(report_id: str, times: Mapping[str, Any]) -> None:
         place = f" in {row['range']}" if row["range"] else ""
         detail = f"{fmt.duration(row['ns'])} {'idle' if idle else 'busy'}{place}"
         parts.append(charts.Part(title, float(row["share_pct"]), detail, color))
-    idle_pct = float(rows.loc[rows["kind"] == "idle", "share_pct"].sum())
+    idle_pct, unknown_pct = (float(rows.loc[rows["kind"] == one, "share_pct"].sum()) for one in ("idle", "unknown"))
+    busy = fmt.percent(100 - idle_pct - unknown_pct)
+    unknown = f", {fmt.percent(unknown_pct)} unknown" if unknown_pct else ""
     st.caption(
-        f"Where the time goes, from the first to the last operation of each GPU: {fmt.percent(100 - idle_pct)} busy,"
-        f" {fmt.percent(idle_pct)} idle."
+        f"Where the time goes, from the first to the last operation of each GPU: {busy} busy,"
+        f" {fmt.percent(idle_pct)} idle{unknown}."
     )
     draw.chart(charts.share_bar(parts, theme.theme()), "time-split")

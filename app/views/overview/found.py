@@ -1,5 +1,7 @@
 """The findings that cost most, at the head of the Summary, and the way to all of them."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app import pages
@@ -7,6 +9,7 @@ from app.selection import settled
 from app.ui import format as fmt
 from app.ui import found
 from profiledb.findings import judge
+from profiledb.findings.finding import Finding
 from profiledb.report.catalog import Manifest
 
 MOST = 3
@@ -19,9 +22,9 @@ _LEADS = {
 """The page that shows the whole of what a group of rules is about, and the words of the way to it."""
 
 
-def show(manifest: Manifest) -> frozenset[str]:
+def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
     """Draws them; answers the pages whose statements they make superfluous. Nothing where no rule fires."""
-    fires = judge.costly(found.findings(manifest))
+    fires = judge.costly(findings)
     if not fires:
         return frozenset()
     first = judge.leading(fires, MOST)

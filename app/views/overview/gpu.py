@@ -9,41 +9,44 @@ from app import session
 from app.selection import drag, settled
 from app.ui import charts, page, theme
 from app.ui import format as fmt
+from profiledb.studies import headline
 
 BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlapping operations count once."
+ACTIVE = "Share of the time from the first to the last GPU operation."
 STRIPS = 8
 DRAWN_PCT = 1.0
 """Where no stretch of the capture is busier, a strip would look empty: the numbers alone are clearer."""
 
 
-def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where nothing ran on a GPU."""
-    busy = session.run(report_id, "gpu_busy")
+def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
+    """Draws the section; raises NotCapturedError where nothing ran on a GPU.
+
+    Args:
+        ask: runs an analysis on what the page covers.
+        part: that is less than the selection.
+    """
+    part = part or settled.is_part(report_id)
+    busy = ask("gpu_busy")
     bins = session.run(report_id, "busy_timeline")
     used = busy[busy["operations"] > 0]
     st.subheader("GPU busy", anchor=False)
-    if used.empty and settled.is_part(report_id):
+    if used.empty and part:
         st.caption("This selection has no GPU activity.")
         return
     for row in used.head(STRIPS).itertuples():
-        _gpu(report_id, row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1)
+        _gpu(row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1, part=part)
     if len(used) > STRIPS:
         st.caption(f"{len(used) - STRIPS} more GPUs: see the analysis gpu_busy.")
-    _unused(busy[busy["operations"] == 0], part=settled.is_part(report_id))
+    _unused(busy[busy["operations"] == 0], part=part)
 
 
-def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
-    part = settled.is_part(report_id)
+def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     whole = f"selected {fmt.duration(row.capture_ns)}" if part else f"{fmt.duration(row.capture_ns)} capture"
     name = "GPU busy" if alone else f"GPU {row.gpu_id} busy"
     page.facts(
         [
-            (name, fmt.percent(row.busy_pct), f"{BUSY} Share of the selected time."),
-            (
-                "Busy while active",
-                fmt.percent(row.busy_active_pct),
-                "Share of the time from the first to the last GPU operation.",
-            ),
+            (name, fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
+            ("GPU idle", fmt.percent(row.idle_pct), f"Time in which nothing ran. {ACTIVE}"),
             ("Busy time", fmt.duration(row.busy_ns), BUSY),
             ("Kernel time", fmt.duration(row.kernel_ns), "Sum of durations; overlapping kernels each count."),
             ("Memcpy and memset", fmt.duration(row.copy_ns), "Sum of memcpy and memset durations."),
@@ -54,9 +57,8 @@ def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
         figure = charts.busy_strip(bins, theme.theme())
         drag.chart(figure, f"busy-{row.gpu_id}")
     st.caption(
-        f"Busy {fmt.duration(row.busy_ns)}: {fmt.percent(row.busy_pct)} of the {whole},"
-        f" {fmt.percent(row.busy_active_pct)} of the {fmt.duration(row.active_ns)} between first and last GPU"
-        " operation." + (" Timeline: whole capture; only the selected work is drawn." if part and drawn else "")
+        f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}."
+        + (" Timeline: whole capture; only the selected work is drawn." if part and drawn else "")
     )
 
 

@@ -3,7 +3,6 @@
 import pandas as pd
 import streamlit as st
 
-from app import session
 from app.selection import links
 from app.ui import class_bar, heads, tables
 from app.ui import format as fmt
@@ -32,13 +31,13 @@ TOP_COLUMNS = heads.of(
 )
 
 
-def show(manifest: Manifest) -> None:
+def show(manifest: Manifest, ask: headline.Ask) -> None:
     """Draws both sections; raises NotCapturedError where there are no kernels."""
-    rows = session.run(manifest.id, "class_split")
+    rows = ask("class_split")
     if rows.empty:
         st.caption("No kernels run in this selection.")
         return
-    kernels = session.run(manifest.id, "kernels")
+    kernels = ask("kernels")
     _by_class(rows, kernels)
     _top(manifest, kernels)
 

@@ -4,22 +4,26 @@ import streamlit as st
 
 from app import session
 from app.ui import about, notes, summary_button
+from app.ui import found as judged
 from app.ui import page as ui
 from app.views.overview import found, gpu, kernels, statements, tables
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import Manifest
+from profiledb.studies import headline
 from profiledb.studies.summary import memory
 
 
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    _head(manifest)
+    steady = judged.covered(manifest)
+    ask = judged.asking(manifest, steady)
+    _head(manifest, ask, startup=steady is None)
     told = ""
     notes.reading(manifest.id)
     try:
-        gpu.show(manifest.id)
-        kernels.show(manifest)
+        gpu.show(manifest.id, ask, part=steady is not None)
+        kernels.show(manifest, ask)
     except NotCapturedError as error:
         if memory.alone(manifest):
             tables.memory(manifest.id)
@@ -27,8 +31,8 @@ def page() -> None:
             ui.not_captured(error)
             told = "kernel"
             tables.calls(manifest.id)
-    tables.copies(manifest.id)
-    tables.ranges(manifest.id)
+    tables.copies(ask)
+    tables.ranges(ask)
     notes.diagnostics(manifest.id)
     notes.lacks(manifest.id, told)
     about.show(manifest.id)
@@ -36,11 +40,12 @@ def page() -> None:
 
 
 @st.fragment(parallel=True)
-def _head(manifest: Manifest) -> None:
+def _head(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
     """Findings and statements; the rest of the page does not wait for them."""
     with ui.boundary():
-        said = found.show(manifest)
-        statements.show(manifest.id, frozenset() if memory.alone(manifest) else said)
+        findings = judged.findings(manifest, startup=startup)
+        said = found.show(findings, manifest)
+        statements.show(manifest.id, ask, findings, frozenset() if memory.alone(manifest) else said)
 
 
 page()

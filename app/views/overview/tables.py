@@ -6,6 +6,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import heads, tables
 from profiledb.query.analysis import rows_or_none
+from profiledb.studies import headline
 from profiledb.studies.summary import memory as summary
 
 TOP = 10
@@ -75,18 +76,18 @@ def memory(report_id: str) -> None:
     tables.table(largest, columns, key="largest", download="tensor_lifetimes.csv", hidden=tuple(hidden))
 
 
-def copies(report_id: str) -> None:
+def copies(ask: headline.Ask) -> None:
     """Draws the copies by direction; nothing where there are none."""
-    rows = rows_or_none(session.run, report_id, "memory_copies")
+    rows = rows_or_none(ask, "memory_copies")
     if rows.empty:
         return
     st.subheader("Memcpy and memset", anchor=False)
     tables.table(rows, COPY_COLUMNS, key="copies", download="memory_copies.csv")
 
 
-def ranges(report_id: str) -> None:
+def ranges(ask: headline.Ask) -> None:
     """Draws the ranges that took the longest; nothing where there are none."""
-    rows = rows_or_none(session.run, report_id, "range_summary")
+    rows = rows_or_none(ask, "range_summary")
     if rows.empty:
         return
     st.subheader("Ranges", anchor=False)

@@ -5,7 +5,7 @@
 -- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
 -- page: overview
 -- needs: kernel or memop or graph_launch
--- includes: selection
+-- includes: selection, idle
 -- selects: part
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
@@ -13,11 +13,14 @@
 -- column: busy_ns | ns | | union of the times at which an operation ran
 -- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
 -- column: copy_ns | ns | | sum of the durations of memcpy and memset operations
+-- column: copying_ns | ns | | union of the times at which a memcpy or memset ran
 -- column: first_ns | ns | | start of the first operation, from the start of the capture
 -- column: active_ns | ns | | from the start of the first operation to the end of the last one, less what is left out
 -- column: capture_ns | ns | | length of the capture, or the time of it that the selection covers
 -- column: busy_pct | % | .1f | busy time as a share of that, 100 at most
--- column: busy_active_pct | % | .1f | busy time as a share of the active span
+-- column: busy_active_pct | % | .1f | busy time within the active span as a share of it
+-- column: idle_ns | ns | | time in the active span in which nothing ran, but for that in which work may run that was launched before the capture
+-- column: idle_pct | % | .1f | idle time as a share of the active span
 WITH busy_of AS (
     SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS busy_ns, min(start_ns) AS low
     FROM selected_busy AS busy GROUP BY device_id
@@ -25,6 +28,18 @@ WITH busy_of AS (
     SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS active_ns FROM selected_active GROUP BY device_id
 ), covered AS (
     SELECT sum(end_ns - start_ns)::BIGINT AS capture_ns FROM selected_window
+), copying AS (
+    SELECT gpu_id, sum(greatest(0, end_ns - greatest(start_ns, reached)))::BIGINT AS copying_ns
+    FROM (
+        SELECT device_id AS gpu_id, start_ns, end_ns, coalesce(max(end_ns) OVER (
+                PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ), start_ns) AS reached
+        FROM selected_memop
+    ) GROUP BY gpu_id
+), idle AS (
+    SELECT device_id AS gpu_id, sum(b - a)::BIGINT AS pause_ns,
+        coalesce(sum(b - a) FILTER (NOT is_earlier), 0)::BIGINT AS idle_ns
+    FROM selected_pause(1) GROUP BY device_id
 ), work AS (
     SELECT gpu_id, sum(num)::BIGINT AS operations, sum(kernel_ns)::BIGINT AS kernel_ns, sum(copy_ns)::BIGINT AS copy_ns
     FROM (
@@ -37,10 +52,13 @@ WITH busy_of AS (
     )
     GROUP BY gpu_id
 )
-SELECT gpu_id, gpu.name AS gpu, coalesce(operations, 0) AS operations, busy_ns, kernel_ns, copy_ns,
+SELECT gpu_id, gpu.name AS gpu, coalesce(operations, 0) AS operations, busy_ns, kernel_ns, copy_ns, copying_ns,
     low - capture_window.start_ns AS first_ns, active_ns, capture_ns,
     100.0 * CASE WHEN busy_ns > capture_ns THEN capture_ns ELSE busy_ns END / nullif(capture_ns, 0) AS busy_pct,
-    100.0 * least(busy_ns, active_ns) / nullif(active_ns, 0) AS busy_active_pct
+    100.0 * (active_ns - coalesce(pause_ns, 0)) / nullif(active_ns, 0) AS busy_active_pct,
+    CASE WHEN active_ns IS NOT NULL THEN coalesce(idle_ns, 0) END AS idle_ns,
+    100.0 * coalesce(idle_ns, 0) / nullif(active_ns, 0) AS idle_pct
 FROM gpu FULL JOIN work USING (gpu_id) LEFT JOIN busy_of USING (gpu_id) LEFT JOIN active USING (gpu_id)
+LEFT JOIN idle USING (gpu_id) LEFT JOIN copying USING (gpu_id)
 CROSS JOIN covered CROSS JOIN capture_window
 ORDER BY gpu_id;

@@ -1,22 +1,24 @@
 -- title: Where the time goes
 -- The time from the first to the last operation of each GPU, over all GPUs, split into parts that do not overlap and
 -- add up to all of it: kernels by class, communication while nothing computes, copies while no kernel runs, and idle
--- time by what the launching thread did (`idle_reasons`), with loading of data apart. A warm-up that is left out is no
--- part of it. Kernels that run at the same time share it by their durations.
+-- time by what the launching thread did (`idle_reasons`), with loading of data apart. At the start of a capture work may
+-- run that was launched before it and is not in the report: that time is a part of its own. A warm-up that is left out
+-- is no part of it. Kernels that run at the same time share it by their durations.
 -- page: findings
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
 -- selects: part
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- column: part | text | | class of kernels, communication, copies, or what the launching thread did while the GPU was idle
--- column: kind | text | | kernels, communication, copies or idle
+-- column: kind | text | | kernels, communication, copies, unknown or idle
 -- column: ns = Time | ns | | time of this part
 -- column: share_pct | % | .1f | share of the whole
 -- column: range = Mostly in range | text | | of idle time the path of the range that was open for most of it, with a star for its last numbers
 WITH hole AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns,
-        coalesce(sum(b - a) FILTER (b - a < $min_ns::BIGINT), 0)::BIGINT AS short_ns
-    FROM selected_hole(1)
+        coalesce(sum(b - a) FILTER (b - a < $min_ns::BIGINT AND NOT is_earlier), 0)::BIGINT AS short_ns,
+        coalesce(sum(b - a) FILTER (is_earlier), 0)::BIGINT AS earlier_ns
+    FROM selected_pause(1)
 ), piece AS MATERIALIZED (
     SELECT pattern, CASE WHEN coalesce(is_loading(pattern), false) AND reason <> 'launch latency' THEN 'data loading'
             ELSE reason END AS part, sum(ns)::BIGINT AS ns
@@ -42,7 +44,8 @@ WITH hole AS (
     UNION ALL SELECT 'copies', 'copies', busy_ns - bare_ns - compute_ns, NULL FROM worked
     UNION ALL SELECT part, 'idle', sum(ns)::BIGINT, arg_max(pattern, (ns, pattern)) FROM piece GROUP BY part
     UNION ALL SELECT 'between operations', 'idle', short_ns, NULL FROM worked
+    UNION ALL SELECT 'earlier work', 'unknown', earlier_ns, NULL FROM hole
 )
 SELECT part, kind, ns, 100.0 * ns / nullif((SELECT ns FROM finding_window), 0) AS share_pct, range
 FROM every WHERE ns > 0
-ORDER BY list_position(['kernels', 'communication', 'copies', 'idle'], kind), ns DESC, part;
+ORDER BY list_position(['kernels', 'communication', 'copies', 'unknown', 'idle'], kind), ns DESC, part;

@@ -14,7 +14,8 @@
 -- most 20 % of the median apart. Of the periods that repeat best and within one point of the steadiest, one from pause
 -- to pause comes first, then those whose grids and blocks repeat, too, then the shortest. No row means that no period
 -- explains the kernels. It is a guess: equal layers without anything between the iterations count as iterations, so do
--- several that always come together, and where an iteration begins is arbitrary. What runs before the first and after
+-- several that always come together, and where an iteration begins is arbitrary. What lies in one step that a range tells
+-- is none: layers repeat there. What runs before the first and after
 -- the last marker is in none.
 -- page: phases
 -- needs: kernel

@@ -10,34 +10,35 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from profiledb import config, words
+from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import judge, output, rulebook
+from profiledb.findings import judge, output
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.studies.html import charts, markdown
-from profiledb.studies.summary import document
+from profiledb.studies.summary import document, found
 from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What the file may load: nothing. Its own styles stand in it."""
 
 
-def page(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
-    """The file of a report, of the part that ``params`` selects.
+def page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+    """The file of a report, of the part that ``params`` selects; with ``startup`` as ``summary.document.text`` says.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
         ReportNotFoundError: the report is gone.
     """
-    answers = Answers(library, report, params)
-    about, *sections = document.text(library, report, params).split("\n## ")
+    part = None if startup else judge.steady_part(library, report, params)
+    answers = Answers(library, report, params, part)
+    about, *sections = document.text(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
     parts = [
         markdown.html("\n## ".join([about, *sections[:1]])),
         _charts(answers),
         *(markdown.html(f"## {section}") for section in sections[1:]),
-        _findings(library, report, params),
+        _findings(answers),
     ]
     body = "\n".join(part for part in parts if part)
     return (
@@ -60,10 +61,9 @@ def _charts(answers: Answers) -> str:
     return '<h2>Charts</h2>\n<div class="charts">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
 
 
-def _findings(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
+def _findings(answers: Answers) -> str:
     """All rules: what fires with its advice, what cannot be judged, what is clear."""
-    found = judge.judge(library, report, params, rulebook.load(config.load().rules).values(), steady=True)
-    text = output.as_markdown(found, report.name).partition("\n")[2]
+    text = output.as_markdown(found.judged(answers), answers.report.name).partition("\n")[2]
     return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
 
 

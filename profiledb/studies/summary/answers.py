@@ -7,23 +7,38 @@ from typing import Any
 import pandas as pd
 
 from profiledb import config, words
+from profiledb.findings.judge import Steady
 from profiledb.query import header, kept
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.rules import classes
 
+BY_STEPS = frozenset(("iterations", "iteration_summary", "detected_iterations", "mfu", "tensor_growth", "tensor_steps"))
+"""Analyses that choose the steps that count by themselves."""
+
+
+def times(part: Steady | None, analysis: str) -> dict[str, Any]:
+    """The parameters with which an analysis answers of the steady part; none where it chooses steps by itself."""
+    return {} if part is None or analysis in BY_STEPS else header.get(analysis).taken(part.times)
+
 
 @dataclass(frozen=True)
 class Answers:
-    """What the analyses answer for a report and a selection of it (profiledb.selection)."""
+    """What the analyses answer for a report and a selection of it (profiledb.selection).
+
+    ``part`` is what repeats in the selection (judge.steady_part). All rows are of that, so that a summary has one basis
+    for all of its figures.
+    """
 
     library: Library
     report: Manifest
     params: Mapping[str, Any] = field(default_factory=dict)
+    part: Steady | None = None
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """The rows of an analysis, of the selected part where it looks at one; raises NotCapturedError."""
-        return kept.run(self.library, self.report.id, name, header.get(name).taken(self.params) | params)
+        selected = header.get(name).taken(self.params) | times(self.part, name)
+        return kept.run(self.library, self.report.id, name, selected | params)
 
 
 Section = Callable[[Answers], str]

@@ -9,6 +9,8 @@ from typing import Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.findings import judge
+from profiledb.findings import words as sentences
 from profiledb.query import captures, views
 from profiledb.query.analysis import rows_or_none
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
@@ -20,15 +22,18 @@ from profiledb.studies.summary.answers import Answers
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
 
 
-def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
+def text(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
     """The summary of a report, of the part that ``params`` selects.
+
+    Where that has steps, and nobody chose ranges or times, it covers these alone: what a program does once is no matter
+    of its steps. With ``startup`` it covers all of the selection.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
         ReportNotFoundError: the report is gone.
     """
     model.parse(params)
-    answers = Answers(library, report, params)
+    answers = Answers(library, report, params, None if startup else judge.steady_part(library, report, params))
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
     if memory.alone(report):
         sections = list(memory.SECTIONS)
@@ -73,6 +78,8 @@ def _about(answers: Answers) -> str:
     lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
     if TIMELINE in report.subjects:
         lines.append(f"- Selection: {_selection(answers.params)}")
+    if answers.part:
+        lines.append(f"- Steady part: {sentences.covered(answers.part)}")
     for _, row in answers.rows("diagnostics").iterrows():
         if row["source"] == "warpdeck" and row["severity"] != "info":
             lines.append(f"- {words.plain(row['text'])}")

@@ -3,6 +3,8 @@
 That the GPU is idle is said before them (headline.py), so that of its finding there is only the advice.
 """
 
+from collections.abc import Iterable
+
 from profiledb import config, words
 from profiledb.findings import judge, rulebook
 from profiledb.findings import words as sentences
@@ -16,7 +18,7 @@ IDLE = "gpu_idle"
 def judged(answers: Answers) -> list[Finding]:
     """What the rules say of the report and its selection, the costliest first."""
     rules = rulebook.load(config.load().rules)
-    return judge.judge(answers.library, answers.report, answers.params, rules.values(), steady=True)
+    return judge.judge(answers.library, answers.report, answers.params, rules.values(), answers.part)
 
 
 def section(answers: Answers) -> str:
@@ -24,15 +26,22 @@ def section(answers: Answers) -> str:
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
     told = [_line(one) for one in judge.leading(findings, MOST)]
     told += [_line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
-    part = judge.steady_part(answers.library, answers.report, answers.params)
-    judged_part = [f"{sentences.judged(part)}\n"] if part else []
-    return "\n".join(["## Findings", "", *judged_part, *told]) if told else ""
+    return "\n".join(["## Findings", "", *told]) if told else ""
 
 
-def idle_advice(answers: Answers) -> str:
-    """What to do about an idle GPU, with a space before it; nothing where that is no finding."""
-    fires = (one for one in judged(answers) if one.rule.name == IDLE and one.verdict == "fires")
-    return "".join(f" {advice}" for one in fires for advice in one.advice[:1])
+def idle_remark(findings: Iterable[Finding]) -> str:
+    """What has to be added where the GPU is said to be idle, with a space before it.
+
+    That is what the profiler costs, or why nobody can judge it, and what to do where no other finding explains it.
+    """
+    one = next((one for one in findings if one.rule.name == IDLE), None)
+    if one is None or one.verdict == "clear":
+        return ""
+    if one.verdict == "cannot_judge":
+        return f" {one.why}"
+    told = [one.slowed.sentence()] if one.slowed else []
+    told += one.advice[:1] if one.parent is None else ()
+    return "".join(f" {text}" for text in told)
 
 
 def _line(finding: Finding) -> str:

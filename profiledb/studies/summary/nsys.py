@@ -11,7 +11,7 @@ from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
 from profiledb.studies import headline
 from profiledb.studies import split as split_words
-from profiledb.studies.idle import code, place
+from profiledb.studies.idle import code, place, whole_step
 from profiledb.studies.summary import found
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
@@ -24,8 +24,8 @@ def _mean(count: Any) -> str:
 
 
 _GPU: Shown = {
-    "GPU": "gpu_id", "Busy": "busy_pct", "Busy time": "busy_ns", "Of": "capture_ns",
-    "Busy while active": "busy_active_pct", "Kernel time": "kernel_ns", "Memcpy and memset": "copy_ns",
+    "GPU": "gpu_id", "Busy": "busy_active_pct", "Idle": "idle_pct", "Busy time": "busy_ns",
+    "First to last operation": "active_ns", "Sum of kernels": "kernel_ns", "Sum of memcpy and memset": "copy_ns",
 }  # fmt: skip
 _PHASES: Shown = {
     "Share": "share_pct", "Kernel time": "total_ns", "Matmul": "matmul_pct", "Rest": "rest_pct",
@@ -79,7 +79,7 @@ def short(answers: Answers) -> str:
         )
     lines = headline.lines(told)
     if told[0].page == "idle":
-        lines[0] += found.idle_advice(answers)
+        lines[0] += found.idle_remark(found.judged(answers))
     return "\n".join(["## In short", "", *lines])
 
 
@@ -89,7 +89,18 @@ def gpu(answers: Answers) -> str:
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + table("gpu_busy", used, _GPU)
+    return "## GPU time\n\n" + table("gpu_busy", used, _GPU) + _earlier(used)
+
+
+def _earlier(used: pd.DataFrame) -> str:
+    """Say why busy and idle time do not add up, where work may run that the capture does not hold."""
+    rest = float((used["active_ns"] * (1 - used["busy_active_pct"] / 100) - used["idle_ns"]).sum())
+    if rest <= 0.001 * float(used["active_ns"].sum()):
+        return ""
+    return (
+        f"\n\nFor {words.duration(rest)} at the start of the capture, work may run that was launched before it and that"
+        " is not in the report: that time is neither busy nor idle."
+    )
 
 
 def split(answers: Answers) -> str:
@@ -175,7 +186,7 @@ def idle(answers: Answers) -> str:
     ranges = rows_or_none(answers.rows, "idle_ranges")
     where = None if ranges.empty else place(ranges)
     told = ""
-    if where is not None:
+    if where is not None and not whole_step(str(where["range"])):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
         told = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := code(rows_or_none(answers.rows, "idle_code"))):

@@ -162,7 +162,8 @@ def _judge(library: Library, report: Manifest) -> None:
         return
     rules = rulebook.load(config.load().rules)
     params = document.page_params(library, report, {})
-    digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), steady=True))
+    part = judge.steady_part(library, report, params)
+    digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
     keeping.ensure(library, [report])
 
 

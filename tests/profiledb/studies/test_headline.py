@@ -15,14 +15,12 @@ from tests.conftest import SAMPLES
 IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],
                      "idle_ns": [3_000_000, 1_000_000]})  # fmt: skip
 KERNELS = pd.DataFrame({"kernel": [7], "name": ["a`b"], "share_pct": [61.25], "total_ns": [2_000_000], "calls": [1]})
-KINDS = pd.DataFrame(
-    {"held": ["pageable", "synchronous", None, "pageable"], "call_ns": [4e5, 3e5, 9e9, 2e5], "count": [2, 5, 1, 1]}
-)
+CLASSES = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e5, 4e5]})
 
 
 def steps(*times: float, paths: bool = True) -> pd.DataFrame:
     rows = [
-        {"path": f"step_{at}" if paths else "step", "number": at + 1, "gpu_ns": ns, "cpu_ns": 1.0, "closed": True,
+        {"path": f"step_{at}" if paths else "step", "name": f"step_{at}", "number": at + 1, "gpu_ns": ns, "cpu_ns": 1.0, "closed": True,
          "is_warmup": False}
         for at, ns in enumerate(times)
     ]  # fmt: skip
@@ -57,29 +55,36 @@ def test_little_idle_time_is_not_worth_a_statement() -> None:
     assert [one.page for one in told(idle_reasons=IDLE.assign(window_pct=[5.0, 4.9]), kernels=KERNELS)] == ["kernel"]
 
 
-def test_copies_that_block_are_added_up_by_their_reason() -> None:
-    (only,) = told(copy_kinds=KINDS)
-    assert only.text == "**Copies block the CPU for 900 µs.** 3 of them use pageable memory (600 µs)."
-    assert only.worth_ns == 900_000
-    assert not told(copy_kinds=KINDS[KINDS["held"].isna()])
+def test_a_step_as_a_whole_is_no_place() -> None:
+    rows = pd.DataFrame({"range": ["ProfilerStep#*"], "level": [0], "share_pct": [90.0]})
+    assert "Main reason: non-CUDA code" in told(idle_reasons=IDLE, idle_ranges=rows)[0].text
+    inside = pd.concat([rows, rows.assign(range="ProfilerStep#*/load", level=1, share_pct=85.0)])
+    assert (
+        "For 85.0 % of that the CPU is in `ProfilerStep#*/load`" in told(idle_reasons=IDLE, idle_ranges=inside)[0].text
+    )
 
 
 def test_what_is_worth_a_hundredth_of_another_is_not_said() -> None:
-    assert [one.page for one in told(copy_kinds=KINDS, kernels=KERNELS.assign(total_ns=100_000_000))] == ["kernel"]
-    assert len(told(copy_kinds=KINDS, kernels=KERNELS)) == 2
+    assert [one.page for one in told(class_split=CLASSES, kernels=KERNELS.assign(total_ns=100_000_000))] == ["kernel"]
+    assert len(told(class_split=CLASSES, kernels=KERNELS)) == 2
 
 
 def test_the_slowest_step_that_counts() -> None:
     found = headline.slowest(steps(10.0, 10.0, 13.0))
-    assert found == headline.Slowest("step_2", 13.0, 10.0)
-    (only,) = told(iterations=steps(10e6, 10e6, 13e6))
+    assert found == headline.Slowest("step_2", 13.0, 10.0, 3)
+    (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6))
     assert only.query == {"range": "step_2"}
     assert "takes 13.0 ms**, 1.3 times the median" in only.text
-    assert headline.slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0)
+    assert headline.slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0, 3)
     nested = steps(1.0, 1.0, 1.0, 3.0).head(4).assign(path=["epoch_0/step"] * 2 + ["epoch_1/step"] * 2)
-    assert headline.slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0), "the second of its epoch"
+    assert headline.slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0, 4), "the second of its epoch"
     assert headline.slowest(steps(1.0, 2.0)) is None
-    assert not told(iterations=steps(10e6, 10e6, 11e6)), "a tenth more is no news"
+    assert not told(iterations=steps(10e6, 10e6, 10e6, 10e6, 11e6)), "a tenth more is no news"
+    assert not told(iterations=steps(10e6, 10e6, 13e6, 10e6)), "too few to compare"
+    slow = steps(10e6, 10e6, 10e6, 10e6, 20e6)
+    sizes = slow.assign(name=[f"tokens_{2**at}" for at in range(len(slow))])
+    assert not told(iterations=sizes), "the largest has to take longest"
+    assert told(iterations=sizes.assign(name=[f"part {at}" for at in range(len(slow))]))
 
 
 def test_the_class_that_takes_most_beside_matmul() -> None:
@@ -90,15 +95,16 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
 
 
 def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:
-    rows = pd.DataFrame({"class": ["loop", "reduction"], "share_pct": [99.0, 1.0], "total_ns": [9.9e6, 1e5]})
+    rows = pd.DataFrame({"class": ["loop", "reduction"], "share_pct": [98.0, 2.0], "total_ns": [9.8e6, 2e5]})
     (only,) = told(class_split=rows)
-    assert only.text == "**Compiler loop takes 99.0 % of kernel time**, then Reduction with 1.0 %."
+    assert only.text == "**Compiler loop takes 98.0 % of kernel time**, then Reduction with 2.0 %."
+    assert not told(class_split=rows.assign(share_pct=[99.0, 1.0])), "one class is all there is"
     assert not headline.of_a_model(rows)
     assert "No kernel is a matmul" in told(class_split=rows.assign(**{"class": ["loop", "softmax"]}))[0].text
 
 
 NONE = float("nan")
-BUSY = pd.DataFrame({"operations": [9, 0], "busy_ns": [4e6, NONE], "copy_ns": [3e6, NONE], "kernel_ns": [1e6, NONE],
+BUSY = pd.DataFrame({"operations": [9, 0], "busy_ns": [4e6, NONE], "copying_ns": [3e6, NONE], "kernel_ns": [1e6, NONE],
                      "active_ns": [4e6, NONE], "capture_ns": [5e6, 5e6]})  # fmt: skip
 DIRECTIONS = pd.DataFrame({"direction": ["Host-to-Device"], "bytes": [5_000_000], "total_ns": [2e6]})
 
@@ -108,12 +114,12 @@ def test_copies_that_take_more_than_kernels() -> None:
     assert only.text == ("**Copies take 3.00 ms, kernels 1.00 ms.** Most of it: `Host-to-Device`, 5.00 MB in 2.00 ms.")
     assert (only.page, only.worth_ns) == ("memory", 3e6)
     assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, NONE]), copies=DIRECTIONS)
-    graphs = BUSY.assign(copy_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
+    graphs = BUSY.assign(copying_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
     assert not told(gpu_busy=graphs, copies=DIRECTIONS), "the rest of the busy time is a CUDA graph"
 
 
 def test_a_gpu_that_hardly_works() -> None:
-    little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copy_ns=[0.0, NONE])
+    little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copying_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]
     assert first.text == (
         "**The GPU works for 400 µs of 5.00 ms** (8.0 %)."
@@ -147,7 +153,7 @@ def test_calls_are_told_where_there_is_no_gpu_work() -> None:
         "**The program gave the GPU no work**: 3 CUDA calls took 10.0 ms in all, and none of them launches a kernel,"
         " copies or sets memory."
     )
-    assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, NONE]))
+    assert not told(api_calls=rows, gpu_busy=BUSY.assign(copying_ns=[0.0, NONE]))
 
 
 def test_kernels_without_a_class_are_named() -> None:
@@ -164,13 +170,15 @@ def test_kernels_without_a_class_are_named() -> None:
         " and 1 more."
     )
     assert (first.page, first.query) == ("kernels", {"class": "other"})
+    alone = kernels.head(2).assign(share_pct=[40.0, 60.0])
+    assert [one.page for one in told(class_split=rows, kernels=alone)] == ["kernel"], "its one kernel is said anyway"
 
 
 def test_three_at_most_and_none_without_data() -> None:
     rows = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
     every: Mapping[str, pd.DataFrame] = {
-        "idle_reasons": IDLE, "kernels": KERNELS, "copy_kinds": KINDS, "class_split": rows,
-        "iterations": steps(10e6, 10e6, 19e6),
+        "idle_reasons": IDLE, "kernels": KERNELS, "class_split": rows,
+        "iterations": steps(10e6, 10e6, 10e6, 10e6, 19e6),
     }  # fmt: skip
     assert [one.page for one in told(**every)] == ["idle", "kernels", "phases"]
     assert told() == []
@@ -181,7 +189,7 @@ def test_three_at_most_and_none_without_data() -> None:
     [
         ("dataloader_starved.sqlite", "idle", "step_*/next_batch/transform_image"),
         ("idle_host_bound.sqlite", "idle", "step_*/host_bookkeeping"),
-        ("streams_serial.sqlite", "memory", "use pageable memory"),
+        ("streams_serial.sqlite", "memory", "Copies take 234 ms, kernels 64.0 ms"),
     ],
 )
 def test_samples(every_report: Library, name: str, first: str, said: str) -> None:

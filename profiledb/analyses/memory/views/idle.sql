@@ -40,9 +40,9 @@ SELECT device_id, call.end_ns AS launched_ns, b
 FROM (SELECT *, min(b) OVER (PARTITION BY device_id) AS first_ns FROM lane) JOIN api_call AS call USING (call_id)
 WHERE b > first_ns AND b - call.end_ns > 1000000 AND 100 * (call.end_ns - first_ns) <= b - call.end_ns;
 
--- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`,
--- besides those in which `earlier_work` may run for 90 % or more.
-CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE
+-- The stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`; `is_earlier` where
+-- `earlier_work` may run for 90 % or more of one.
+CREATE OR REPLACE MACRO selected_pause(min_ns) AS TABLE
 WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_active
 ), edge AS (SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM stretch GROUP BY device_id
 ), taken AS (
@@ -55,10 +55,15 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
         ), low)) AS a
     FROM taken JOIN edge USING (device_id)
 )
-SELECT device_id, a, b FROM hole WHERE b > a AND b - a >= min_ns AND NOT EXISTS (
+SELECT device_id, a, b, EXISTS (
         SELECT 1 FROM earlier_work AS earlier WHERE earlier.device_id = hole.device_id AND hole.b <= earlier.b
             AND 10 * (hole.b - greatest(a, launched_ns)) >= 9 * (hole.b - a)
-    );
+    ) AS is_earlier
+FROM hole WHERE b > a AND b - a >= min_ns;
+
+-- The gaps of each GPU: those stretches in which it is idle.
+CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE
+SELECT device_id, a, b FROM selected_pause(min_ns) WHERE NOT is_earlier;
 
 -- These gaps, numbered from the longest on. `next` is the operation that follows, whether the selection holds it or
 -- not.

@@ -4,12 +4,18 @@
 -- A function as people write it: without the version that the runtime's calls carry, cudaMalloc_v3020.
 CREATE OR REPLACE MACRO function_name(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 
+-- Whether a function launches kernels or graphs, by the vendor's names: CUDA; HIP (hipExtModuleLaunchKernel); SYCL, by
+-- way of Unified Runtime, its plugins before it, and Level Zero.
+CREATE OR REPLACE MACRO is_launch(name) AS regexp_matches(name, '^cu(da)?(Graph)?Launch')
+OR regexp_matches(name, '^hip(Ext)?(Module)?(Graph)?Launch')
+OR regexp_matches(name, '^(ur|pi)EnqueueKernelLaunch|^zeCommandListAppend(Multiple)?Launch');
+
 -- What a CUDA call is for, by its name. A blocking copy is a Memcpy without Async; the other copies, memory sets and
 -- prefetches return once they are queued (pageable memory holds the host all the same, which a name does not tell).
 -- Building a CUDA graph is none of these, though its functions are called after what they add.
 CREATE OR REPLACE MACRO api_category(name) AS CASE
-    WHEN regexp_matches(name, '^cu(da)?(Graph)?Launch') THEN 'launch'
-    WHEN regexp_matches(name, '^cu(da)?Graph') THEN 'other'
+    WHEN is_launch(name) THEN 'launch'
+    WHEN regexp_matches(name, '^(cu(da)?|hip)Graph') THEN 'other'
     WHEN regexp_matches(name, 'Synchronize') THEN 'synchronization'
     WHEN regexp_matches(name, 'Memcpy') AND NOT regexp_matches(name, 'Async') THEN 'blocking copy'
     WHEN regexp_matches(name, 'Memcpy|Memset|MemPrefetch') THEN 'queued copy'

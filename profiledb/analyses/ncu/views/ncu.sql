@@ -15,11 +15,16 @@ FROM (VALUES
     ('12.0', 2, 128, 1024)
 ) AS rate (cc, fp64_fma, fp32_fma, tensor_flop);
 
+-- Whether a GPU has tensor cores: from Volta on, but for the smaller dies of Turing (TU116, TU117).
+CREATE OR REPLACE MACRO has_tensor_cores(cc, name) AS TRY_CAST(cc AS DOUBLE) >= 7 AND NOT regexp_matches(
+    coalesce(name, ''), '(?i)GTX 16|\b(MX450|MX550|T400|T500|T550|T600|T1000|T1200|T2000)\b'
+);
+
 -- Launches with what their GPU can do; of a report with one GPU it is that one.
 CREATE OR REPLACE VIEW ncu_launch_device AS
 SELECT launch_id, nullif(duration_ns, 0) / 1e9 AS seconds, sm_frequency_hz, dram_bytes_per_s, dram_throughput_pct,
     coalesce(ncu_launch.cc, compute_capability) AS cc, sm_count, memory_bandwidth_bytes_per_s, fp64_fma, fp32_fma,
-    tensor_flop
+    CASE WHEN has_tensor_cores(sm_rate.cc, ncu_gpu.name) THEN tensor_flop END AS tensor_flop
 FROM ncu_launch LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0)
 LEFT JOIN sm_rate ON sm_rate.cc = coalesce(ncu_launch.cc, compute_capability);
 

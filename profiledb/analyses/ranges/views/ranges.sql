@@ -5,9 +5,15 @@
 -- than three median absolute deviations and by more than a tenth.
 CREATE OR REPLACE MACRO warmup_limit(median, deviation) AS median + greatest(3 * deviation, 0.1 * median);
 
+-- Whether a range is a step of an inference engine (vLLM, SGLang), named after what it runs: "step[DECODE bs=8]",
+-- "execute_context_2(888)_generation_5(5)". All of its numbers are sizes.
+CREATE OR REPLACE MACRO is_engine_step(name) AS
+regexp_matches(name, '^(execute_(\d+_)?context_\d+.*_generation_\d+|step\[(DECODE|EXTEND|MIXED|PREFILL|IDLE)\b)');
+
 -- Whether a name says that its range is a step of a loop (2), or holds many of them (1), or neither (0): train_step,
 -- ProfilerStep#5, iter 12, "epoch 1 step 3"; but not optimizer_step, load_batch or batch_norm.
 CREATE OR REPLACE MACRO step_likeness(name) AS CASE
+    WHEN is_engine_step(name) THEN 2
     WHEN regexp_matches(name, '^(.*[:\d])?[ _.-]*(profiler|train(ing)?|eval(uation)?|val(idation)?|test|infer(ence)?'
         || '|global|mini|micro)?[ _.-]*(step|iter|iteration|batch)s?([^a-z]*|[^a-z]+.*\d)$', 'i') THEN 2
     WHEN regexp_matches(name, '^(.*:)?[ _.-]*(profiler|train(ing)?|eval(uation)?|val(idation)?|test)?[ _.-]*epochs?'
@@ -26,8 +32,10 @@ CREATE OR REPLACE MACRO graph_number(name) AS
 nullif(regexp_extract(name, '^Torch-Compiled Region: (\d+/\d+)', 1), '');
 
 -- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step. A
--- digit in the name of an operator (aten::conv2d) or in the hash of a compiled graph is no such number.
+-- digit in the name of an operator (aten::conv2d) or in the hash of a compiled graph is no such number. Of a step of an
+-- inference engine it is all of its numbers.
 CREATE OR REPLACE MACRO without_number(name) AS CASE
+    WHEN is_engine_step(name) THEN regexp_replace(name, '\d+', '*', 'g')
     WHEN graph_number(name) IS NOT NULL OR graph_hash(name) IS NOT NULL OR regexp_matches(name, '^aten::\w+$') THEN name
     WHEN regexp_matches(name, '\d+ ?(/|of) ?\d+\D*$') THEN regexp_replace(name, '\d+( ?(?:/|of) ?\d+\D*)$', '*\1')
     ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
@@ -96,9 +104,10 @@ SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
 FROM instance LEFT JOIN steady USING (global_tid, path_id);
 
 -- Names as they stand in patterns of steps: with a star for the number that counts, so that loops are one. A number
--- that tells one loop from another stays: batch_1, batch_8, batch_64 are sizes. So is every batch whose numbers have a
--- hole, and every name around steps whose numbers have one (resnet18, resnet50), or that runs other kernels from number
--- to number: fewer than half of the kernels' names are the same in all. Steps, iterations and epochs always count.
+-- that tells one loop from another stays: batch_1, batch_8, batch_64 are sizes. So is every batch, and every name that
+-- says nothing of steps, whose numbers have a hole (tokens_512, resnet50), and every name around steps that runs other
+-- kernels from number to number: fewer than half of the kernels' names are the same in all. Steps, iterations and
+-- epochs always count.
 CREATE OR REPLACE VIEW step_name AS
 WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
 ), starred AS (
@@ -116,9 +125,9 @@ WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
     FROM starred WHERE without_number(name) <> name
 ), size AS (
     SELECT above, star, max(number) - min(number) + 1 > count(DISTINCT number) AS has_hole
-    FROM numbered LEFT JOIN (SELECT path_id AS held FROM around_step) ON held = path_id
+    FROM numbered
     GROUP BY above, star
-    HAVING count(DISTINCT name) > 1 AND bool_or(of_batch OR held IS NOT NULL AND step_likeness(name) = 0)
+    HAVING count(DISTINCT name) > 1 AND bool_or(of_batch OR step_likeness(name) = 0)
 ), held AS (
     SELECT path_id, above, star, name FROM numbered SEMI JOIN (FROM size WHERE NOT has_hole) USING (above, star)
     SEMI JOIN around_step USING (path_id)
@@ -167,7 +176,8 @@ FROM selected_range JOIN (
 -- collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a name that says so, the profiler's
 -- before others, not one of a batch where there are others (a batch may be a size, or a part of a step), and the most
 -- time on the GPU. The best loop of each process leads, if it has work on the GPU where that of rank 1 has any. Of a
--- selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
+-- selection that keeps what lies in the steps that count, or that begins after the first step of the loop, none is
+-- looked at as a warm-up again.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
@@ -235,10 +245,14 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
     JOIN led USING (pattern, global_tid, warmup)
     WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
+), begun AS ( -- loops of which the selection has the first step
+    SELECT rank FROM range JOIN pattern USING (path_id) JOIN led USING (pattern, global_tid)
+    JOIN (SELECT rank, min(start_ns) AS first_ns FROM placed GROUP BY rank) USING (rank)
+    GROUP BY rank HAVING min(range.start_ns) >= any_value(first_ns)
 ), rest AS (
     SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
         warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
-    FROM placed WHERE number > steps // 3 AND closed GROUP BY rank
+    FROM placed SEMI JOIN begun USING (rank) WHERE number > steps // 3 AND closed GROUP BY rank
 ), steady AS (
     SELECT rank, min(number) AS steady_from FROM placed JOIN rest USING (rank)
     WHERE number > steps // 3 OR NOT (coalesce(cpu_ns > cpu_limit, false) OR coalesce(gpu_ns > gpu_limit, false))

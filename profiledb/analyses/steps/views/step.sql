@@ -11,7 +11,8 @@ CREATE OR REPLACE MACRO is_spike(value, before, after, times) AS before IS NOT N
 
 CREATE OR REPLACE MACRO two_to_64() AS 18446744073709551616::HUGEINT;
 
--- Iterations that the kernels tell (detected_iterations says how), in times of the report. A period begins with every
+-- Iterations that the kernels tell (detected_iterations says how), in times of the report; none where they lie in one
+-- step that a range tells. A period begins with every
 -- so many launches of a name; what it runs is told by sums of hashes, so that no set of kernels is made for each.
 CREATE OR REPLACE VIEW selected_iteration AS
 WITH stream AS (
@@ -133,17 +134,24 @@ SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_
     100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, device_id AS gpu_id,
     CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable_name(short, demangled) AS marker
 FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
-WHERE high IS NOT NULL;
+WHERE high IS NOT NULL AND NOT EXISTS ( -- what repeats within one step are its layers
+        FROM projection JOIN range USING (range_id) JOIN range_path USING (path_id)
+        WHERE mode = 'process' AND step_likeness(range_path.name) = 2
+            AND projection.start_ns <= (SELECT min(low) FROM iteration)
+            AND projection.end_ns >= (SELECT max(low) FROM iteration)
+    );
 
 -- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_counted_step: the best
 -- loop of the process), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
 -- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it
 -- ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
 -- their ranges, and steps that only launch as long as the GPU takes. A warm-up before the first step that counts is a
--- step before it, too, whether the selection has it or not. Only what is asked for is computed.
+-- step before it, too, whether the selection has it or not. `ns` is how long a step takes: a first step without one whose
+-- work reaches into the next step takes as long as its range or as that work, because it alone found the GPU with
+-- nothing to do. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
-    SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns,
+    SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns, cpu_ns, busy_ns,
         greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS until_ns
     FROM selected_counted_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
     WHERE told_by = 'ranges' AND leads
@@ -160,16 +168,19 @@ WITH step AS (
 ), told AS (
     SELECT pid, number, name, pre, post, greatest(
             start_ns, coalesce(max(step.until_ns) OVER before, start_ns), coalesce(warmup.until_ns, start_ns)
-        ) AS start_ns, step.until_ns AS end_ns
+        ) AS start_ns, step.until_ns AS end_ns, CASE WHEN max(step.until_ns) OVER before IS NULL
+                AND warmup.until_ns IS NULL THEN greatest(cpu_ns, coalesce(busy_ns, 0)) END AS alone_ns
     FROM step LEFT JOIN warmup USING (pid)
     WINDOW before AS (PARTITION BY pid ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), process AS (
     SELECT pid_of(global_pid) AS pid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM selected_kernel GROUP BY ALL
 )
-SELECT pid, number, name, pre, post, start_ns, end_ns FROM told WHERE end_ns > start_ns
+SELECT pid, number, name, pre, post, start_ns, end_ns,
+    least(end_ns - start_ns, coalesce(alone_ns, end_ns - start_ns)) AS ns
+FROM told WHERE end_ns > start_ns
 UNION ALL
-SELECT pid, number, NULL, NULL, NULL, one.start_ns, one.end_ns
+SELECT pid, number, NULL, NULL, NULL, one.start_ns, one.end_ns, one.end_ns - one.start_ns
 FROM selected_iteration AS one CROSS JOIN (SELECT DISTINCT pid_of(global_pid) AS pid FROM selected_kernel)
 WHERE told_by = 'kernels'
 UNION ALL
-SELECT pid, 1, NULL, NULL, NULL, start_ns, end_ns FROM process WHERE told_by = 'nothing';
+SELECT pid, 1, NULL, NULL, NULL, start_ns, end_ns, end_ns - start_ns FROM process WHERE told_by = 'nothing';

@@ -22,11 +22,22 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
     SELECT name_id, function FROM api_function
     WHERE category IN ('launch', 'blocking copy', 'queued copy')
         AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
-), call AS (SELECT call_id, function FROM api_call JOIN launching USING (name_id)
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
+), call AS MATERIALIZED ( -- with those inside it, where a library wraps functions of CUDA: one of them has the operation
+    SELECT any_value(function) AS function, bool_or(call_id IN (FROM ran)) AS has_run
+    FROM (
+        SELECT *, sum(begins) OVER (PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id) AS outermost
+        FROM (
+            SELECT call_id, global_tid, start_ns, end_ns, function, (start_ns >= coalesce(max(end_ns) OVER (
+                    PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ), start_ns))::INTEGER AS begins
+            FROM api_call JOIN launching USING (name_id)
+        )
+    ) GROUP BY global_tid, outermost
 ), alone AS MATERIALIZED (
-    SELECT function, count(*) AS calls FROM call ANTI JOIN ran USING (call_id) GROUP BY function
+    SELECT function, count(*) AS calls FROM call WHERE NOT has_run GROUP BY function
 ), total AS (
     SELECT (SELECT count(*) FROM call) AS calls, (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
 ), shown AS (

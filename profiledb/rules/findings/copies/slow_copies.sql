@@ -1,9 +1,9 @@
 -- title: Slow copies
 -- question: Do large copies between CPU and GPU stay far below what the link carries?
 -- Copies between CPU and GPU of `least_bytes` or more that reach less than `slow_pct` of the peak of the GPU's link.
--- The value is the time that they take longer than they would at this peak, as a share of the time from the first to
--- the last operation. No report tells the link: the peak is that of the GPU's data sheet, and a slot may be slower.
--- What runs beside kernels costs less, so the saving is at most the time in which the GPU computes nothing meanwhile.
+-- The value is the time that they take longer than they would at this peak, at most the time in which the GPU computes
+-- nothing meanwhile, as a share of the time from the first to the last operation. No report tells the link: the peak is
+-- that of the GPU's data sheet, and a slot may be slower.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -14,7 +14,7 @@
 -- param: threshold = 2 share of the time from which on it is said
 -- param: slow_pct = 50 share of the link's peak below which a copy is slow
 -- param: least_bytes = 1048576 smaller copies are limited by their start, not by the link
--- column: lost_ns | ns | | time beyond that at the peak of the link
+-- column: lost_ns | ns | | time beyond that at the peak of the link, while the GPU computes nothing
 -- column: copies | count | | copies that are slow
 -- column: rate | bytes/s | .0f | bytes over time of the slow copies
 -- column: peak | bytes/s | .0f | peak of the link
@@ -45,8 +45,8 @@ WITH large AS (
     FROM (FROM slow ORDER BY lost_ns DESC, start_ns LIMIT 10) AS slow
     LEFT JOIN (SELECT call_id, function FROM api_call JOIN api_function USING (name_id)) USING (call_id)
 )
-SELECT CASE WHEN unknown.copies = 0 THEN 100.0 * lost_ns / nullif(finding_window.ns, 0) END AS value,
+SELECT CASE WHEN unknown.copies = 0 THEN 100.0 * least(lost_ns, bare_ns) / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN unknown.copies > 0 THEN 'No data sheet states the peak of the link of this GPU.' END AS unjudged,
-    least(lost_ns, bare_ns) AS saving_ns, lost_ns, total.copies, rate, peak, 100.0 * rate / peak AS rate_pct,
+    least(lost_ns, bare_ns) AS saving_ns, least(lost_ns, bare_ns) AS lost_ns, total.copies, rate, peak, 100.0 * rate / peak AS rate_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN unknown CROSS JOIN beside;

@@ -10,7 +10,7 @@
 -- selects: part
 -- once: functions, idle
 -- parts: idle
--- level: symptom
+-- level: frame
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on stretches of low use count

@@ -2,7 +2,8 @@
 -- question: Do kernels reach the occupancy that their resources allow?
 -- Warps that are missing at run time hide less latency. Where the achieved occupancy is over 10 points under the
 -- theoretical one, the part (theoretical - achieved) / theoretical of the time may be saved, and never more than what
--- is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- is left to the peak of compute or memory. The value weighs this part with the time of each kernel. Launches that do
+-- not fill the GPU once do not count: there are no more warps.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -21,7 +22,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.1f} % of {:.1f} % possible occupancy', occupancy_pct, theoretical_occupancy_pct) AS note,
-        CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10
+        CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10 AND coalesce(waves_per_sm, 1) >= 1
                 THEN least(1 - occupancy_pct / theoretical_occupancy_pct, headroom)
             WHEN theoretical_occupancy_pct - occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch

@@ -29,7 +29,7 @@ WITH judged AS (
         FROM launch_metric(
             'sm__(pipe_tensor_cycles_active|inst_executed_pipe_tensor)\.avg\.pct_of_peak_sustained_(active|elapsed)')
         GROUP BY launch_id
-    ) USING (launch_id) WHERE TRY_CAST(cc AS DOUBLE) >= 7
+    ) USING (launch_id) WHERE has_tensor_cores(cc, gpu_name)
 ), shown AS (
     SELECT {
             'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
@@ -40,7 +40,9 @@ WITH judged AS (
 SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
-    CASE WHEN count(*) = 0
-        THEN 'Tensor cores were not measured: profile with `--section ComputeWorkloadAnalysis`.' END AS unjudged,
+    CASE WHEN count(*) > 0 THEN NULL
+        WHEN NOT EXISTS (FROM finding_launch WHERE coalesce(has_tensor_cores(cc, gpu_name), true))
+            THEN 'This GPU has no tensor cores.'
+        ELSE 'Tensor cores were not measured: profile with `--section ComputeWorkloadAnalysis`.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

@@ -1,8 +1,8 @@
 -- title: Grid smaller than the GPU
 -- question: Do kernels launch fewer blocks than the GPU has SMs?
 -- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
--- The value weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or
--- memory.
+-- Where the number of SMs is not known, it is the part of the GPU that a grid under `waves` waves leaves empty. The value
+-- weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,6 +11,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
+-- param: waves = 0.25 waves below which a grid is small where the number of SMs is not known
 -- column: kernel | name | | kernel that it costs most
 -- column: note | text | | what was measured of it
 -- column: launches | count | | measured launches for which it holds
@@ -21,9 +22,13 @@
 -- source: Nsight Compute, LaunchStatistics: (SMs - grid) / SMs
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
-        format('{} {} on {} SMs', grid_size, IF(grid_size = 1, 'block', 'blocks'), sm_count) AS note,
+        concat(grid_size, IF(grid_size = 1, ' block', ' blocks'), coalesce(
+            ' on ' || sm_count || ' SMs',
+            ' of ' || block_size || ' threads, which fill ' || format('{:.0f}', 100 * waves_per_sm) || ' % of the GPU'
+        )) AS note,
         CASE WHEN grid_size < sm_count THEN least((sm_count - grid_size) / sm_count::DOUBLE, headroom)
-            WHEN grid_size IS NOT NULL AND sm_count IS NOT NULL THEN 0 END AS gain
+            WHEN sm_count IS NULL AND waves_per_sm < $waves::DOUBLE THEN least(1 - waves_per_sm, headroom)
+            WHEN grid_size IS NOT NULL AND coalesce(sm_count, waves_per_sm) IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (
     SELECT {

@@ -2,7 +2,8 @@
 -- question: Do registers, shared memory or block size keep warps away?
 -- A theoretical occupancy under 80 % leaves few warps to hide latency: at most the part 1 - occupancy of the time is
 -- saved, and never more than what is left to the peak of compute or memory. Kernels that are at the peak of either do
--- not count: matrix products run well at low occupancy. The value weighs this part with the time of each kernel.
+-- not count: matrix products run well at low occupancy. Nor do launches that do not fill the GPU once: there are no
+-- more warps. The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -23,6 +24,7 @@ WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.0f} % possible, {} registers per thread', theoretical_occupancy_pct, registers_per_thread) AS note,
         CASE WHEN theoretical_occupancy_pct < 80 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
+                AND coalesce(waves_per_sm, 1) >= 1
                 THEN least(1 - theoretical_occupancy_pct / 100, headroom)
             WHEN theoretical_occupancy_pct + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch

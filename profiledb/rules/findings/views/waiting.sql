@@ -17,7 +17,7 @@ CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(
 -- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes.
 CREATE OR REPLACE VIEW finding_step AS
 WITH told AS (
-    SELECT step.*, step.end_ns - step.start_ns AS ns, range.path_id, range.global_tid,
+    SELECT step.*, range.path_id, range.global_tid,
         TRY_CAST(regexp_extract(name, '(\d{1,9})\D*$', 1) AS BIGINT) AS named
     FROM selected_step_time('ranges') AS step JOIN range USING (pre)
 ), loop AS (
