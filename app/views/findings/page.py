@@ -6,7 +6,8 @@ from app import session
 from app.ui import format as fmt
 from app.ui import found, page
 from app.views.findings import card, others, split
-from profiledb.findings import judge, words
+from profiledb.findings import judge, program, words
+from profiledb.words import code
 
 _STARTUP = "findings-startup"
 """The key of the switch that has start-up judged, too."""
@@ -35,6 +36,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
+    _program(findings[0].program if findings else ())
     if part is not None:
         st.markdown(_part(part, startup=startup))
         st.toggle("Judge start-up too", key=_STARTUP)
@@ -49,6 +51,12 @@ def show() -> None:
     others.unjudged(open_)
     others.clear(clear)
     others.rulebook(findings)
+
+
+def _program(of: program.Program) -> None:
+    """Say in one line what program this is, and on it what tells that."""
+    if told := program.line(of):
+        st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
 def _part(part: judge.Steady, *, startup: bool) -> str:

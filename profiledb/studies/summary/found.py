@@ -3,7 +3,7 @@
 That the GPU is idle is said before them (headline.py), so that of its finding there is only the advice.
 """
 
-from profiledb import config, words
+from profiledb import config
 from profiledb.findings import judge, rulebook
 from profiledb.findings import words as sentences
 from profiledb.findings.finding import Finding
@@ -32,12 +32,10 @@ def section(answers: Answers) -> str:
 def idle_advice(answers: Answers) -> str:
     """What to do about an idle GPU, with a space before it; nothing where that is no finding."""
     fires = (one for one in judged(answers) if one.rule.name == IDLE and one.verdict == "fires")
-    return "".join(f" {advice}" for one in fires for advice in one.advice[:1])
+    return "".join(f" {advice}" for one in fires for advice in sentences.advice(one)[:1])
 
 
 def _line(finding: Finding) -> str:
-    bound = ""
-    if finding.saving_ns:
-        share = "" if finding.saving_pct is None else f", {words.percent(finding.saving_pct)} of the time"
-        bound = f"**At most {words.duration(finding.saving_ns)}{share}:** "
-    return " ".join([f"- {bound}{sentences.says(finding)}", *finding.advice[:1]])
+    saved = sentences.bound(finding)
+    bound = [f"Saves at most {saved}."] if saved else []
+    return " ".join([f"- {sentences.says(finding)}", *bound, *sentences.advice(finding)[:1]])
