@@ -10,7 +10,6 @@ import streamlit as st
 
 from app import session
 from app.once import Once
-from app.ui import format as fmt
 from profiledb.findings import digest, judge, rulebook, words
 from profiledb.findings.digest import Found
 from profiledb.findings.finding import Finding
@@ -98,11 +97,9 @@ def sentence(finding: Finding) -> str:
 
 
 def bound(finding: Finding) -> str:
-    """What mending it saves at most; nothing where that is not known."""
-    if not finding.saving_ns:
-        return ""
-    share = f" ({fmt.percent(finding.saving_pct)} of the time)" if finding.saving_pct is not None else ""
-    return f"Saves at most {fmt.duration(finding.saving_ns)}{share}"
+    """What mending it saves at most, beyond what its sentence says; nothing where that is not known."""
+    saved = words.bound(finding)
+    return f"Saves at most {saved}" if saved else ""
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

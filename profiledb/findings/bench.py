@@ -36,16 +36,14 @@ ERROR = "error"
 """The column with the words of the database where the query of a rule failed."""
 
 _WINDOW = {
-    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns, (SELECT torch FROM program) AS torch"
-    " FROM ncu_launch",
+    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch, recorded.*,"
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, recorded.*,"
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
     " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
 }
 """The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
-no GPU worked that time is the capture. Besides, whether the program uses PyTorch, and of a trace what
-``slowed`` asks."""
+no GPU worked that time is the capture. Besides, of a trace what ``slowed`` asks."""
 
 
 _PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
@@ -63,13 +61,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Window:
-    """The time of which savings are a share, and the begin of the capture on the report's clock, ns; ``torch``: the
-    program uses PyTorch. ``parts``: the time, split; nothing in a Compute report. ``slowed``: its profiler slows down
-    the CPU."""
+    """The time of which savings are a share, and the begin of the capture on the report's clock, ns. ``parts``: the
+    time, split; nothing in a Compute report. ``slowed``: its profiler slows down the CPU."""
 
     ns: int | None
     begin_ns: int
-    torch: bool
     parts: tuple[Part, ...] = ()
     slowed: Slowed | None = None
 
@@ -98,13 +94,13 @@ def answers(
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = tuple(Part(**one) for one in split.get("parts") or ())
     slower = slowed(library, report, window)
-    return Window(None if ns is None else int(ns), begin_ns, bool(window.get("torch")), parts, slower), found
+    return Window(None if ns is None else int(ns), begin_ns, parts, slower), found
 
 
 @cache
 def _window(compute: bool) -> Analysis:
     return Analysis(
-        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program", "recorded"), selects=("part",)
+        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "recorded"), selects=("part",)
     )
 
 

@@ -1,9 +1,12 @@
 """What a rule says of a selection of a report."""
 
+import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from profiledb.findings.program import Program, names
 from profiledb.findings.rule import Rule
 from profiledb.findings.slowed import Slowed
 
@@ -11,6 +14,8 @@ Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")
 """From the worst on: by the share of the time that mending saves at most, then what costs nothing by itself."""
 HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
+_SLASH = re.compile(r"(?<!\\)/")
+_OPERATOR = re.compile(r"\w+::|\w+Backward\d*\**$|Optimizer\.")
 
 
 @dataclass(frozen=True)
@@ -21,8 +26,8 @@ class Finding:
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
     most of the saving belongs to (causes.py).
-    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
-    uses PyTorch, so that advice may speak of it. ``slowed`` says what the profiler adds to the value.
+    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``program`` is what the
+    report tells of the program, by which advice goes. ``slowed`` says what the profiler adds to the value.
     """
 
     rule: Rule
@@ -36,15 +41,28 @@ class Finding:
     evidence: tuple[Mapping[str, Any], ...] = ()
     why: str = ""
     command: str = ""
-    torch: bool = True
+    program: Program = ()
     slowed: Slowed | None = None
     own_saving_ns: int | None = None
     parent: str | None = None
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do."""
-        return self.rule.advised(self.cause, torch=self.torch)
+        """What to do, with the columns by name (words.advice puts them in)."""
+        return self.rule.advised(self.cause, names(self.program))
+
+    @property
+    def place(self) -> str | None:
+        """The range that it is about, or that its first piece of evidence lies in."""
+        pieces = (piece.get("range") for piece in self.evidence[:1])
+        return self.facts.get("place") or self.facts.get("range") or next(pieces, None)
+
+    @property
+    def part(self) -> str | None:
+        """Its place without the operators of PyTorch, and what lies in them; None where nothing is left."""
+        names = _SLASH.split(self.place or "")
+        kept = itertools.takewhile(lambda name: not _OPERATOR.match(name), names)
+        return "/".join(kept) or None
 
     @property
     def severity(self) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import bench, causes
+from profiledb.findings import bench, causes, program
 from profiledb.findings.bench import COMMAND, Row, Window
 from profiledb.findings.finding import Finding, Verdict
+from profiledb.findings.program import Program
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
 from profiledb.query import header, kept
 from profiledb.report.catalog import TIMELINE, Manifest
@@ -63,16 +64,17 @@ def judge(
         ReportNotFoundError: the report is gone.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
+    of = program.recognize(library, report.id)
     if part is None:
         window, rows = bench.answers(library, report, model.parse(params), asked)
-        return _ordered(_found(asked, rows, window))
+        return _ordered(_found(asked, rows, window, of))
     inside = [rule for rule in asked if _looks_inside(rule)]
     around = [rule for rule in asked if not _looks_inside(rule)]
     window, rows = bench.answers(library, report, model.parse({**params, **part.times}), inside)
     whole, others = bench.answers(library, report, model.parse(params), around)
-    found = _found([rule for rule in asked if rule.costs], rows | others, window)
-    found += [_finding(rule, rows[rule.name], window) for rule in inside if not rule.costs]
-    found += [_finding(rule, others[rule.name], whole) for rule in around if not rule.costs]
+    found = _found([rule for rule in asked if rule.costs], rows | others, window, of)
+    found += [_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
+    found += [_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
     return _ordered(found)
 
 
@@ -97,8 +99,8 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
     return Steady(**{name: int(rows[name][0]) for name in names}) if len(rows) else None
 
 
-def _found(rules: Iterable[Rule], rows: Mapping[str, Row], window: Window) -> list[Finding]:
-    return causes.nest((_finding(rule, rows[rule.name], window) for rule in rules), window.parts)
+def _found(rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program) -> list[Finding]:
+    return causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
 
 
 def costly(findings: Iterable[Finding]) -> list[Finding]:
@@ -130,14 +132,14 @@ def _place(finding: Finding) -> tuple[int, int, int, float, str]:
     return verdicts.index(finding.verdict), remark, finding.severity == "low", -(saves or 0), finding.rule.name
 
 
-def _finding(rule: Rule, row: Row, window: Window) -> Finding:
+def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     threshold = float(header.bind(rule.analysis, {})["threshold"])
     value = _number(row.get("value"))
     facts = {name: item for name, item in row.items() if name not in OWN}
     if value is None:
         why = row.get("unjudged") or "The selection has nothing that this rule could judge."
         command = str(row.get(COMMAND) or "")
-        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=str(why), command=command)
+        return _unjudged(rule, threshold, facts, str(why), command, of)
     saving = row.get("saving_ns")
     saved = None if saving is None else max(0, int(saving))
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
@@ -146,12 +148,16 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     if slowed and slowed.left * value < threshold:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"
-        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS)
+        return _unjudged(rule, threshold, facts, why, LESS, of)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
-        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
+        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
         slowed=slowed,
     )  # fmt: skip
+
+
+def _unjudged(rule: Rule, threshold: float, facts: Mapping[str, Any], why: str, command: str, of: Program) -> Finding:
+    return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=command, program=of)
 
 
 def _piece(one: Mapping[str, Any], begin_ns: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from profiledb import spreadsheet, words
+from profiledb.findings import program
 from profiledb.findings import words as sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.judge import Steady, below
@@ -17,7 +18,10 @@ _FLAT = (
 
 
 def record(finding: Finding) -> dict[str, Any]:
-    """A finding as plain data; times in ns, shares in percent, what is not known is None."""
+    """A finding as plain data; times in ns, shares in percent, what is not known is None.
+
+    It leaves out the program, which is the same in all findings of a report (program.records).
+    """
     rule = finding.rule
     return {
         "rule": rule.name,
@@ -35,7 +39,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "parent": finding.parent,
         "cause": finding.cause,
         "evidence": [dict(one) for one in finding.evidence],
-        "advice": list(finding.advice) if finding.verdict == "fires" else [],
+        "advice": list(sentences.plain_advice(finding)),
         "why": finding.why or None,
         "command": finding.command or None,
         "source": rule.source,
@@ -51,8 +55,9 @@ def text(found: Sequence[Finding], form: str, title: str, part: Steady | None = 
 
 
 def as_json(found: Sequence[Finding]) -> str:
-    """A list of records, in their order."""
-    return json.dumps([record(one) for one in found], indent=1, ensure_ascii=False, default=float)
+    """A list of records, in their order, each with what was recognized of the program."""
+    told = [{**record(one), "program": program.records(one.program)} for one in found]
+    return json.dumps(told, indent=1, ensure_ascii=False, default=float)
 
 
 def as_csv(found: Sequence[Finding]) -> str:
@@ -65,7 +70,9 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     fires = [one for one in found if one.verdict == "fires"]
     open_ = [one for one in found if one.verdict == "cannot_judge"]
     clear = [one for one in found if one.verdict == "clear"]
-    lines = [f"# Findings: {words.plain(title)}", "", *([sentences.judged(part), ""] if part else [])]
+    about = program.line(found[0].program) if found else ""
+    lines = [f"# Findings: {words.plain(title)}", "", *([f"{about}.", ""] if about else [])]
+    lines += [sentences.judged(part), ""] if part else []
     lines += [line for one in fires if one.parent is None for line in _fires(one, below(one, fires))]
     lines += [] if fires else ["No rule fires.", ""]
     if open_:
@@ -76,11 +83,9 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
 
 
 def _fires(finding: Finding, under: Sequence[Finding]) -> list[str]:
-    bound = ""
-    if finding.saving_ns:
-        share = f" ({words.percent(finding.saving_pct)})" if finding.saving_pct is not None else ""
-        bound = f" Mending it saves at most {words.duration(finding.saving_ns)}{share}."
-    advice = [f"- {one}" for one in finding.advice]
+    saved = sentences.bound(finding)
+    bound = f" Mending it saves at most {saved}." if saved else ""
+    advice = [f"- {one}" for one in sentences.advice(finding)]
     also = [f"- In the same time, {one.rule.title}: {sentences.says(one)}" for one in under]
     title = f"## {finding.rule.title} ({finding.severity})"
     return [title, "", f"{sentences.says(finding)}{bound}", "", *advice, *also, ""]

@@ -20,24 +20,30 @@ The header is that of an analysis (profiledb.query.header), with these lines bes
                                            is never above low (low); without this line the saving tells
     -- says: The GPU is idle {value} of the time; for {share_pct} of that the CPU is in {range}.
     -- clear: The GPU is idle {value} of the time.
-    -- advice: Launch more work at once.   [data loading] in front: only where the column `cause` says so; [PyTorch],
-                                           [not PyTorch]: only where the program uses it, or not; both: [copy, PyTorch]
+    -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions in front: cause, traits of the program
+    -- advice: -> launch_less              lines that several rules share
     -- source: where formula and threshold come from
 
 The query answers one row. ``value`` is compared with the threshold; it is NULL, or there is no row, where there is
 nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is an upper bound of the time that mending
 it saves, on all GPUs of the selection together. ``evidence`` is a list of structs, the weightiest first, with any of
 the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken whose
-columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with it.
+columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with it,
+``{range|the step}`` a column, or other words where it is not there.
+
+Advice says first what to change, and where: ``{place}`` is the range of the finding, or of its first piece of evidence,
+``{part}`` the same without operators. advice.py describes the conditions in front of a line. A line with a column that
+is not there is left out.
 """
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from profiledb.errors import AnalysisError
+from profiledb.findings import advice
 from profiledb.query import header, views
 from profiledb.query.header import Analysis
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
@@ -79,11 +85,11 @@ _KEYS = (
 )  # fmt: skip
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
-_MARKED = re.compile(r"^\[(?P<marks>[^\]]+)\] (?P<text>.+)$")
-TORCH, NOT_TORCH = "PyTorch", "not PyTorch"
-"""Marks of advice for a program that uses PyTorch (the view ``program``), and for another one."""
-PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)\|(?P<many>[^{}|]+))?\}")
-"""A column in a sentence, or the word that goes with one of what it counts, and the word that goes with many."""
+WHERE = ("place", "part")
+"""What advice calls the range that a finding is about, and the same without operators and ranges inside of these."""
+PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)(?:\|(?P<many>[^{}|]+))?)?\}")
+"""A column in a sentence; with a text behind it also where it is not there, which then says that text; with two the
+word that goes with one of what it counts, and the word that goes with many."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +140,11 @@ class Rule:
     @property
     def causes(self) -> frozenset[str]:
         """Those for which there is advice."""
-        return frozenset(mark for marks, _ in map(_marked, self.advice) for mark in marks) - {TORCH, NOT_TORCH}
+        return advice.causes(self.advice)
 
-    def advised(self, cause: str | None, *, torch: bool = True) -> tuple[str, ...]:
-        """What to do, where the cause is this one, in a program that uses PyTorch or in another one."""
-        holds = {cause, TORCH if torch else NOT_TORCH}
-        return tuple(text for marks, text in map(_marked, self.advice) if holds.issuperset(marks))
+    def advised(self, cause: str | None, traits: Collection[str] = ("PyTorch",)) -> tuple[str, ...]:
+        """What to do, where the cause is this one, in a program with these traits; columns stand in it by name."""
+        return advice.choose(self.advice, cause, traits)
 
 
 def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
@@ -151,6 +156,10 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     lines = header.read(text, _LINE)
     if lacking := [key for key in _MUST if key not in lines]:
         raise wrong(name, f"has no line {lacking[0]!r}")
+    try:
+        told = advice.expanded(lines["advice"])
+    except KeyError as error:
+        raise wrong(name, f"refers to advice {error.args[0]!r}, which advice.toml does not have") from error
     rule = Rule(
         analysis=header.of(name, lines, text, "findings"),
         group=group,
@@ -160,7 +169,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         weight=lines.get("weight", [""])[0],
         says=tuple(lines["says"]),
         clear=tuple(lines["clear"]),
-        advice=tuple(lines["advice"]),
+        advice=told,
         source=" ".join(lines["source"]),
         once=header.listed(lines.get("once", [])),
         parts=header.listed(lines.get("parts", [])),
@@ -169,12 +178,6 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     )
     _check(rule)
     return rule
-
-
-def _marked(line: str) -> tuple[tuple[str, ...], str]:
-    """What has to be so for a line of advice, and its text."""
-    match = _MARKED.match(line)
-    return (tuple(match["marks"].split(", ")), match["text"]) if match else ((), line)
 
 
 def wrong(name: str, what: str, detail: str = "") -> AnalysisError:
@@ -199,8 +202,9 @@ def _check(rule: Rule) -> None:
         raise wrong(rule.name, "has no parameter 'threshold'")
     units = {column.name: column.unit for column in rule.analysis.columns}
     units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
-    for place in (match for sentence in (*rule.says, *rule.clear) for match in PLACE.finditer(sentence)):
-        if place["column"] not in units:
+    told = [advice.text(line) for line in rule.advice]
+    for place in (match for sentence in (*rule.says, *rule.clear, *told) for match in PLACE.finditer(sentence)):
+        if place["column"] not in units and not (place.string in told and place["column"] in WHERE):
             raise wrong(rule.name, f"names a column {place['column']!r} that its header does not declare")
-        if place["one"] and units[place["column"]] != "count":
+        if place["many"] and units[place["column"]] != "count":
             raise wrong(rule.name, f"has words for one and many of {place['column']!r}, which is no count")

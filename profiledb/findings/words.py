@@ -7,7 +7,7 @@ from typing import Any
 from profiledb import words
 from profiledb.findings.finding import Finding
 from profiledb.findings.judge import Steady
-from profiledb.findings.rule import PLACE
+from profiledb.findings.rule import PLACE, WHERE
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "%": words.percent,
@@ -32,15 +32,36 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
     if finding.verdict == "cannot_judge":
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
-    fitting = [one for one in sentences if all(_has(finding, place["column"]) for place in PLACE.finditer(one))]
-    text = fitting[0] if fitting else f"{finding.rule.title}: {{value}}."
-    said = _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
+    text = next((one for one in sentences if _fits(finding, one)), f"{finding.rule.title}: {{value}}.")
+    said = _filled(finding, text, name)
     return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
+
+
+def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
+    """What to do, the change first; nothing where the finding does not fire."""
+    lines = finding.advice if finding.verdict == "fires" else ()
+    return tuple(_filled(finding, line, name) for line in lines if _fits(finding, line))
+
+
+def bound(finding: Finding) -> str:
+    """What mending it saves at most, without what its sentence says already; empty where that is not known."""
+    if not finding.saving_ns:
+        return ""
+    said = plain(finding)
+    share = None if finding.saving_pct is None else words.percent(finding.saving_pct)
+    amounts = [words.duration(finding.saving_ns), *([f"{share} of the time"] if share else [])]
+    new = [one for one in amounts if not re.search(rf"(?<![\d.,]){re.escape(one.removesuffix(' of the time'))}", said)]
+    return f"{new[0]} ({new[1]})" if len(new) == 2 else new[0] if new else "this time"
 
 
 def plain(finding: Finding) -> str:
     """The same without Markdown, for JSON and CSV."""
-    return says(finding, lambda text: words.shortened(text, LONGEST_NAME))
+    return says(finding, _shortened)
+
+
+def plain_advice(finding: Finding) -> tuple[str, ...]:
+    """What to do, without Markdown around names."""
+    return advice(finding, _shortened)
 
 
 def judged(part: Steady) -> str:
@@ -68,20 +89,37 @@ def amount(value: Any, unit: str) -> str:
     return FORMATS.get(unit, words.visible)(value)
 
 
-def _has(finding: Finding, column: str) -> bool:
-    return _value(finding, column) is not None
+def _shortened(name: Any) -> str:
+    return words.shortened(name, LONGEST_NAME)
+
+
+def _fits(finding: Finding, text: str) -> bool:
+    """Whether the finding has all columns of a text."""
+    return all(_value(finding, place["column"]) is not None or _instead(place) for place in PLACE.finditer(text))
+
+
+def _instead(place: re.Match[str]) -> str | None:
+    """What a column says where it is not there."""
+    return None if place["many"] else place["one"]
+
+
+def _filled(finding: Finding, text: str, name: Callable[[Any], str]) -> str:
+    return _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
 
 
 def _value(finding: Finding, column: str) -> Any:
     own = {"value": finding.value, "threshold": finding.threshold, "saving": finding.saving_ns, "cause": finding.cause}
+    own |= {"place": finding.place, "part": finding.part}
     return own[column] if column in own else finding.facts.get(column)
 
 
 def _written(finding: Finding, place: re.Match[str], name: Callable[[Any], str]) -> str:
     column = place["column"]
-    if place["one"]:
+    if place["many"]:
         return place["one"] if round(_value(finding, column)) == 1 else place["many"]
+    if _value(finding, column) is None:
+        return str(place["one"])
     units = {one.name: one.unit for one in finding.rule.analysis.columns}
     units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
-    value, unit = _value(finding, column), units[column]
+    value, unit = _value(finding, column), "name" if column in WHERE else units[column]
     return name(words.shortened(value, LONGEST_NAME)) if unit == "name" else amount(value, unit)

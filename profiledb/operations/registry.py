@@ -88,7 +88,7 @@ def _analysis(library: Library, values: Values) -> Result:
 
 
 def _findings(library: Library, values: Values) -> Result:
-    from profiledb.findings import judge, output, rulebook
+    from profiledb.findings import judge, output, program, rulebook
     from profiledb.studies.summary.document import page_params
 
     one, verdict = library.find(str(values["report"])), values.get("verdict")
@@ -106,6 +106,7 @@ def _findings(library: Library, values: Values) -> Result:
             "report": about.report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
+            "program": program.records(program.recognize(library, one.id)),
             "units": units,
             "findings": told,
             "coverage": about.coverage(library, one, params),

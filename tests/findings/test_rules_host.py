@@ -162,7 +162,7 @@ def test_functions_of_a_thread_that_computes(library: Library, publish: Publish,
     found = judged(library, report, "cpu_saturated")
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 39_985)
     assert found.facts["functions"] == (None if cause == "Python" else "dsin, gkps_")
-    said = " ".join(found.rule.advised(found.cause, torch=False))
+    said = " ".join(found.rule.advised(found.cause, ()))
     assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
     alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
     assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)

@@ -11,6 +11,7 @@ from app.selection import links, settled
 from app.ui import format as fmt
 from app.ui import found, navigate, tables
 from app.ui.heads import Col, Kind, filled
+from profiledb.findings import words
 from profiledb.findings.finding import Finding
 
 _KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "count": "count", "ratio": "number"}
@@ -24,7 +25,7 @@ def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> Non
             if bound := found.bound(finding):
                 st.caption(fmt.plain(bound), width="content")
         st.markdown(found.sentence(finding))
-        if advice := finding.advice:
+        if advice := words.advice(finding):
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
         _evidence(report_id, finding)
         for one in below:

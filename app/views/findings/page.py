@@ -6,7 +6,8 @@ from app import session
 from app.ui import format as fmt
 from app.ui import found, page
 from app.views.findings import card, others, split
-from profiledb.findings import judge
+from profiledb.findings import judge, program
+from profiledb.words import code
 
 
 def show() -> None:
@@ -31,6 +32,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
+    _program(findings[0].program if findings else ())
     split.show(manifest.id, part.times if part else {})
     if not costly:
         st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
@@ -42,6 +44,12 @@ def show() -> None:
     others.unjudged(open_)
     others.clear(clear)
     others.rulebook(findings)
+
+
+def _program(of: program.Program) -> None:
+    """Say in one line what program this is, and on it what tells that."""
+    if told := program.line(of):
+        st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
 def _nothing(*, remarks: bool, judged: bool) -> str:

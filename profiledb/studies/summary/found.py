@@ -5,7 +5,7 @@ That the GPU is idle is said before them (headline.py), so that of its finding t
 
 from collections.abc import Iterable
 
-from profiledb import config, words
+from profiledb import config
 from profiledb.findings import judge, rulebook
 from profiledb.findings import words as sentences
 from profiledb.findings.finding import Finding
@@ -40,13 +40,11 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     if one.verdict == "cannot_judge":
         return f" {one.why}"
     told = [one.slowed.sentence()] if one.slowed else []
-    told += one.advice[:1] if one.parent is None else ()
+    told += sentences.advice(one)[:1] if one.parent is None else ()
     return "".join(f" {text}" for text in told)
 
 
 def _line(finding: Finding) -> str:
-    bound = ""
-    if finding.saving_ns:
-        share = "" if finding.saving_pct is None else f", {words.percent(finding.saving_pct)} of the time"
-        bound = f"**At most {words.duration(finding.saving_ns)}{share}:** "
-    return " ".join([f"- {bound}{sentences.says(finding)}", *finding.advice[:1]])
+    saved = sentences.bound(finding)
+    bound = [f"Saves at most {saved}."] if saved else []
+    return " ".join([f"- {sentences.says(finding)}", *bound, *sentences.advice(finding)[:1]])

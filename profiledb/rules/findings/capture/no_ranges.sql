@@ -13,9 +13,9 @@
 -- column: ranges | count | | ranges of the report
 -- says: {value} of {operations} GPU {operations|operation was|operations were} launched in a range: which part of the program launched the others is unknown.
 -- clear: {value} of the GPU operations were launched in a range.
--- advice: [PyTorch] PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
--- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
--- advice: [PyTorch] For the PyTorch profiler: `with torch.profiler.record_function(f"step_{i}"):`.
+-- advice: -> name_ranges
+-- advice: [PyTorch, not HIP] Or name operators without touching the program: `torch.autograd.profiler.emit_nvtx()`, `nsys profile --pytorch=autograd-nvtx`.
+-- advice: [not HIP] Capture with `nsys profile --trace=cuda,nvtx`.
 -- source: NVTX documentation; 10 % is ours
 WITH operation AS (
     SELECT process_range FROM selected_kernel UNION ALL SELECT process_range FROM selected_memop

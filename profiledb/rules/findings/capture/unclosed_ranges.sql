@@ -15,8 +15,9 @@
 -- column: path | name | | path with the most of them
 -- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
 -- clear: All ranges were closed.
--- advice: [PyTorch] Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`; C++: `nvtx3::scoped_range`.
--- advice: [not PyTorch] Close ranges also where code leaves early: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
+-- advice: [PyTorch] Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`.
+-- advice: [else, CuPy or Numba or JAX or TensorFlow] Close ranges also where code leaves early: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
+-- advice: [else] Close ranges also where code leaves early: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: own count; nsys leaves such ranges without an end
 WITH open AS (

@@ -17,8 +17,10 @@
 -- column: collectives | count | | kernels of communication on them
 -- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
--- advice: Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), order both with events (`cudaStreamWaitEvent`).
--- advice: [PyTorch] PyTorch: `async_op=True` and `work.wait()` where the result is needed; DDP and FSDP do so by themselves.
+-- advice: [own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
+-- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.
+-- advice: [else, JAX or XLA] Let XLA run collectives beside compute: `XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true`.
+-- advice: [else] Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), and order both with events (`cudaStreamWaitEvent`).
 -- source: NAI (both 5 % of a stream's time); the share of the time is ours
 WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
 ), by_stream AS (

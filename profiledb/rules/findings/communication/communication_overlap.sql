@@ -16,9 +16,7 @@
 -- column: hidden_ns | ns | | of it beside compute
 -- says: {value} of the communication ({hidden_ns} of {all_ns}) runs beside compute.
 -- clear: {value} of the communication runs beside compute.
--- advice: [PyTorch] Start communication while there is work left: gradients of the last layers first (DDP does, in buckets), prefetch of parameters (FSDP `backward_prefetch`).
--- advice: [not PyTorch] Start communication while there is work left.
--- advice: CUDA: a stream of its own for NCCL, of high priority, and events instead of waits of the CPU.
+-- advice: -> overlap_communication
 -- source: TL (0.7; its 100 µs are a share of the time here); NAI (0.3)
 WITH taken AS (FROM finding_exposed
 )

@@ -16,10 +16,8 @@
 -- column: hidden_pct | % | .1f | share of it beside compute
 -- says: For {bare_ns} ({value} of the time) the GPU only communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
--- advice: [PyTorch] PyTorch: `DistributedDataParallel` sends gradients during `backward`: larger or smaller `bucket_cap_mb`, `gradient_as_bucket_view=True`, `static_graph=True`; no `no_sync` on the last micro-batch.
--- advice: [PyTorch] Send less: gradients in BF16 (`ddp_comm_hooks.default_hooks.bf16_compress_hook`), gradient accumulation; check the topology with `nvidia-smi topo -m`.
--- advice: [not PyTorch] Send less: smaller types, fewer messages; check the topology with `nvidia-smi topo -m`.
--- advice: CUDA: start `ncclAllReduce` on a stream of its own as soon as the data is ready; several ranks: `warpdeck scaling` tells waits from transfer.
+-- advice: -> overlap_communication
+-- advice: -> send_less
 -- source: TL gpu timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
 ), shown AS (

@@ -19,7 +19,10 @@
 -- column: last_pct | % | .1f | share of the collectives at which it did
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for each other, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
 -- clear: GPUs wait for each other for {value} of the time.
--- advice: Give all ranks the same work: equal batches and sequence lengths, a sampler that balances them; look at input, host and clocks of the GPU that comes last.
+-- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; look at host and clocks of GPU {last_gpu}, which comes last.
+-- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which comes last.
+-- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); look at input, host and clocks of GPU {last_gpu}, which comes last.
+-- advice: [else] Give all ranks the same work; look at input, host and clocks of GPU {last_gpu}, which comes last.
 -- source: HTA straggler; TL NCCL analyzer (wait until the latest start); 5 % is ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,

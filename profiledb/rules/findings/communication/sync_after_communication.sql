@@ -19,8 +19,9 @@
 -- column: function | name | | call in which the CPU waited longest
 -- says: After {gaps} {gaps|collective|collectives} the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
 -- clear: The GPU idles for {value} of the time after communication that the CPU waits for.
--- advice: [PyTorch] No `torch.cuda.synchronize()` and no `.item()` right after a collective: kernels of the same stream wait by themselves, others by `work.wait()` or an event.
--- advice: [not PyTorch] No `cudaDeviceSynchronize` right after a collective: kernels of the same stream wait by themselves, others by an event.
+-- advice: [PyTorch] Do not wait right after a collective in {place|the step}: no `torch.cuda.synchronize()` and no `.item()`. Kernels of the same stream wait by themselves, others by `work.wait()` or an event.
+-- advice: [else, JAX or XLA] Do not wait right after a collective in {place|the step}: no `block_until_ready()`.
+-- advice: [else] Do not wait right after a collective in {place|the step}: no `cudaDeviceSynchronize`. Kernels of the same stream wait by themselves, others by an event.
 -- source: NAI (a synchronization up to 1 ms after NCCL, repeatedly); the idle time in place of the count is ours
 WITH gap AS MATERIALIZED (SELECT device_id, a, b FROM selected_hole(2000)
 ), after AS (  -- the gap that begins where the kernel ends

@@ -18,8 +18,7 @@
 -- column: bare_ns | ns | | time in which they ran and the GPU computed nothing, in the second half
 -- says: {calls} {calls|call|calls} such as {function} {calls|holds|hold} the GPU up for {bare_ns}, {value} of the second half of the time.
 -- clear: Allocation holds the GPU up for {value} of the second half of the time.
--- advice: CUDA: allocate before the loop and reuse, or take it from a pool: `cudaMallocAsync` and `cudaFreeAsync`.
--- advice: [PyTorch] PyTorch: no `torch.cuda.empty_cache()` in the loop; fixed shapes, so that the caching allocator finds blocks again.
+-- advice: -> allocate_once
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half are ours
 WITH edge AS (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM finding_compute GROUP BY device_id

@@ -22,8 +22,13 @@
 -- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
 -- clear: Copies between CPU and GPU run for {copy_pct} of the time, less than kernels do.
 -- clear: Few copies between CPU and GPU.
--- advice: Keep data on the GPU between steps; copy once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
--- advice: Do more work for each copy, for example larger models or several passes over the same data; else the CPU may do it in less time (page CPU vs GPU).
+-- advice: [JAX or XLA] Keep data on the GPU between calls of `jax.jit`: pass `jax.Array`s on instead of NumPy arrays (`donate_argnums` reuses their memory).
+-- advice: [else, CuPy] Keep `cupy` arrays on the GPU between operations: no `cupy.asarray(host)` and `.get()` around each.
+-- advice: [else, Numba] Keep device arrays between kernels (`cuda.to_device` once): a NumPy array as an argument is copied both ways at each launch.
+-- advice: [else, OpenACC] Keep arrays on the GPU around the loop: a `data` region, `present` inside of it.
+-- advice: [else, OpenMP offload] Keep arrays on the GPU around the loop: a `target data` region.
+-- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
+-- advice: Do more work for each copy, such as several passes over the same data; else the CPU may do it in less time (page CPU vs GPU).
 -- source: TL (copies over 5 % of the time); NAI book; the ratio is ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')

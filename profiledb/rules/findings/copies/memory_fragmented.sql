@@ -17,9 +17,9 @@
 -- column: lost_bytes | bytes | | the difference
 -- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: {lost_bytes}, {value} of it, are never used.
 -- clear: The allocator reserves up to {reserved_bytes} on {device}, and tensors hold up to {peak_bytes}.
--- advice: [PyTorch] `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` lets segments grow instead of taking new ones.
--- advice: [PyTorch] Sizes that change from step to step leave holes: pad to a few sizes, and allocate what lives long before the loop. A memory snapshot shows the segments on Memory & copies.
--- advice: [not PyTorch] Allocate what lives long first, and ask for a few sizes only.
+-- advice: -> segments
+-- advice: [PyTorch] Pad to a few sizes, and allocate what lives long before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory & copies.
+-- advice: [else] Allocate what lives long first, and ask for a few sizes only.
 -- source: PyTorch's message when memory runs out (reserved but unallocated memory); threshold and least own
 WITH device AS (
     SELECT device, device_type, device_id, max(reserved_bytes) AS reserved_bytes, max(allocated_bytes) AS peak_bytes

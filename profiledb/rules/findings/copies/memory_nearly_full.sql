@@ -15,9 +15,9 @@
 -- column: gpu | name | | its name
 -- says: The program holds up to {held_bytes}, {value} of the memory of {gpu}: the next larger batch fails, and the allocator starts to free and reallocate.
 -- clear: The program holds up to {held_bytes}, {value} of the memory of the GPU.
--- advice: [PyTorch] PyTorch: a smaller batch with gradient accumulation, `torch.utils.checkpoint`, `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.
--- advice: [not PyTorch] Work on less at a time, and free what is not needed any more.
--- advice: [PyTorch] Lower precision and sharded optimizer states (`ZeroRedundancyOptimizer`, FSDP) need less memory.
+-- advice: -> need_less_memory
+-- advice: -> segments
+-- advice: -> shard_memory
 -- source: TB data.py (over 90 % of the memory)
 WITH peak AS (
     SELECT held.device_id, max(held_bytes)::BIGINT AS held_bytes, arg_max(moment_ns, (held_bytes, -moment_ns)) AS at_ns

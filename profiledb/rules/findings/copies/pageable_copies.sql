@@ -21,8 +21,7 @@
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
 -- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
--- advice: [PyTorch] PyTorch: `DataLoader(pin_memory=True)` or `tensor.pin_memory()`, then `.to(device, non_blocking=True)`.
--- advice: CUDA: allocate the host side with `cudaMallocHost`, or pin it with `cudaHostRegister`, and reuse it.
+-- advice: -> pin
 -- source: NSYS cuda_memcpy_async (srcKind or dstKind 0 is pageable); the share of the time and 1 GB/s, slower than all pageable copies at hand, are ours
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy

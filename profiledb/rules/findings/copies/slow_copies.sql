@@ -21,9 +21,10 @@
 -- column: rate_pct | % | .1f | rate as a share of the peak
 -- says: {copies} large {copies|copy reaches|copies reach} {rate}, {rate_pct} of the link's {peak}: that takes {lost_ns} more ({value} of the time).
 -- clear: Large copies between CPU and GPU lose {value} of the time against the link's peak.
--- advice: [PyTorch] Copy from pinned memory: `pin_memory=True`, `cudaMallocHost`; pageable memory is staged by the CPU.
--- advice: [not PyTorch] Copy from pinned memory: `cudaMallocHost`; pageable memory is staged by the CPU.
--- advice: Pinned already: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
+-- advice: [not pinned memory] -> pin
+-- advice: [pinned memory, not HIP] Check the link: `nvidia-smi -q -d PCIE` tells generation and width under load, `numactl` sets the NUMA node of the process. The memory is pinned already.
+-- advice: [else, pinned memory] Check the link and the NUMA node of the process (`numactl`): the memory is pinned already.
+-- advice: [else, not HIP] Where it is pinned: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
 -- source: OMNI diagnose-perf (PCIe generation under load); 50 % and 1 MiB are ours: samples reach 14 to 31 % pageable, 87 % pinned
 WITH large AS (
     SELECT * FROM selected_copy WHERE limited_by = 'host link' AND bytes >= $least_bytes::BIGINT

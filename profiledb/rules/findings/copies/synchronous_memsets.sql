@@ -16,7 +16,8 @@
 -- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {sets} {sets|memset|memsets} of pinned or managed memory ({bytes}).
 -- clear: Synchronous memsets hold the GPU up for {value} of the time.
--- advice: CUDA: `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
+-- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Set this memory with `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
+-- advice: [else] Set this memory on the stream that needs it (`cudaMemsetAsync`); host memory is set faster by the CPU.
 -- source: NSYS cuda_memset_sync (destination pinned or managed); the share of the time is ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
 ), total AS (SELECT count(*) AS sets, sum(bytes)::BIGINT AS bytes FROM held

@@ -16,9 +16,10 @@
 -- says: {failures} {failures|allocation|allocations} failed on {device}: at least {failed_bytes} were asked for, and {held_bytes} were reserved at most.
 -- says: The allocator reserves up to {held_bytes} on {device}, {value} of its memory: the next larger batch fails, and the allocator starts to free and reallocate.
 -- clear: The allocator reserves up to {held_bytes} on {device}, {value} of its memory.
--- advice: [PyTorch] A smaller batch with gradient accumulation, or `torch.utils.checkpoint`, holds less at the peak. Memory & copies has what holds it.
--- advice: [PyTorch] Lower precision and sharded optimizer states (`ZeroRedundancyOptimizer`, FSDP) need less memory.
--- advice: [not PyTorch] Work on less at a time, and free what is not needed any more.
+-- advice: -> need_less_memory
+-- advice: -> segments
+-- advice: -> shard_memory
+-- advice: [PyTorch] Memory & copies shows what holds it at the peak.
 -- source: TB data.py (over 90 % of the memory)
 WITH event AS (
     SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)

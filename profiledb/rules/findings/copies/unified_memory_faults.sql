@@ -15,7 +15,8 @@
 -- column: fault_ns | ns | | time in which they were handled
 -- says: GPUs handle {faults} page {faults|fault|faults} of unified memory for {fault_ns}, {value} of the time.
 -- clear: Page faults of unified memory take {value} of the time.
--- advice: CUDA: `cudaMemPrefetchAsync` to the GPU before the first kernel, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
+-- advice: [OpenACC or OpenMP offload] Copy by directives instead of faults (`data` regions, `update`; without `-gpu=mem:managed`), or move pages ahead with `cudaMemPrefetchAsync`.
+-- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
 -- advice: Touch a page on one side only within a step: results that the CPU reads each time belong into pinned memory.
 -- source: nsys um_* reports (no threshold); 5 % is ours
 WITH fault AS MATERIALIZED (

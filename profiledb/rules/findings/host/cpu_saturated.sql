@@ -27,11 +27,13 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
 -- clear: The GPU waits {value} of the time for threads that run without a break.
--- advice: [Python, PyTorch] Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
--- advice: [Python, not PyTorch] Give them less to do: CUDA graphs, fewer and larger operations.
--- advice: [Python] Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
--- advice: [sampled] These functions are what to make faster: with more threads, vectorized, or on the GPU. Work that does not need the GPU's last result can run while the GPU computes.
--- advice: [other] Take CPU samples (`nsys profile --sample=process-tree`): they name the functions. Make these faster with more threads, vectorized, or on the GPU.
+-- advice: [Python] -> launch_less
+-- advice: [Python, vLLM] Give the Python threads less to do: fewer, larger batches (`--max-num-batched-tokens`), the API server in processes of its own (`--api-server-count`).
+-- advice: [Python, else, JAX or XLA] Move data preparation, metrics and logging into other processes: threads share the GIL with the one that dispatches.
+-- advice: [Python, else] Move data preparation, metrics and logging into other processes, or into threads that do not hold the GIL.
+-- advice: [sampled] Make {functions} faster: more threads, vectorized loops, or on the GPU. Work that does not need the GPU's last result can run while the GPU computes.
+-- advice: [other, HIP] Take CPU samples (`perf record -g`): they name the functions to make faster, with more threads, vectorized, or on the GPU.
+-- advice: [other, else] Take CPU samples (`nsys profile --sample=process-tree`): they name the functions to make faster, with more threads, vectorized, or on the GPU.
 -- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), total AS (

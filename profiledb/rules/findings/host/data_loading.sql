@@ -22,12 +22,13 @@
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
 -- clear: The GPU waits for input {value} of the time.
--- advice: [PyTorch] Load ahead in other processes: `DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True)`.
--- advice: [not PyTorch] Load ahead in other threads or processes.
--- advice: [PyTorch] Use pinned memory and copy while the GPU works: `pin_memory=True` and `.to(device, non_blocking=True)`.
--- advice: [not PyTorch] Use pinned memory and copy while the GPU works: `cudaMallocHost` and `cudaMemcpyAsync`.
--- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or cache what is decoded.
--- advice: [not PyTorch] Make the input cheaper: decode and transform on the GPU, or cache what is decoded.
+-- advice: -> load_ahead
+-- advice: [PyTorch, pinned memory] Copy while the GPU works: `.to(device, non_blocking=True)` on a stream of its own; the memory is pinned already.
+-- advice: [else, PyTorch] Copy while the GPU works, from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
+-- advice: [else, pinned memory] Copy while the GPU works: the memory is pinned already.
+-- advice: [else] Copy while the GPU works, from pinned memory.
+-- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store what is decoded.
+-- advice: [else] Make the input cheaper: decode and transform on the GPU, or store what is decoded.
 -- source: TensorBoard torch plugin (DataLoader > 5 % of the step); XPROF input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)

@@ -17,8 +17,8 @@
 -- column: lock_pct | % | .1f | waiting for locks as a share of the work of all threads
 -- says: OpenMP threads wait for each other {value} of the time of their {regions} {regions|region|regions} ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.
 -- clear: OpenMP threads lose {value} of the time of their {regions} {regions|region|regions} to uneven work.
--- advice: Loops whose iterations differ: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
--- advice: Work that one thread makes for others: `taskloop` or more and smaller tasks.
+-- advice: Share the iterations of {region} out as threads become free: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
+-- advice: Work that one thread makes for others: `taskloop`, or more and smaller tasks.
 -- advice: More threads than free cores come late by themselves: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
 -- source: POP methodology (load balance: mean over longest work, below 80 % is poor); 10 % of the time is ours
 WITH shared AS MATERIALIZED (

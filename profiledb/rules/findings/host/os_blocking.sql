@@ -20,10 +20,10 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
 -- clear: The GPU waits {value} of the time for calls into the operating system.
--- advice: [lock] The thread waits for another one: see on the timeline which one holds the lock or does the work; let it run ahead, or do without the lock.
--- advice: [file] Read and write files ahead or in another thread; keep small files in memory.
--- advice: [sleep] The thread sleeps or polls: wait for an event instead.
--- advice: [other] Move these calls out of the loop, or into another thread.
+-- advice: [lock] Let the other thread run ahead, or do without the lock in {part|the loop}: the launching thread waits in {function}. The timeline shows which thread holds it or does the work.
+-- advice: [file] Read and write files ahead or in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
+-- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
+-- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.
 -- source: own; gaps as `idle_reasons` (idea: Nsight Systems OS runtime trace)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, function FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call'

@@ -17,9 +17,13 @@
 -- column: place | name | | range or function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
 -- clear: The GPU waits {value} of the time for output.
--- advice: [PyTorch] Print and log every N steps only, and keep values on the GPU until then: `print(loss)` waits for the GPU as `.item()` does.
--- advice: [not PyTorch] Print and log every N steps only, and keep values on the GPU until then.
--- advice: Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
+-- advice: [Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. What {place|the loop} writes waits for the GPU as `.item()` does.
+-- advice: [else, Lightning] Log every N steps only: `Trainer(log_every_n_steps=100, enable_progress_bar=False)`. What {place|the loop} writes waits for the GPU as `.item()` does.
+-- advice: [else, PyTorch] Print and log every N steps only, and keep values on the GPU until then: printing a tensor in {place|the loop} waits for the GPU as `.item()` does.
+-- advice: [else, JAX or XLA] Print and log every N steps only: printing an array in {place|the loop} waits for the GPU; `jax.debug.print` does not.
+-- advice: [else] Write in {place|the loop} every N steps only, and keep values on the GPU until then.
+-- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Write in another thread, in fewer and larger pieces.
+-- advice: [else] Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
 -- source: XPROF smart suggestions (debug print >= 5 % of the step)
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)

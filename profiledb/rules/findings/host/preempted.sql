@@ -31,8 +31,9 @@
 -- clear: The GPU waits {value} of the time for a thread that is off its core outside all traced calls.
 -- advice: [file] Write and read files in another thread or process, so that the GPU works meanwhile; fewer and larger writes wait less.
 -- advice: [core] Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
--- advice: [core, PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.
--- advice: [core, not PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
+-- advice: [core, Trainer] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `dataloader_num_workers` of each rank.
+-- advice: [core, else, PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, the workers of each rank's loader.
+-- advice: [core, else] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
 -- source: NAI book (a thread that could run waits over 1 ms for a core); told by calls instead of states, and threshold own
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, device_id, tid, s, e, pre FROM selected_idle(2000, NULL)

@@ -17,8 +17,9 @@
 -- column: told_by | text | | what tells it: ranges or CPU samples
 -- says: The GPU waits {value} of the time ({idle_ns}) while Python collects garbage, as {told_by} tell.
 -- clear: The GPU waits {value} of the time for garbage collection.
--- advice: After warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect every N steps at a moment of your choice.
--- advice: Make fewer objects in the loop, and no cycles that hold tensors.
+-- advice: [Lightning] Collect at a moment of your choice: after warm-up `gc.freeze()` and `gc.disable()`, and `gc.collect()` every N steps in a callback (`on_train_batch_end`).
+-- advice: [else] Collect at a moment of your choice: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, then every N steps.
+-- advice: Make fewer objects in the loop, and no cycles that hold arrays.
 -- source: TRT hotspot-classification, NAI gc_impact; share of the time own
 WITH collected AS (
     SELECT path_id FROM path_pattern

@@ -22,23 +22,19 @@
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
--- advice: [host code] Move this work off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
--- advice: [synchronization, PyTorch] Do not wait for the GPU inside a step: collect `.item()`, `.cpu()` and prints, and read them every N steps.
--- advice: [synchronization, not PyTorch] Do not wait for the GPU inside a step: collect results, and read them every N steps.
--- advice: [launch call, PyTorch] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
--- advice: [launch call, not PyTorch] Launch less often: CUDA graphs, fused kernels.
--- advice: [launch latency, PyTorch] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
--- advice: [launch latency, not PyTorch] Launch less often: CUDA graphs, fused kernels.
--- advice: [between operations] Many short gaps: fuse small kernels or put them into a CUDA graph.
--- advice: [copy call, PyTorch] Copy asynchronously from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
--- advice: [copy call, not PyTorch] Copy asynchronously from pinned memory: `cudaMallocHost` and `cudaMemcpyAsync`.
--- advice: [allocation, PyTorch] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
--- advice: [allocation, not PyTorch] Allocate before the loop, or from a pool: `cudaMallocAsync`.
--- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
--- advice: [other CUDA call] Look at the calls on the CUDA API page: create events, streams and handles once, before the loop.
--- advice: [OS runtime call] The launching thread waits in the operating system: look for locks, file reads and prints in the loop.
--- advice: [page migration] Move pages before kernels need them: `cudaMemPrefetchAsync`, or `cudaMalloc` and explicit copies.
--- advice: [no calls] Capture CUDA calls too (`--trace=cuda`), so that the cause can be told.
+-- advice: [host code, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
+-- advice: [host code, else] Move the work in {part|the loop} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
+-- advice: [synchronization] -> read_later
+-- advice: [launch call or launch latency or between operations] -> launch_less
+-- advice: [copy call] -> pin
+-- advice: [allocation] -> allocate_once
+-- advice: [module loading, HIP] Launch every kernel once before {part|the loop}: each is loaded when it is first launched.
+-- advice: [module loading, else] Launch every kernel once before {part|the loop}: each is loaded when it is first launched. `CUDA_MODULE_LOADING=EAGER` loads all at the start.
+-- advice: [other CUDA call] Create events, streams and handles once, before {part|the loop}: the CUDA API page names the calls.
+-- advice: [OS runtime call] Keep locks, file reads and prints out of {part|the loop}: the launching thread waits in the operating system.
+-- advice: [page migration] Move pages before kernels need them in {part|the loop}: `cudaMemPrefetchAsync`, or `cudaMalloc` and explicit copies.
+-- advice: [no calls, HIP] Capture HIP calls, too, so that the report tells the cause.
+-- advice: [no calls, else] Capture CUDA calls, too (`--trace=cuda`), so that the report tells the cause.
 -- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel

@@ -20,12 +20,11 @@
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity in most of it: {reason}.
 -- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). CPU activity in most of it: {reason}.
 -- clear: Long gaps take {value} of the time.
--- advice: See on the timeline what the CPU does in these gaps.
--- advice: [no samples] Capture CPU samples, too (`--sample=process-tree --backtrace=dwarf`), to see its code.
--- advice: [no calls] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`), to see where it waits.
--- advice: [neither] Capture CPU samples and OS runtime calls, too (`--sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`), to see its code and where it waits.
--- advice: [PyTorch] Mark what the program does there with `torch.cuda.nvtx.range_push` and `range_pop`, so that the gap has a name.
--- advice: [not PyTorch] Mark what the program does there with `nvtxRangePush` and `nvtxRangePop`, so that the gap has a name.
+-- advice: [no samples, not HIP] Capture CPU samples, too (`--sample=process-tree --backtrace=dwarf`): they name the code that runs in these gaps.
+-- advice: [no calls, not HIP] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`): they tell where the CPU waits in these gaps.
+-- advice: [neither, not HIP] Capture CPU samples and OS runtime calls, too (`--sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`): they tell what the CPU does in these gaps.
+-- advice: -> name_ranges
+-- advice: The timeline shows what the CPU does in these gaps, as far as the report has it.
 -- source: Nsight Systems rule gpu_gaps (500 ms); share of the time own
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, ns FROM selected_idle(2000, NULL)

@@ -19,9 +19,12 @@
 -- column: function | name | | the function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: [PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
--- advice: [not PyTorch] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` with `nsys profile --capture-range=cudaProfilerApi`.
--- advice: Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside the loop.
+-- advice: [HIP] Leave the start out of what you measure: warm up before the profiler starts to record.
+-- advice: [else, PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` on with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [else, CuPy] Leave the start out of what you measure: warm up, then capture from `cupyx.profiler.profile()` on with `nsys profile --capture-range=cudaProfilerApi`; `CUPY_CACHE_IN_MEMORY=0` keeps compiled kernels on the disk.
+-- advice: [else, Numba] Compile before you measure: `@cuda.jit("void(float32[:])")` or `cache=True`, then capture from `cuda.profile_start()` on with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [else] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` on with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [not HIP] Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside of the loop.
 -- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, function, pre FROM selected_idle(2000, NULL)

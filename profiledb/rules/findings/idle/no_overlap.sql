@@ -27,8 +27,17 @@
 -- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
 -- clear: No copy to or from the host runs.
--- advice: [PyTorch] Copy on a stream of its own from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
--- advice: In CUDA: split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from `cudaHostAlloc` memory, kernel, copy back.
+-- advice: [pinned memory, PyTorch] Copy on a stream of its own: `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`. The memory is pinned already.
+-- advice: [else, PyTorch] Copy on a stream of its own, from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
+-- advice: [else, JAX or XLA] Put the next batch on the GPU while a step runs: `jax.device_put` of batch N + 1 before you read results of batch N.
+-- advice: [else, CuPy, pinned memory] Copy each part on a stream of its own: `with stream:` around `array.set(part)`, the kernel and `array.get(out=part)`.
+-- advice: [else, CuPy] Copy each part on a stream of its own, from pinned memory: `host = cupyx.empty_pinned(shape, dtype)`, `with stream:` around `array.set(host)`, the kernel and `array.get(out=host)`.
+-- advice: [else, Numba, pinned memory] Copy each part on a stream of its own: `cuda.to_device(part, stream=stream)`, `kernel[blocks, threads, stream](...)`, `copy_to_host(part, stream=stream)`.
+-- advice: [else, Numba] Copy each part on a stream of its own, from pinned memory: `cuda.pinned_array(shape, dtype)`, `cuda.to_device(part, stream=stream)`, `kernel[blocks, threads, stream](...)`.
+-- advice: [else, OpenACC] Work in blocks, each on a queue of its own: `update device(part) async(q)`, `parallel async(q)`, `update self(part) async(q)`.
+-- advice: [else, OpenMP offload] Work in blocks: `target update to(part) nowait depend(...)`, then the region and the copy back with the same dependence.
+-- advice: [else, pinned memory] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)`, kernel, copy back.
+-- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from memory of `cudaHostAlloc`, kernel, copy back.
 -- source: TL gpu timeline (exposed_memcpy > 5 %); NAI overlap analysis; bound and turns own
 WITH copy AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns, copy_kind IN (1, 3) AS is_in FROM selected_memop

@@ -30,8 +30,9 @@
 -- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
 -- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
--- advice: If nothing in the program happens every N steps, it is Python's garbage collection: after warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice.
--- advice: Logs, metrics and checkpoints: write them in another thread or process, or less often.
+-- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Move what the program does every {every} steps, such as output or checkpoints, to another thread or process.
+-- advice: [else] Stop Python's garbage collection from running in {range|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. It is the usual cause where the program itself does nothing every {every} steps.
+-- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] Logs, metrics and checkpoints that come every {every} steps: write them in another thread or process, or less often.
 -- source: TRT hotspot-classification (gaps at a steady period without API calls), NAI gc_impact; told by steps, and all figures own
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,

@@ -21,9 +21,10 @@
 -- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
 -- says: In {stretches} {stretches|stretch|stretches}, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
--- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
--- advice: [PyTorch] Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
--- advice: [not PyTorch] Do such work beside the loop, in another thread or process.
+-- advice: [Trainer] Validate and save less often (`eval_steps`, `save_steps`), if these stretches are validation or checkpoints: the timeline shows them.
+-- advice: [else, Lightning] Validate and save less often (`Trainer(val_check_interval=...)`, `ModelCheckpoint(every_n_train_steps=...)`), if these stretches are validation or checkpoints: the timeline shows them.
+-- advice: [else, PyTorch, training] Take checkpoints, validation and logging out of the loop, if these stretches hold them: the timeline shows them. `torch.distributed.checkpoint.async_save` writes in another thread.
+-- advice: [else] Move the work of these stretches to another thread or process: the timeline shows what runs there, often logging, output or the input of a new part.
 -- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), by the union instead of the sum; comparison with the rest own
 WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is when it begins where nothing lies between stretches
     SELECT device_id, start_ns, end_ns, (sum(end_ns - start_ns) OVER earlier - (end_ns - start_ns))::BIGINT AS begin_ns

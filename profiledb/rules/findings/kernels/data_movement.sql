@@ -17,9 +17,10 @@
 -- column: kernel | name | | the one with the most time
 -- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, most of it {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
--- advice: [PyTorch] PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
--- advice: [not PyTorch] Fuse casts and copies into the kernels that follow.
--- advice: Keep one precision through a block (autocast casts at each border), and write results where they are read: `out=`, views, preallocated buffers.
+-- advice: -> fuse
+-- advice: [PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XPROF (data shuffle operations 30 % of the time)
 WITH by_kernel AS (
     SELECT kernel, any_value(class) AS class, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,

@@ -22,8 +22,9 @@
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}, most of the time {names}: fused, they save at most {saved_ns} ({value} of the time).
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}: fused, they save at most {saved_ns} ({value} of the time).
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
--- advice: [PyTorch] PyTorch: `torch.compile(model)`, or `torch.compile` on the function around them; fused operators: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
--- advice: CUDA: one kernel for the chain; epilogues of cuBLASLt and CUTLASS take bias, activation and scaling into the product.
+-- advice: -> fuse
+-- advice: [training, PyTorch, eager, not fused optimizer] Operators that are fused already: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
+-- advice: [else, PyTorch, eager] Operators that are fused already: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
 -- source: TL (neighbors of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
 WITH light AS (
     SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name

@@ -16,9 +16,10 @@
 -- column: kernel | name | | its name
 -- column: total_ns | ns | | sum of its durations
 -- column: launches | count | | how often it ran
--- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}). Profile it with Nsight Compute before any other.
+-- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}).
 -- clear: No kernel of weight takes more than {value} of the kernel time.
--- advice: `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library) to see what limits the kernel.
+-- advice: [not HIP] Profile {kernel} with `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library): it tells what limits the kernel.
+-- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it tells what limits the kernel.
 -- source: NAI (one name over 50 % of the kernel time)
 WITH by_kernel AS (
     SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,

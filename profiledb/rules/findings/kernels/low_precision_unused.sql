@@ -18,8 +18,9 @@
 -- column: wide_pct | % | .1f | its share of the time from the first to the last operation
 -- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of their time is in 16 bits or fewer.
 -- clear: Tensor-core kernels in TF32 take {wide_pct} of the time.
--- advice: [PyTorch] PyTorch: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss; for convolutions besides `model.to(memory_format=torch.channels_last)`.
--- advice: CUDA: inputs as `CUDA_R_16BF` or `CUDA_R_16F` with `CUBLAS_COMPUTE_32F`; on Hopper and later FP8 through cuBLASLt or Transformer Engine.
+-- advice: -> sixteen_bits
+-- advice: [PyTorch, not channels last] Convolutions besides: `model.to(memory_format=torch.channels_last)`.
+-- advice: [CUDA C++] On Hopper and later, FP8 through cuBLASLt or Transformer Engine is faster still.
 -- source: XPROF op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time is ours
 WITH product AS (
     SELECT name_id, bits, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches

@@ -19,8 +19,10 @@
 -- column: samples | count | | samples
 -- says: The memory runs at {value} of its peak, SMs issue in {issue_pct} of the cycles: bytes limit this part, not arithmetic.
 -- clear: The memory runs at {dram_pct} of its peak while kernels run, SMs issue in {issue_pct} of the cycles.
--- advice: [PyTorch] Move fewer bytes: fuse kernels (`torch.compile`), keep activations in BF16, recompute instead of storing, larger tiles in own kernels.
--- advice: [not PyTorch] Move fewer bytes: fuse kernels, keep data in smaller types, recompute instead of storing, larger tiles in own kernels.
+-- advice: -> fuse
+-- advice: [PyTorch, 16-bit products or 8-bit products] Move fewer bytes: recompute cheap values instead of storing them, larger tiles in kernels of your own.
+-- advice: [else, PyTorch] Move fewer bytes: activations in BF16, cheap values recomputed instead of stored, larger tiles in kernels of your own.
+-- advice: [else] Move fewer bytes: smaller types, cheap values recomputed instead of stored, larger tiles.
 -- source: XPROF smart suggestion (memory over 70 %, compute under 50 %)
 WITH wanted AS (
     SELECT name, CASE WHEN regexp_matches(name, '^DRAM (Read|Write)') THEN 'dram'

@@ -18,9 +18,11 @@
 -- column: sms | count | | SMs of the GPU
 -- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}): that loses {lost_ns}, {value} of the time, most in {kernel}.
 -- clear: Grids with fewer blocks than SMs lose {value} of the time.
--- advice: Give the kernel more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
--- advice: [PyTorch] Else run independent work beside it, on another stream: `torch.cuda.Stream()`, or a CUDA graph with branches.
--- advice: [not PyTorch] Else run independent work beside it, on another stream, or in a CUDA graph with branches.
+-- advice: [decode] Decode more sequences at once: with few rows {kernel} has too few blocks, and reading the weights takes the time.
+-- advice: [else] Give {kernel} more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
+-- advice: [PyTorch] Else run independent work beside it, on another stream: `torch.cuda.Stream()`.
+-- advice: [else, CuPy or Numba] Else run independent work beside it, on another stream.
+-- advice: [else] Else run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: NCU LaunchStatistics (fewer blocks than SMs; lost share as there); TB gpu_metrics_parser; 5 % and 5 µs are ours
 WITH alone AS (
     SELECT kernel_id, device_id, stream_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks

@@ -24,10 +24,9 @@
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
 -- clear: Matrix products on CUDA cores in FP32 take {value} of the time.
--- advice: [TF32, PyTorch] PyTorch: `torch.set_float32_matmul_precision("high")`, `torch.backends.cudnn.allow_tf32 = True`, or `torch.autocast("cuda", dtype=torch.bfloat16)`.
--- advice: [TF32] CUDA: `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)`, or compute type `CUBLAS_COMPUTE_32F_FAST_TF32`.
--- advice: [FP16, PyTorch] PyTorch: `torch.autocast("cuda", dtype=torch.float16)` with a `GradScaler`. CUDA: inputs in half, `CUBLAS_COMPUTE_32F`.
--- advice: [FP16, not PyTorch] CUDA: inputs in half, `CUBLAS_COMPUTE_32F`.
+-- advice: [TF32] -> tf32
+-- advice: [TF32, not 16-bit products] -> sixteen_bits
+-- advice: [FP16] -> sixteen_bits
 -- advice: Sizes that are multiples of 8 (FP16, BF16) or 4 (TF32) reach tensor cores in all versions of the libraries.
 -- source: TB data.py; NAI tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and the share of the time are ours
 WITH board AS (

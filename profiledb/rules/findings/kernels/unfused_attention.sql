@@ -19,9 +19,15 @@
 -- column: kernels | count | | kernels between the products
 -- says: Attention is not fused: {kernels} {kernels|kernel|kernels} of softmax, scaling, masking and casts between its products {kernels|takes|take} {between_ns}, {value} of the time.
 -- clear: Softmax, scaling and masking between products of attention take {value} of the time.
--- advice: [PyTorch] PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
--- advice: [PyTorch] Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
--- advice: [not PyTorch] CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
+-- advice: [fused attention, PyTorch] Send the attention in {place|the model} that is still written out through `scaled_dot_product_attention`, too: the rest of it is fused already.
+-- advice: [else, vLLM or SGLang] Choose an attention backend that fuses it: `--attention-backend`.
+-- advice: [else, Hugging Face] Load the model with fused attention: `from_pretrained(..., attn_implementation="sdpa")`, or `"flash_attention_2"`.
+-- advice: [else, PyTorch] Fuse the attention in {place|the model}: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)`, with FP16 or BF16 inputs.
+-- advice: [else, JAX or XLA] Fuse the attention in {place|the model}: `jax.nn.dot_product_attention(q, k, v, implementation="cudnn")`.
+-- advice: [else, TensorFlow] Fuse the attention in {place|the model}: `keras.layers.MultiHeadAttention` with flash attention on (`keras.config.enable_flash_attention()`).
+-- advice: [else, HIP] Fuse the attention in {place|the model}: FlashAttention, or that of Composable Kernel (`ck_tile`).
+-- advice: [else] Fuse the attention in {place|the model}: FlashAttention, or the fused attention of cuDNN (`cudnn_frontend` SDPA).
+-- advice: [PyTorch, not vLLM, not SGLang] Masks and biases: `torch.nn.attention.flex_attention`.
 -- source: FlashAttention (Dao 2022): the scores need not be written; the pattern and 5 % are ours
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,

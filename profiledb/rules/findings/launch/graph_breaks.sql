@@ -22,8 +22,12 @@
 -- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
 -- clear: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one; the GPU waits for them {value} of the time.
 -- clear: All kernels run in CUDA graphs ({graphs} {graphs|launch|launches}).
--- advice: [PyTorch] Capture these kernels, too: find graph breaks with `TORCH_LOGS="graph_breaks,recompiles"`, and remove `.item()`, prints and shapes that depend on data.
--- advice: [not PyTorch] Capture these kernels, too.
+-- advice: [vLLM] Have vLLM capture whole batches: `cudagraph_mode` `FULL_AND_PIECEWISE`, with capture sizes that hold your batches, so that none runs outside of the graphs.
+-- advice: [else, SGLang] Have SGLang capture the batches that run outside of graphs: a larger `--cuda-graph-max-bs`.
+-- advice: [else, JAX or XLA] Have XLA put more into its graphs: `XLA_FLAGS=--xla_gpu_graph_min_graph_size=1`.
+-- advice: [else, torch.compile] Compile what runs outside of the graphs in {part|the step}, too: `TORCH_LOGS="graph_breaks,recompiles,cudagraphs"` names it. `.item()`, prints and shapes that depend on data break graphs.
+-- advice: [else, PyTorch] Capture what runs outside of the graphs in {part|the step}, too: no `.item()`, prints or shapes that depend on data in between.
+-- advice: [else] Capture the kernels in {part|the step} that run outside of the graphs, too.
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
 -- source: TRT (graph coverage; eager launches between graphs are breaks); idle time instead of a count of kernels own
 WITH launched AS (

@@ -25,10 +25,12 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, most of them in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
--- advice: [PyTorch] Launch the whole step at once: `torch.compile(mode="reduce-overhead")`, `torch.cuda.graph`, or in CUDA `cudaStreamBeginCapture` and `cudaGraphLaunch`.
--- advice: [not PyTorch] Launch the whole step at once: `cudaStreamBeginCapture` and `cudaGraphLaunch`.
--- advice: [PyTorch] Launch fewer and larger kernels: fuse elementwise work with `torch.compile`, use `foreach` and `fused=True` optimizers, raise the batch size.
--- advice: [not PyTorch] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
+-- advice: -> launch_less
+-- advice: [decode] Decode more sequences at once: a larger batch needs no more launches.
+-- advice: [else, FSDP or DDP, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch per GPU.
+-- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
+-- advice: [else, CuPy or Numba] Launch fewer and larger kernels: work on more at a time.
+-- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
 -- source: TRT thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TRT gap histogram (Python below 0.5 ms)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)

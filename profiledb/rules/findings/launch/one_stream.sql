@@ -20,9 +20,12 @@
 -- column: stream | id | | the busiest stream of the GPU with most kernel time
 -- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams run together {overlap_pct} of the time.
 -- clear: {streams} streams have kernels; {overlap_pct} of the time kernels of two of them run together.
--- advice: [PyTorch] Work that does not depend on each other can go to streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
--- advice: [not PyTorch] Work that does not depend on each other can go to streams of its own (`cudaStreamCreate`), and events where one needs the result of another.
--- advice: Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
+-- advice: [PyTorch] Give work that does not depend on each other streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
+-- advice: [else, CuPy] Give work that does not depend on each other streams of its own: `with cupy.cuda.Stream(non_blocking=True):`, and events where one needs the result of another.
+-- advice: [else, Numba] Give work that does not depend on each other streams of its own: `kernel[blocks, threads, cuda.stream()]`, and events where one needs the result of another.
+-- advice: [else, OpenACC] Give work that does not depend on each other queues of its own: `async(1)`, `async(2)`, and `wait(1)` where one needs the result of another.
+-- advice: [else] Give work that does not depend on each other streams of its own (`cudaStreamCreate`), and events where one needs the result of another.
+-- advice: [CUDA C++ or Fortran] Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
 -- source: NAI stream_concurrency (idea); figures own
 WITH worked AS (
     SELECT device_id, stream_id, count(*) AS kernels, sum(end_ns - start_ns)::BIGINT AS ns FROM selected_kernel

@@ -21,10 +21,9 @@
 -- column: call_ns | ns | .1f | mean duration of their launch calls
 -- says: {short_pct} of {kernels} kernels are shorter than the call that launches them: {kernel_ns} against {call_ns} on average. That costs up to {value} of the time.
 -- clear: Kernels shorter than their launch call cost at most {value} of the time.
--- advice: [PyTorch] Fuse neighboring kernels: `torch.compile`, fused optimizers (`fused=True`), one kernel over many tensors (`torch._foreach_*`).
--- advice: [not PyTorch] Fuse neighboring kernels: one kernel for what several do.
--- advice: [PyTorch] Replay them as one CUDA graph: `torch.cuda.graph`, `torch.compile(mode="reduce-overhead")`, `cudaGraphLaunch`.
--- advice: [not PyTorch] Replay them as one CUDA graph: `cudaGraphLaunch`.
+-- advice: -> launch_less
+-- advice: [not CuPy, not Numba] -> fuse
+-- advice: [training, PyTorch, not fused optimizer] Update all parameters by a few kernels: `fused=True` in the optimizer.
 -- source: HTA cuda_kernel_analysis (kernel shorter than its launch); NAI and TL (mean below 10 µs); share of the time own
 WITH launched AS MATERIALIZED (
     SELECT kernel.name_id, kernel.end_ns - kernel.start_ns AS kernel_ns, call.end_ns - call.start_ns AS call_ns

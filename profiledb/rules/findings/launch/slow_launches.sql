@@ -18,7 +18,7 @@
 -- column: longest_ns | ns | | the longest of these times
 -- says: The GPU waits {value} of the time ({idle_ns}) inside {calls} slow launch {calls|call|calls}, at most {longest_ns} in one.
 -- clear: The GPU waits {value} of the time inside slow launch calls.
--- advice: They wait for a lock or a core: check the number of threads (`OMP_NUM_THREADS`), CPU quota and pinning, and that no second thread launches at the same time.
+-- advice: Keep other threads away from the launching one: no second thread that launches, no more threads than cores (`OMP_NUM_THREADS`, CPU quota, pinning). These launches wait for a lock or a core.
 -- source: HTA trace_analysis (launch call > 50 µs); share of the time own
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, idle.ns, function, pre FROM selected_idle(2000, NULL) AS idle

@@ -27,13 +27,17 @@
 -- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
 -- says: The CPU waits {waited_ns} in {function}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
--- advice: [few bytes, PyTorch] A copy of a few bytes right before the wait is what `.item()`, `print(loss)`, `if tensor:` and `.cpu()` of a scalar do: collect such values on the GPU and read them every N steps.
--- advice: [few bytes, not PyTorch] A copy of a few bytes right before the wait reads a single value: collect such values on the GPU and read them every N steps.
--- advice: [copy, PyTorch] Copy results with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
--- advice: [copy, not PyTorch] Copy results with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
--- advice: [synchronization, PyTorch] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
--- advice: [synchronization, not PyTorch] Remove `cudaDeviceSynchronize` from the loop; where order matters, use `cudaStreamWaitEvent`.
--- advice: Do the work of the CPU before the wait: launch the next step first.
+-- advice: [few bytes] -> read_later
+-- advice: [copy, vLLM or SGLang] -> read_later
+-- advice: [copy, else, PyTorch] Copy results of {range|the step} with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
+-- advice: [copy, else, CuPy] Copy results of {range|the loop} with `array.get(out=host, stream=stream, blocking=False)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
+-- advice: [copy, else, Numba] Copy results of {range|the loop} with `copy_to_host(host, stream=stream)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
+-- advice: [copy, else, JAX or XLA or TensorFlow or OpenACC or OpenMP offload] -> read_later
+-- advice: [copy, else] Copy results of {range|the loop} with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
+-- advice: [synchronization, CuPy or Numba or JAX or XLA or TensorFlow or vLLM or SGLang or OpenACC or OpenMP offload] -> read_later
+-- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {range|the loop}; where order matters, use `stream.wait_event`.
+-- advice: [synchronization, else] Remove {function} from {range|the loop}; where order matters, use `cudaStreamWaitEvent`.
+-- advice: Launch the next step first: then the CPU waits while the GPU has work.
 -- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: 20 waits and 100 µs own
 WITH held AS MATERIALIZED (
     FROM finding_synced_gap() QUALIFY host_ns >= $least_ns::BIGINT

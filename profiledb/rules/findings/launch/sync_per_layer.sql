@@ -23,8 +23,9 @@
 -- column: idle_ns | ns | | what waiting for each other costs there
 -- says: Each step synchronizes {calls} {calls|time|times} in its {layers} layers {range}, by {function}: waiting for each other costs up to {value} of the time there.
 -- clear: Synchronization in layers costs up to {value} of the time.
--- advice: [PyTorch] A call in the model's code waits: look in the layer for `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data; `torch.cuda.set_sync_debug_mode("warn")` names the line.
--- advice: In CUDA order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
+-- advice: [PyTorch] Remove what waits in {range}: `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data. `torch.cuda.set_sync_debug_mode("warn")` names the line.
+-- advice: [else] -> read_later
+-- advice: [CUDA C++ or Fortran] Order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
 -- source: TRT hotspot-classification (stream synchronizations a step that are a multiple of its layers); cost and threshold own
 WITH RECURSIVE step AS MATERIALIZED (
     SELECT own.pre, own.post FROM selected_counted_step('process') JOIN range AS own USING (range_id) WHERE leads

@@ -20,9 +20,12 @@
 -- column: readings | count | | readings in busy time
 -- says: The SM clock is {clock_mhz} MHz while the GPU works, {value} of its {highest_mhz} MHz: {cause_text}.
 -- clear: The SM clock is {value} of its highest while the GPU works.
--- advice: [power] The power limit lowers the clocks: `nvidia-smi -q -d POWER`; raise it with `nvidia-smi -pl` where the board allows, else count with these clocks.
--- advice: [temperature] Cooling lowers the clocks: `nvidia-smi -q -d TEMPERATURE,PERFORMANCE`; check air flow, fans and the neighbors in the chassis.
--- advice: Compare only runs with the same clocks: `nvidia-smi -lgc MHZ` locks them for measurements; `nvidia-smi -q -d CLOCK,PERFORMANCE` names reasons.
+-- advice: [power, HIP] Raise the power limit where the board allows it (`amd-smi set --power-cap`), else count with these clocks.
+-- advice: [power, else] Raise the power limit where the board allows it (`nvidia-smi -pl`; `nvidia-smi -q -d POWER` shows it), else count with these clocks.
+-- advice: [temperature, HIP] Check air flow, fans and the neighbors in the chassis: cooling lowers the clocks (`amd-smi metric --temperature`).
+-- advice: [temperature, else] Check air flow, fans and the neighbors in the chassis: cooling lowers the clocks (`nvidia-smi -q -d TEMPERATURE,PERFORMANCE`).
+-- advice: [HIP] Compare only runs with the same clocks: `amd-smi set --perf-determinism` bounds them for measurements.
+-- advice: [else] Compare only runs with the same clocks: `nvidia-smi -lgc MHZ` locks them for measurements; `nvidia-smi -q -d CLOCK,PERFORMANCE` names reasons.
 -- source: OMNI diagnose-perf (clocks lowered, throttle reasons, 85 °C); 90 % is ours
 WITH busy_reading AS (
     SELECT reading.* FROM (FROM power_reading WHERE sm_clock_mhz > 0) AS reading

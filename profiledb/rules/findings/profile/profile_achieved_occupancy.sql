@@ -17,7 +17,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Missing warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Missing warps cost at most {value} of the measured kernel time.
--- advice: Balance the work of blocks and warps; make blocks smaller, so that a new one starts as soon as one ends.
+-- advice: Balance the work of blocks and warps of {kernel}; make blocks smaller, so that a new one starts as soon as one ends.
 -- source: Nsight Compute, AchievedOccupancy: (theoretical - achieved) / theoretical, over 10 points; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,

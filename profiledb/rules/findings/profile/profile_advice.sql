@@ -23,7 +23,7 @@
 -- says: Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}, which is at its roof ({at_roof}): rule {rule} saves no more than {speedup_pct} of its time.
 -- says: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it; most in {kernel}: rule {rule}, up to {speedup_pct} of its time.
 -- clear: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it.
--- advice: Open the launch on Kernel profiles: the rule says there, word for word, what to change.
+-- advice: Open {kernel} on Kernel profiles: rule {rule} says there, word for word, what to change.
 -- source: Nsight Compute's rules (speed-up type global), weighed by time, cut to what the speed of light leaves
 WITH best AS (
     SELECT launch_id, max(reach_pct) AS reach_pct, arg_max(rule, reach_pct) AS rule

@@ -17,8 +17,10 @@
 -- column: launches | count | | measured launches at their roof
 -- says: {value} of the measured kernel time is in kernels at their roof; most in {kernel}, which runs at {note}.
 -- clear: {value} of the measured kernel time is in kernels at their roof.
--- advice: [memory] Move less: fuse it with its neighbors so that data passes memory once, use smaller types, keep data in caches.
--- advice: [compute] Compute less: a lower precision or tensor cores have a higher roof; another algorithm needs fewer operations.
+-- advice: [memory, CuPy] Move less in {kernel}: fuse it with its neighbors (`cupy.fuse`), use smaller types, keep data in caches.
+-- advice: [memory, else, PyTorch, not torch.compile] Move less in {kernel}: fuse it with its neighbors (`torch.compile`), use smaller types, keep data in caches.
+-- advice: [memory, else] Move less in {kernel}: fuse it with its neighbors so that data passes memory once, use smaller types, keep data in caches.
+-- advice: [compute] Compute less in {kernel}: a lower precision or tensor cores have a higher roof; another algorithm needs fewer operations.
 -- source: Roofline as on the page Roofline; 85 %: memory-bound kernels of the samples that have nothing to mend reach 85 to 95 %, and those with something to mend stay under 85 %
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, roof_note AS note, roof_pct, roof, coalesce(is_at_roof, false) AS is_at

@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Bank conflicts cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Bank conflicts cost at most {value} of the measured kernel time.
--- advice: Pad or swizzle the rows of arrays in shared memory, so that the threads of a warp reach different banks.
+-- advice: Pad or swizzle the rows of the arrays of {kernel} in shared memory, so that the threads of a warp reach different banks.
 -- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,

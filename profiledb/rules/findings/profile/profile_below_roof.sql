@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: {value} of the measured kernel time lies above the roof; most in {kernel}: {note}.
 -- clear: {value} of the measured kernel time lies above the roof.
--- advice: Look at the kernels with the largest time above the roof first: stalls and occupancy tell why on Kernel profiles.
+-- advice: Look at {kernel} first: stalls and occupancy on Kernel profiles tell why it is slower than its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); the threshold is our own
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of the {} roof', pct_of_roof, bound) AS note,

@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Blocks whose size is no multiple of 32 cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Block sizes cost at most {value} of the measured kernel time.
--- advice: Round the block size up to a multiple of 32 and mask the rest.
+-- advice: Round the block size of {kernel} up to a multiple of 32, and mask the rest.
 -- source: Nsight Compute, LaunchStatistics: (1 / warps) x (1 - threads of the last warp / 32)
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{} threads per block', block_size) AS note,

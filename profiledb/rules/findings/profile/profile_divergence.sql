@@ -17,7 +17,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Divergent warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Divergent warps cost at most {value} of the measured kernel time.
--- advice: Sort or regroup work so that the threads of a warp take the same branch.
+-- advice: Sort or regroup the work of {kernel}, so that the threads of a warp take the same branch.
 -- source: Nsight Compute, ThreadDivergence: under 24 threads per instruction, 1 - n / 32, times the throughput of compute
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.1f} of 32 threads active', value) AS note,

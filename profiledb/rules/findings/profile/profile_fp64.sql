@@ -16,7 +16,9 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: FP64 arithmetic costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: FP64 arithmetic costs at most {value} of the measured kernel time.
--- advice: Write literals as `1.0f`, compute in FP32 where the precision is enough.
+-- advice: [PyTorch] Find what makes {kernel} compute in FP64: a tensor from NumPy or a Python number (`.float()` once).
+-- advice: [else, CuPy or Numba] Find what makes {kernel} compute in FP64: arrays of NumPy are FP64 (`astype(numpy.float32)`), and so is a literal such as `1.0`.
+-- advice: [else] Write the literals of {kernel} as `1.0f`, and compute in FP32 where the precision is enough.
 -- source: Nsight Compute, SpeedOfLight_Roofline: FP64 over 15 % and FP32 under 60 % of the peak
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('FP64 at {:.0f} % of its peak', 100 * fp64) AS note,

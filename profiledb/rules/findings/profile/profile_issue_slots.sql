@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Schedulers without a ready warp cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Schedulers without a ready warp cost at most {value} of the measured kernel time.
--- advice: Give each thread more independent work (unrolling, vector loads), or raise the occupancy.
+-- advice: Give each thread of {kernel} more independent work (unrolling, vector loads), or raise its occupancy.
 -- source: Nsight Compute, IssueSlotUtilization: issue active under 0.6, 1 - issue active; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,

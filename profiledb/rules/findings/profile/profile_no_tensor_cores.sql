@@ -16,8 +16,9 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Tensor cores would save up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Tensor cores would save at most {value} of the measured kernel time.
--- advice: [PyTorch] Use BF16 or FP16 (`torch.autocast`), or `torch.set_float32_matmul_precision("high")` for TF32; sizes in multiples of 8.
--- advice: [not PyTorch] Use BF16 or FP16, or TF32; sizes in multiples of 8.
+-- advice: [not TF32 products, not 16-bit products] -> tf32
+-- advice: -> sixteen_bits
+-- advice: Sizes in multiples of 8 reach tensor cores in all versions of the libraries.
 -- source: TB data.py (tensor core ratio 0); nine tenths is our own bound
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('tensor pipe {:.1f} % busy', busy) AS note,

@@ -17,7 +17,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Grids with fewer blocks than SMs cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Grids with fewer blocks than SMs cost at most {value} of the measured kernel time.
--- advice: Launch more blocks: smaller tiles, split-K for matrix products with few rows, a larger batch.
+-- advice: Launch {kernel} with more blocks: smaller tiles, split-K for matrix products with few rows, a larger batch.
 -- advice: Run independent kernels on several streams, so that they share the GPU.
 -- source: Nsight Compute, LaunchStatistics: (SMs - grid) / SMs
 WITH judged AS (

@@ -16,7 +16,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Local memory costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Local memory costs at most {value} of the measured kernel time.
--- advice: Allow more registers per thread, or make arrays of a thread indexable at compile time (unroll the loops over them).
+-- advice: Allow {kernel} more registers per thread, or make the arrays of a thread indexable at compile time (unroll the loops over them).
 -- source: CUDA best practices guide, local memory; share of instructions is our own bound
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,

@@ -16,13 +16,13 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Stalls cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Stalls of one kind cost at most {value} of the measured kernel time.
--- advice: [long scoreboard] Warps wait for global or local memory: load earlier (`cp.async`, TMA), vectorize, reuse in shared memory.
--- advice: [short scoreboard] Warps wait for shared memory or special functions: fewer bank conflicts, fewer `exp` and `rsqrt`.
--- advice: [barrier] Warps wait at `__syncthreads()`: smaller blocks, or balanced work before the barrier.
--- advice: [math pipe throttle] A pipeline is full: move work to another one, or to tensor cores.
--- advice: [mio throttle] The queue of shared memory and special functions is full: use wider accesses.
--- advice: [lg throttle] The queue of global memory is full: use wider loads and stores.
--- advice: [wait] Fixed latencies: give each thread more independent instructions.
+-- advice: [long scoreboard] Load earlier in {kernel} (`cp.async`, TMA), vectorize, reuse data in shared memory: its warps wait for global or local memory.
+-- advice: [short scoreboard] Reduce bank conflicts, `exp` and `rsqrt` in {kernel}: its warps wait for shared memory or special functions.
+-- advice: [barrier] Use smaller blocks in {kernel}, or balance the work before `__syncthreads()`: its warps wait there.
+-- advice: [math pipe throttle] Move work of {kernel} to another pipeline, or to tensor cores: one is full.
+-- advice: [mio throttle] Use wider accesses to shared memory in {kernel}: its queue, which special functions share, is full.
+-- advice: [lg throttle] Use wider loads and stores in {kernel}: the queue of global memory is full.
+-- advice: [wait] Give each thread of {kernel} more independent instructions: its warps wait for fixed latencies.
 -- source: Nsight Compute, CPIStall: share over 30 % where issue active is under 0.8; bounded by issue slots and speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, replace(stall, '_', ' ') AS stall,

@@ -17,7 +17,7 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Partial last waves cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Partial last waves cost at most {value} of the measured kernel time.
--- advice: Choose tiles so that the blocks fill whole waves, or use a persistent or stream-K kernel.
+-- advice: Choose tiles so that the blocks of {kernel} fill whole waves, or use a persistent or stream-K kernel.
 -- source: Nsight Compute, LaunchStatistics: 1 / (whole waves + 1) where at least 20 %
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,

@@ -17,8 +17,10 @@
 -- column: launches | count | | measured launches for which it holds
 -- says: Low theoretical occupancy costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Low theoretical occupancy costs at most {value} of the measured kernel time.
--- advice: Use fewer registers (`__launch_bounds__`, `-maxrregcount`), less shared memory per block, or another block size.
--- advice: Look at the occupancy curves of the launch on Kernel profiles first: they tell which limit to move.
+-- advice: [Numba] Let {kernel} use fewer registers (`@cuda.jit(max_registers=64)`), less shared memory per block, or another block size.
+-- advice: [else, CuPy] Let {kernel} use fewer registers (`RawKernel(..., options=("-maxrregcount=64",))`), less shared memory per block, or another block size.
+-- advice: [else] Let {kernel} use fewer registers (`__launch_bounds__`, `-maxrregcount`), less shared memory per block, or another block size.
+-- advice: The occupancy curves of the launch on Kernel profiles tell which limit to move.
 -- source: Nsight Compute, TheoreticalOccupancy: under 80 %, 1 - occupancy; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,

@@ -19,8 +19,9 @@
 -- column: last_ns | ns | .1f | median of the last third
 -- says: Steps get slower: {last_ns} at the end against {first_ns} at the start, {value} more, over {steps} steps.
 -- clear: The time of a step does not grow over {steps} steps.
--- advice: [PyTorch] Look for what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
--- advice: [not PyTorch] Look for what grows: caches, logs, lists, sequence lengths, fragmented memory.
+-- advice: [PyTorch, training] Look for what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
+-- advice: [else, decode] Look for what grows: the key-value cache makes attention longer with each token, which is no fault; lists, logs and copies of the cache (`torch.cat`) are.
+-- advice: [else] Look for what grows: caches, logs, lists, sequence lengths, fragmented memory.
 -- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
 -- source: TRT, NAI (trend of iteration times); thirds, correlation and threshold own
 WITH step AS MATERIALIZED (FROM finding_step

@@ -22,7 +22,9 @@
 -- column: range | name | | the longest step
 -- says: {outliers} of {steps} steps {outliers|takes|take} over {times} times the median of {median_ns}, the longest {longest_ns} ({range}). What they take above the median is {value} of the time of all steps.
 -- clear: What outlier steps take above the median is {value} of the time of all steps.
--- advice: Look at the longest step on the timeline and compare it with the one before: validation, a checkpoint, a new shape (compilation, `cudnn.benchmark`), garbage collection, or a late batch.
+-- advice: [torch.compile or JAX or XLA] Compare {range|the longest step} with the step before it on the timeline: a new shape that compiles, validation, a checkpoint, garbage collection, or a late batch.
+-- advice: [else, CUDA C++ or Fortran or OpenACC or OpenMP offload] Compare {range|the longest step} with the step before it on the timeline: output, a checkpoint, allocation, or other work on the machine.
+-- advice: [else] Compare {range|the longest step} with the step before it on the timeline: validation, a checkpoint, a new shape (`cudnn.benchmark`), garbage collection, or a late batch.
 -- source: NAI iteration_timing (step > 1.5 times the median); share of the time own
 WITH step AS MATERIALIZED (FROM finding_step
 ), outlier AS (

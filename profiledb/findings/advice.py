@@ -1,0 +1,96 @@
+"""Lines of advice: which of a rule's lines fit a cause and a program.
+
+Conditions stand in front of a line in brackets, and all must hold: a cause that the rule answers, a trait of the
+program (program.TRAITS), ``not`` one of these, ``A or B``, and ``else``: no line before it was given, back to the last
+one without ``else``. ``-> NAME`` stands for the lines of that name in rules/findings/advice.toml, which several rules
+share; conditions in front of it hold for each.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+from profiledb.findings.program import TRAITS
+
+_ELSE, _NOT, _OR = "else", "not ", " or "
+_MARKED = re.compile(r"^\[(?P<marks>[^\]]+)\] (?P<text>.+)$")
+_SHARED = re.compile(r"^-> (?P<name>\w+)$")
+_HIP = {
+    "cudaMallocHost": "hipHostMalloc", "cudaHostAlloc": "hipHostMalloc", "CUDA": "HIP", "NCCL": "RCCL",
+    "cuBLASLt": "hipBLASLt", "cuBLAS": "hipBLAS", "cuDNN": "MIOpen", "CUTLASS": "Composable Kernel",
+    "CUBLAS_COMPUTE_32F": "HIPBLAS_COMPUTE_32F", "CUDA_R_16BF": "HIP_R_16BF", "CUDA_R_16F": "HIP_R_16F",
+    "nvtxRangePush": "roctxRangePush", "nvtxRangePop": "roctxRangePop",
+}  # fmt: skip
+"""What AMD's software calls these; other functions of CUDA have the same name there, with another beginning."""
+_CUDA = re.compile(rf"\bcuda[A-Z]\w*|\b(?:{'|'.join(sorted(_HIP, key=len, reverse=True))})\b")
+
+
+@cache
+def shared() -> Mapping[str, tuple[str, ...]]:
+    """The lines that several rules share, by name."""
+    file = resources.files("profiledb").joinpath("rules", "findings", "advice.toml")
+    return {name: tuple(lines) for name, lines in tomllib.loads(file.read_text(encoding="utf-8")).items()}
+
+
+def expanded(lines: Iterable[str]) -> tuple[str, ...]:
+    """The lines with the shared ones in their places.
+
+    Raises:
+        KeyError: no shared lines have that name.
+    """
+    told: list[str] = []
+    for line in lines:
+        marks, text = _split(line)
+        reference = _SHARED.match(text)
+        if reference is None:
+            told.append(line)
+            continue
+        for further, of_shared in map(_split, shared()[reference["name"]]):
+            every = ", ".join((*marks, *further))
+            told.append(f"[{every}] {of_shared}" if every else of_shared)
+    return tuple(told)
+
+
+def text(line: str) -> str:
+    """A line without its conditions."""
+    return _split(line)[1]
+
+
+def conditions(lines: Iterable[str]) -> frozenset[str]:
+    """All causes and traits that the conditions of these lines name."""
+    marks = (mark for line in lines for mark in _split(line)[0] if mark != _ELSE)
+    return frozenset(one.removeprefix(_NOT) for mark in marks for one in mark.split(_OR))
+
+
+def causes(lines: Iterable[str]) -> frozenset[str]:
+    """The causes for which there is advice: conditions that are no traits."""
+    return conditions(lines) - set(TRAITS)
+
+
+def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> tuple[str, ...]:
+    """The texts of the lines whose conditions hold, in the words of the program's platform."""
+    holds = {*traits, cause}
+    told, given = [], False
+    for marks, said in map(_split, lines):
+        given = given and _ELSE in marks
+        if not given and all(_holds(mark, holds) for mark in marks):
+            told.append(_CUDA.sub(_in_hip, said) if "HIP" in traits else said)
+            given = True
+    return tuple(told)
+
+
+def _split(line: str) -> tuple[tuple[str, ...], str]:
+    match = _MARKED.match(line)
+    return (tuple(match["marks"].split(", ")), match["text"]) if match else ((), line)
+
+
+def _holds(mark: str, holds: Collection[str | None]) -> bool:
+    return mark == _ELSE or any(
+        one.removeprefix(_NOT) not in holds if one.startswith(_NOT) else one in holds for one in mark.split(_OR)
+    )
+
+
+def _in_hip(match: re.Match[str]) -> str:
+    return _HIP.get(match[0]) or f"hip{match[0].removeprefix('cuda')}"

@@ -1,0 +1,163 @@
+"""Advice that knows the program: conditions of lines, and that nobody is advised what is in use already."""
+
+import itertools
+
+import pytest
+
+from profiledb.errors import AnalysisError
+from profiledb.findings import advice, program, rulebook, words
+from profiledb.findings import rule as rules
+from profiledb.findings.finding import Finding
+from profiledb.findings.program import Trait
+from profiledb.words import code
+from tests.findings.test_rulebook import HEADER, QUERY
+from tests.support.advised import wrong
+
+LINES = (
+    "Always.",
+    "[JAX or XLA] Scan.",
+    "[else, PyTorch, not torch.compile] Compile.",
+    "[else, PyTorch] Look for breaks.",
+    "[else] Capture.",
+    "[loading, not pinned memory] Pin.",
+)
+_TORCH = ("PyTorch", "eager")
+_TRAINED = (*_TORCH, "training")
+PROGRAMS: tuple[tuple[str, ...], ...] = (
+    (), _TORCH, _TRAINED, ("PyTorch", "inference"), (*_TRAINED, "foreach optimizer", "16-bit products"),
+    (*_TRAINED, "loader workers", "pinned memory", "TF32 products", "channels last"),
+    ("PyTorch", "torch.compile", "training"), ("PyTorch", "torch.compile", "CUDA graphs", "training", "DDP"),
+    ("PyTorch", "CUDA graphs", "inference", "decode"), ("PyTorch", "Hugging Face", "eager", "inference", "decode"),
+    (*_TRAINED, "Hugging Face", "Trainer"), (*_TRAINED, "Hugging Face", "Trainer", "DDP", "checkpointing"),
+    ("PyTorch", "torch.compile", "Hugging Face", "Trainer", "training", "16-bit products", "fused optimizer"),
+    (*_TRAINED, "Lightning"), (*_TRAINED, "Lightning", "DDP", "loader workers"), (*_TRAINED, "DeepSpeed"),
+    (*_TRAINED, "DDP"), (*_TRAINED, "DDP", "own all-reduce"), (*_TRAINED, "FSDP"),
+    ("PyTorch", "torch.compile", "training", "FSDP", "16-bit products", "fused attention", "checkpointing"),
+    (*_TRAINED, "tensor parallel"), (*_TRAINED, "pipeline parallel"), (*_TRAINED, "expandable segments"),
+    ("PyTorch", "vLLM", "inference", "decode", "tensor parallel", "fused attention"),
+    ("PyTorch", "vLLM", "torch.compile", "CUDA graphs", "inference", "decode", "16-bit products"),
+    ("PyTorch", "SGLang", "eager", "inference", "prefill", "fused attention"),
+    ("JAX", "XLA", "training"), ("JAX", "XLA", "CUDA graphs", "inference"), ("TensorFlow", "training"),
+    ("CuPy",), ("CuPy", "pinned memory", "CUDA graphs"), ("Numba",), ("Numba", "pinned memory"),
+    ("TensorRT", "inference"),
+    ("CUDA C++",), ("CUDA C++", "pinned memory", "CUDA graphs"), ("CUDA C++", "MPI"), ("Fortran", "OpenACC", "MPI"),
+    ("OpenMP offload", "OpenMP"), ("Fortran", "OpenMP offload", "pinned memory"), ("CUDA C++", "HIP"),
+    ("PyTorch", "HIP", *_TRAINED[1:], "DDP"), ("PyTorch", "HIP", "SGLang", "inference", "decode", "CUDA graphs"),
+)  # fmt: skip
+"""Programs that there are, by their traits."""
+NSIGHT = frozenset({"capture", "profile", "profiler_overhead"})
+
+
+@pytest.mark.parametrize(
+    ("cause", "traits", "told"),
+    [
+        (None, (), ("Always.", "Capture.")),
+        (None, ("JAX",), ("Always.", "Scan.")),
+        (None, ("XLA", "PyTorch"), ("Always.", "Scan.")),
+        (None, ("PyTorch",), ("Always.", "Compile.")),
+        (None, ("PyTorch", "torch.compile"), ("Always.", "Look for breaks.")),
+        ("loading", ("CuPy",), ("Always.", "Capture.", "Pin.")),
+        ("loading", ("CuPy", "pinned memory"), ("Always.", "Capture.")),
+    ],
+)
+def test_conditions(cause: str | None, traits: tuple[str, ...], told: tuple[str, ...]) -> None:
+    assert advice.choose(LINES, cause, traits) == told
+
+
+def test_causes_are_the_conditions_that_are_no_traits() -> None:
+    assert advice.causes(LINES) == {"loading"}
+    assert advice.conditions(LINES) == {"JAX", "XLA", "PyTorch", "torch.compile", "loading", "pinned memory"}
+
+
+def test_shared_lines_keep_the_conditions_in_front_of_them() -> None:
+    lines = advice.expanded(["[slow] -> tf32"])
+    assert len(lines) == len(advice.shared()["tf32"])
+    assert advice.choose(lines, "slow", ()) != ()
+    assert advice.choose(lines, "fast", ()) == ()
+    with pytest.raises(AnalysisError, match="nowhere"):
+        rules.parse("something", HEADER.replace("Do this.", "-> nowhere") + QUERY, "idle")
+
+
+def test_all_shared_lines_are_used() -> None:
+    used = {line for rule in rulebook.load().values() for line in map(advice.text, rule.advice)}
+    assert {name for name, lines in advice.shared().items() if not used.issuperset(map(advice.text, lines))} == set()
+
+
+@pytest.mark.parametrize("traits", PROGRAMS, ids=", ".join)
+def test_nobody_is_advised_what_is_in_use_or_what_he_does_not_use(traits: tuple[str, ...]) -> None:
+    """Of every rule, for every cause; and all have advice. Only Nsight's captures have what NSIGHT is about."""
+    every = [one for one in rulebook.load().values() if not ("HIP" in traits and NSIGHT & {one.group, one.name})]
+    for rule in every:
+        for cause in sorted(rule.causes) or [None]:
+            told = rule.advised(cause, traits)
+            assert told, (rule.name, cause)
+            assert wrong(told, traits) == [], (rule.name, cause)
+
+
+def test_the_checker_finds_what_is_wrong() -> None:
+    """What it is made for: each word that it bans stands in some advice."""
+    rule = rulebook.load()["launch_bound"]
+    assert wrong(rule.advised(None, ("PyTorch",)), ("PyTorch", "torch.compile"))
+    assert wrong(rule.advised(None, ("PyTorch",)), ("JAX",))
+    assert wrong(rule.advised(None, ()), ("HIP",))
+    assert wrong(rulebook.load()["pageable_copies"].advised(None, ()), ("pinned memory",))
+
+
+def test_hip_has_its_own_words() -> None:
+    lines = ("CUDA: `cudaMallocHost`, `cudaMemcpyAsync`, a CUDA graph; NCCL, `torch.cuda.Stream()`.",)
+    told = "HIP: `hipHostMalloc`, `hipMemcpyAsync`, a HIP graph; RCCL, `torch.cuda.Stream()`."
+    assert advice.choose(lines, None, ("HIP",)) == (told,)
+    assert advice.choose(lines, None, ("PyTorch",)) == lines
+
+
+def finding(line: str, program_: program.Program = (), **more: object) -> Finding:
+    rule = rules.parse("something", HEADER.replace("Do this.", line) + QUERY, "idle")
+    return Finding(rule, "fires", value=12.0, program=program_, **more)  # type: ignore[arg-type]
+
+
+def test_the_change_is_told_at_its_place() -> None:
+    line = "Compile {place|the step}."
+    assert words.advice(finding(line))[0] == "Compile the step."
+    assert words.advice(finding(line, facts={"range": "step_*"}))[0] == "Compile `step_*`."
+    piece = {"name": "a gap", "range": "step_*/`forward`"}
+    assert words.advice(finding(line, evidence=(piece,)))[0] == f"Compile {code('step_*/`forward`')}."
+    assert words.plain_advice(finding(line, evidence=(piece,)))[0] == "Compile step_*/`forward`."
+    assert words.advice(finding("Look at {range}."))[0] == "Do it in C.", "a line without its column is left out"
+
+
+def test_what_does_not_fire_has_no_advice() -> None:
+    quiet = finding("Do this.")
+    assert words.advice(quiet) == ("Do this.", "Do it in C.")
+    assert words.advice(Finding(quiet.rule, "clear", value=1.0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "facts", "saving", "left"),
+    [
+        (12.0, {}, None, ""),
+        (12.0, {}, 5_000_000, "5.00 ms"),
+        (14.0, {}, 5_000_000, "5.00 ms (12.0 % of the time)"),
+        (12.0, {"range": "5.00 ms"}, 5_000_000, "this time"),
+        (14.0, {"range": "15.00 ms"}, 5_000_000, "5.00 ms (12.0 % of the time)"),
+    ],
+)
+def test_no_number_is_said_twice(value: float, facts: dict[str, str], saving: int | None, left: str) -> None:
+    one = finding("Do this.", facts=facts, saving_ns=saving, saving_pct=12.0)
+    assert words.bound(Finding(**{**one.__dict__, "value": value})) == left
+
+
+def test_a_program_in_one_line() -> None:
+    told = [
+        Trait("PyTorch", "x"), Trait("eager", "x"), Trait("training", "x"), Trait("DDP", "x", 4),
+        Trait("pinned memory", "x"),
+    ]  # fmt: skip
+    assert program.line(tuple(told)) == "PyTorch, eager, training, DDP over 4 GPUs"
+    assert program.line((Trait("JAX", "x"), Trait("XLA", "x"))) == "JAX"
+    assert program.line(()) == ""
+    assert program.names(told) == {"PyTorch", "eager", "training", "DDP", "pinned memory"}
+
+
+def test_traits_have_one_name_each() -> None:
+    assert len(program.TRAITS) == len(set(program.TRAITS)) == sum(map(len, program.KINDS.values()))
+    causes = set(itertools.chain.from_iterable(rule.causes for rule in rulebook.load().values()))
+    assert not causes & set(program.TRAITS)

@@ -1,0 +1,277 @@
+"""What is recognized of a program: of samples and strangers' reports, and of reports by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.findings import judge, program, rulebook, words
+from profiledb.report.library import Library
+from tests.conftest import CORPUS, Once, ingest_files
+from tests.support import sweep
+from tests.support.advised import wrong
+from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.page_reports import Publish, insert, make_library, make_publish
+from tests.support.torch_samples import make_torch_samples, needs_torch_samples
+
+__all__ = ["make_ddp", "make_library", "make_publish", "make_torch_samples"]  # fixtures
+
+_TRAINED = "PyTorch, eager, training, foreach optimizer"
+SAMPLES = {
+    "attention.nsys-rep": "PyTorch, eager, fused attention, 16-bit products",
+    "dataloader_fixed.nsys-rep": f"{_TRAINED}, TF32 products, loader workers, pinned memory",
+    "dataloader_starved.nsys-rep": f"{_TRAINED}, TF32 products",
+    "energy.nsys-rep": "16-bit products",
+    "host_python.nsys-rep": f"{_TRAINED}, TF32 products",
+    "idle_fixed.nsys-rep": _TRAINED,
+    "idle_host_bound.nsys-rep": _TRAINED,
+    "kernels.nsys-rep": "16-bit products",
+    "launches_graph.nsys-rep": "CUDA graphs",
+    "launches_graph_nodes.nsys-rep": "PyTorch, eager, CUDA graphs",
+    "launches_tiny.nsys-rep": "PyTorch, eager",
+    "openmp_regions.nsys-rep": "OpenMP",
+    "queue.nsys-rep": "PyTorch, eager, fused attention, 16-bit products",
+    "streams_overlapped.nsys-rep": "pinned memory",
+    "streams_serial.nsys-rep": "",
+    "tasks.nsys-rep": "PyTorch, eager",
+    "transformer_inference.nsys-rep": "PyTorch, eager, inference, 16-bit products",
+    "transformer_steps.nsys-rep": f"{_TRAINED}, 16-bit products",
+    "transformer_training.nsys-rep": f"{_TRAINED}, 16-bit products",
+}
+DDP = {
+    "ddp_1.sqlite": f"{_TRAINED}, 16-bit products, pinned memory",
+    "ddp_overlap_4_rank0.sqlite": f"{_TRAINED}, 16-bit products, DDP",
+    "ddp_strong_2_rank0.sqlite": f"{_TRAINED}, 16-bit products, DDP, own all-reduce",
+    "ddp_weak_4_rank0.sqlite": f"{_TRAINED}, 16-bit products, DDP, own all-reduce, pinned memory",
+}
+TORCH = {
+    "torch_ddp_2_rank0.pt.trace.json.gz": f"{_TRAINED}, 16-bit products, DDP over 2 GPUs",
+    "torch_inference.pt.trace.json.gz": "PyTorch, eager, inference, 16-bit products",
+    "torch_inference_nsys.sqlite": "PyTorch, eager, inference, 16-bit products",
+    "torch_training.pt.trace.json.gz": f"{_TRAINED}, 16-bit products",
+    "torch_training_nsys.sqlite": f"{_TRAINED}, 16-bit products",
+}
+STRANGERS = {
+    "attention.ncu-rep": "PyTorch, eager, fused attention, 16-bit products",
+    "basic_a10g.ncu-rep": "CUDA C++",
+    "copies_dominate.nsys-rep": "CUDA C++, pinned memory",
+    "copies_without_enums.sqlite": "CUDA C++, MPI",
+    "cpu_only_t4.nsys-rep": "",
+    "fortran_openmp_cpu_bound.qdrep": "Fortran, OpenMP offload, MPI, pinned memory",
+    "keras_autotuning.qdrep": "TensorFlow, inference",
+    "miniweather_pnetcdf.qdrep": "Fortran, OpenACC, MPI, pinned memory",
+    "mpi_h100.nsys-rep": "CUDA C++, MPI",
+    "openacc_gp100.qdrep": "Fortran, OpenACC, MPI, pinned memory",
+    "openacc_v100.nsys-rep": "Fortran, OpenACC, MPI, pinned memory",
+    "openmp_iterations.qdrep": "Fortran, OpenMP offload, MPI, pinned memory",
+    "openmp_offload_t4.nsys-rep": "OpenMP offload",
+    "ranges_never_popped.nsys-rep": "PyTorch",
+    "self_join_a100.ncu-rep": "CUDA C++",
+    "silu_triton_2025.ncu-rep": "PyTorch, eager",
+    "start_end_unclosed.qdrep": "",
+    "transformer_training.ncu-rep": f"{_TRAINED}, 16-bit products",
+    "um_events_lost.nsys-rep": "CUDA C++",
+    "wsl2_no_kernels.nsys-rep": "",
+}
+TRACES = {
+    "hta_benchmark_2869224.json.gz": "PyTorch, eager, inference, TF32 products",
+    "hta_rank0_graphs.json.gz": "PyTorch, torch.compile, CUDA graphs, training, DDP over 16 GPUs, TF32 products,"
+    " fused optimizer, pinned memory",
+    "kineto_2021.pt.trace.json.gz": "PyTorch, eager, training, loader workers",
+    "kineto_mi250_minitoy_train_ROCm6_2_kineto.pt.trace.json.gz": f"{_TRAINED}, HIP",
+    "kineto_nccl_data.pt.trace.json.gz": f"{_TRAINED}, DDP over 2 GPUs, TF32 products",
+    "kineto_resnet_conv_steps.pt.trace.json.gz": "PyTorch, eager, training",
+    "qwen_mi300.json.gz": "PyTorch, Hugging Face, HIP, eager, inference, fused attention, 16-bit products",
+    "resnet_checkpoint_mi300.json.gz": f"{_TRAINED}, HIP, DDP over 8 GPUs, 16-bit products, channels last,"
+    " checkpointing",
+    "sglang_qwen3_prefilldecode_mi300.json.gz": "PyTorch, SGLang, HIP, eager, inference, prefill, fused attention,"
+    " 16-bit products",
+    "triton.pt.trace.json.gz": "PyTorch, torch.compile",
+    "vllm_eager_b200.json.gz": "PyTorch, vLLM, torch.compile, inference, prefill, tensor parallel over 8 GPUs,"
+    " fused attention, 16-bit products, 8-bit products",
+    "xdit_flux_hipgraph_rank0.json.gz": "PyTorch, Hugging Face, HIP, torch.compile, CUDA graphs, inference,"
+    " fused attention, 16-bit products, channels last",
+}
+needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
+
+ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, float)"
+NORM = "void at::native::vectorized_layer_norm_kernel<float, float>(int, float)"
+GEMM, VECTOR = "ampere_sgemm_128x64_tn", "void gemv2T_kernel_val<int>(float)"
+_COMPILED = "triton_poi_fused_add_relu_0"
+REDUCED, GATHERED, SCATTERED = (
+    f"ncclDevKernel_{name}(ncclDevKernelArgsStorage<4096ul>)"
+    for name in ("AllReduce_Sum_f32_RING_LL", "AllGather_RING_LL", "ReduceScatter_Sum_bf16_RING_LL")
+)
+BACKWARD = "void at::native::softmax_warp_backward<float>(float*)"
+BY_HAND: list[tuple[str, dict[str, Any], str]] = [
+    ("cupy", {"kernels": ["cupy_add__float32_float32_float32"]}, "CuPy"),
+    ("numba", {"kernels": ["__main__::add[abi:v1][abi:c8tJTIcFKzyF2](Array<float, 1, C, mutable, aligned>)"]}, "Numba"),
+    ("old numba", {"kernels": ["cudapy::__main__::add$241(Array<float, 1, C, mutable, aligned>)"]}, "Numba"),
+    ("jax", {"kernels": ["loop_add_fusion", "wrapped_convert"],
+             "ranges": ["TSL:XlaModule:#hlo_module=jit_train_step,program_id=12#"]}, "JAX, XLA, training"),
+    ("jax by its files", {"kernels": ["loop_multiply_fusion_2"], "files": ["/site-packages/jax/_src/pjit.py"]},
+     "JAX, XLA"),
+    ("keras", {"kernels": ["void tensorflow::BiasNHWCKernel<float>(int)"]}, "TensorFlow"),
+    ("tensorrt", {"kernels": ["__myl_FcAddRelu_0xc1"], "ranges": ["TensorRT:ExecutionContext::enqueue"]},
+     "TensorRT, inference"),
+    ("lightning", {"kernels": [ELEMENTWISE, BACKWARD], "ranges": ["[pl][profile][Strategy]X.training_step"]},
+     "PyTorch, Lightning, eager, training"),
+    ("trainer", {"kernels": [ELEMENTWISE, BACKWARD], "files": ["/venv/site-packages/transformers/trainer.py"]},
+     "PyTorch, Hugging Face, Trainer, eager, training"),
+    ("generate", {"kernels": [ELEMENTWISE, NORM, GEMM], "files": ["/x/transformers/generation/utils.py"]},
+     "PyTorch, Hugging Face, eager, inference, decode"),
+    ("compiled", {"kernels": [_COMPILED, BACKWARD]}, "PyTorch, torch.compile, training"),
+    ("compiled, by its ranges", {"ranges": ["## Call CompiledFxGraph fegaf ##"]}, "PyTorch, torch.compile"),
+    ("graphs", {"kernels": [ELEMENTWISE], "calls": ["cudaGraphLaunch_v10000"]}, "PyTorch, eager, CUDA graphs"),
+    ("ddp by its collective", {"kernels": [ELEMENTWISE, BACKWARD, REDUCED]}, "PyTorch, eager, training, DDP"),
+    ("ddp by its range", {"kernels": [BACKWARD, ELEMENTWISE], "ranges": ["DistributedDataParallel.forward"]},
+     "PyTorch, eager, training, DDP"),
+    ("fsdp by its collectives", {"kernels": [ELEMENTWISE, BACKWARD, REDUCED, GATHERED, SCATTERED]},
+     "PyTorch, eager, training, FSDP"),
+    ("fsdp by a range", {"kernels": [ELEMENTWISE],
+                         "ranges": ["autograd::engine::evaluate_function: RegisterPostBackwardFunctionBackward"]},
+     "PyTorch, eager, training, FSDP"),
+    ("all-reduce of an inference", {"kernels": [ELEMENTWISE, NORM, GEMM, REDUCED]}, "PyTorch, eager, inference"),
+    ("megatron", {"kernels": [ELEMENTWISE, BACKWARD, REDUCED], "groups": ["TENSOR_MODEL_PARALLEL_GROUP"]},
+     "PyTorch, eager, training, tensor parallel over 8 GPUs"),
+    ("pipeline", {"kernels": [ELEMENTWISE, BACKWARD, REDUCED], "groups": ["PIPELINE_MODEL_PARALLEL_GROUP"]},
+     "PyTorch, eager, training, pipeline parallel over 8 GPUs"),
+    ("vllm", {"kernels": [ELEMENTWISE, "void vllm::paged_attention_v1_kernel<float>(float*)"],
+              "command": "vllm serve some/model"}, "PyTorch, vLLM, eager, inference, decode"),
+    ("sglang with kernels of vllm", {"kernels": ["void vllm::rms_norm_kernel<float>(float*)"],
+                                     "ranges": ["sgl_kernel::rms_norm", "aten::t"]}, "PyTorch, SGLang, inference"),
+    ("one row", {"kernels": [ELEMENTWISE, NORM, *[VECTOR] * 20]},
+     "PyTorch, eager, inference, decode"),
+    ("openacc", {"kernels": ["compute_tendencies_z_334_gpu"]}, "OpenACC"),
+    ("offload", {"kernels": ["__omp_offloading_10302_2c_main_l12"]}, "OpenMP offload"),
+    ("cuda", {"kernels": ["vectorAdd(float*, float*)"], "process": "./bench"}, "CUDA C++"),
+    ("hip", {"kernels": [ELEMENTWISE], "calls": ["hipLaunchKernel"]}, "PyTorch, HIP, eager"),
+    ("names that mean something else",
+     {"kernels": ["sensor_fusion(float*)", "prefix_decode(int)"],
+      "ranges": ["decode_image", "backward", "transformers"], "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
+]  # fmt: skip
+
+
+def check(library: Library, cases: dict[str, str], subtests: pytest.Subtests) -> None:
+    """What each report is recognized as, and that its advice fits it."""
+    rules = list(rulebook.load().values())
+    for name in sweep.part(sorted(cases)):
+        with subtests.test(name):
+            report = library.find(name)
+            of = program.recognize(library, report.id)
+            assert {_name(one) for one in of} == {one for one in cases[name].split(", ") if one}
+            assert all(one.evidence for one in of)
+            fires = [
+                one
+                for one in judge.judge(library, report, {}, rules, judge.steady_part(library, report, {}))
+                if one.verdict == "fires"
+            ]
+            for one in fires:
+                assert one.program == of
+                assert words.advice(one), one.rule.name
+                assert wrong(words.advice(one), program.names(of)) == [], one.rule.name
+
+
+def _name(one: program.Trait) -> str:
+    return one.trait + (f" over {one.ranks} GPUs" if one.ranks else "")
+
+
+def test_samples(nsys_samples: Library, subtests: pytest.Subtests) -> None:
+    check(nsys_samples, SAMPLES, subtests)
+
+
+@needs_ddp
+def test_samples_of_several_gpus(ddp: Library, subtests: pytest.Subtests) -> None:
+    check(ddp, DDP, subtests)
+
+
+@needs_torch_samples
+def test_samples_of_the_pytorch_profiler(torch_samples: Library, subtests: pytest.Subtests) -> None:
+    check(torch_samples, TORCH, subtests)
+
+
+@pytest.mark.slow
+@needs_corpus
+def test_reports_of_strangers(every_report: Library, subtests: pytest.Subtests) -> None:
+    check(every_report, STRANGERS, subtests)
+
+
+@pytest.mark.slow
+@needs_corpus
+def test_traces_of_strangers(once: Once, subtests: pytest.Subtests) -> None:
+    files = [CORPUS / name for name in TRACES]
+    check(
+        Library(once("programs_of_strangers", lambda folder: ingest_files(folder, files)) / "library"), TRACES, subtests
+    )
+
+
+def fill(
+    db: duckdb.DuckDBPyConnection,
+    kernels: Sequence[str] = (),
+    ranges: Sequence[str] = (),
+    files: Sequence[str] = (),
+    calls: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    command: str = "",
+    process: str = "python3",
+) -> None:
+    """Writes a report in which these names stand, its kernels of the class that real ones of the name have."""
+    classes = {GEMM: "matmul", VECTOR: "matmul", NORM: "normalization"}
+    insert(db, "report", [{"kind": "nsys", "command": command or None}])
+    insert(db, "process", [{"global_pid": 1, "pid": 1, "name": process}])
+    insert(db, "thread", [{"global_tid": 2, "global_pid": 1, "name": "main"}])
+    insert(db, "kernel_name", [
+        {"name_id": n, "demangled": name, "short": name, "class": classes.get(name, "other")}
+        for n, name in enumerate(kernels)
+    ])  # fmt: skip
+    insert(db, "kernel", [
+        {"kernel_id": n, "name_id": n, "start_ns": 10 * n, "end_ns": 10 * n + 5, "device_id": 0, "global_pid": 1}
+        for n in range(len(kernels))
+    ])  # fmt: skip
+    insert(db, "range_name", [{"name_id": n, "text": name, "name": name} for n, name in enumerate(ranges)])
+    insert(db, "python_frame", [{"stack_id": n, "depth": 0, "file": name} for n, name in enumerate(files)])
+    insert(db, "string", [{"string_id": n, "value": name} for n, name in enumerate(calls)])
+    insert(db, "api_call", [{"call_id": n, "global_tid": 2, "name_id": n} for n in range(len(calls))])
+    insert(db, "process_group", [{"name": str(n), "description": name} for n, name in enumerate(groups)])
+    if groups:
+        insert(db, "distributed", [{"rank": 0, "world_size": 8}])
+
+
+@pytest.mark.parametrize(("names", "traits"), [pytest.param(*one[1:], id=one[0]) for one in BY_HAND])
+def test_names_tell(library: Library, publish: Publish, names: dict[str, Any], traits: str) -> None:
+    of = program.recognize(library, publish(lambda db: fill(db, **names)))
+    assert ", ".join(map(_name, of)) == traits
+
+
+def test_another_process_is_another_program(library: Library, publish: Publish) -> None:
+    """nsys samples the whole machine: a library in the call chains of a process that used no GPU tells nothing."""
+
+    def both(db: duckdb.DuckDBPyConnection, sampled: int) -> None:
+        fill(db, kernels=["vectorAdd(float*)"], process="./bench")
+        insert(db, "thread", [{"global_tid": 9, "global_pid": 8, "name": "pt_autograd_0"}])
+        insert(db, "string", [{"string_id": 50, "value": "/x/libtorch_cuda.so"}])
+        insert(db, "cpu_sample", [{"sample_id": 1, "time_ns": 5, "global_tid": sampled}])
+        insert(db, "callchain", [{"kind": "sample", "callchain_id": 1, "depth": 0, "module_id": 50}])
+
+    for thread, traits in ((9, {"CUDA C++"}), (2, {"PyTorch"})):
+        of = program.recognize(library, publish(lambda db, thread=thread: both(db, thread)))
+        assert program.names(of) == traits
+
+
+def test_pinned_memory_is_told_by_bytes(library: Library, publish: Publish) -> None:
+    def copies(db: duckdb.DuckDBPyConnection, pinned: int) -> None:
+        fill(db, kernels=["vectorAdd(float*)"], process="./bench")
+        insert(db, "memop", [
+            {"memop_id": n, "kind": "memcpy", "copy_kind": 1, "src_kind": int(n < pinned), "bytes": 200_000}
+            for n in range(10)
+        ])  # fmt: skip
+
+    for pinned, there in ((10, True), (9, True), (8, False), (0, False)):
+        of = program.recognize(library, publish(lambda db, pinned=pinned: copies(db, pinned)))
+        assert ("pinned memory" in program.names(of)) == there
+
+
+def test_evidence_is_bounded(library: Library, publish: Publish) -> None:
+    of = program.recognize(library, publish(lambda db: fill(db, kernels=[f"cupy_{'x' * 10_000}"])))
+    assert [(one.trait, len(one.evidence)) for one in of] == [("CuPy", len("kernel ") + 100)]
