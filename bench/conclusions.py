@@ -42,6 +42,11 @@ NAMES: Mapping[str, frozenset[str]] = {
     "shapes_that_recompile": frozenset({"compilation_in_steps"}),
     "single_precision": frozenset({"tensor_cores_unused"}),
     "attention_by_hand": frozenset({"unfused_attention"}),
+    "gradients_zeroed": frozenset({"gradients_zeroed"}),
+    "partial_waves": frozenset({"partial_waves"}),
+    "low_occupancy": frozenset({"low_occupancy"}),
+    "few_cores": frozenset({"few_cores"}),
+    "decoding_one_by_one": frozenset({"decoding_one_by_one"}),
 }
 """The rules that name each fault. Of ``host_work`` its range has to tell the rest."""
 LEAST_PCT = 10.0

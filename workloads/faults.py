@@ -10,15 +10,20 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from workloads.layers import Training, layers, named
 
 WARMUP = 3
 Step = Callable[[int], None]
@@ -31,43 +36,6 @@ def fault(build: Build) -> Build:
     """Enter a fault under the name of its function."""
     FAULTS[build.__name__] = build
     return build
-
-
-@contextmanager
-def named(name: str) -> Iterator[None]:
-    """A range of NVTX."""
-    torch.cuda.nvtx.range_push(name)  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        torch.cuda.nvtx.range_pop()  # type: ignore[no-untyped-call]
-
-
-def layers(width: int, count: int, dtype: torch.dtype = torch.bfloat16) -> nn.Sequential:
-    """Square layers with GELU between them."""
-    parts = [part for _ in range(count) for part in (nn.Linear(width, width), nn.GELU())]
-    return nn.Sequential(*parts).to("cuda", dtype)
-
-
-class Training:
-    """Layers that learn to give back their input."""
-
-    def __init__(self, width: int = 2048, count: int = 12, batch: int = 4096, *, fused: bool = True) -> None:
-        self.network = layers(width, count)
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-4, fused=fused, foreach=False)
-        self.inputs = torch.randn(batch, width, device="cuda", dtype=torch.bfloat16)
-
-    def step(self, inputs: Tensor | None = None) -> Tensor:
-        """Train once and return the loss, which nobody has read."""
-        given = self.inputs if inputs is None else inputs
-        with named("forward"):
-            loss = nn.functional.mse_loss(self.network(given), given)
-        with named("backward"):
-            self.optimizer.zero_grad()
-            torch.autograd.backward(loss)
-        with named("optimizer"):
-            self.optimizer.step()
-        return loss.detach()
 
 
 @fault
@@ -135,7 +103,7 @@ def optimizer_on_cpu(mended: bool) -> Step:
 @fault
 def same_data_each_step(mended: bool) -> Step:
     """Send a table that never changes to the GPU in each step."""
-    training, table = Training(1024, 8, 4096), torch.randn(1024, 8192).pin_memory()
+    training, table = Training(1024, 8, 4096), torch.randn(8192, 8192).pin_memory()
     there = table.to("cuda")
 
     def step(_: int) -> None:
@@ -166,12 +134,13 @@ def checkpointing_without_need(mended: bool) -> Step:
     """Compute each layer twice although memory is plentiful."""
     from torch.utils.checkpoint import checkpoint
 
-    training = Training(2048, 12, 8192)
+    training = Training(2048, 12, 32_768)
+    blocks = [training.network[first : first + 4] for first in range(0, 24, 4)]
 
     def step(_: int) -> None:
         given = training.inputs
         with named("forward"):
-            for part in training.network:
+            for part in blocks:
                 given = part(given) if mended else checkpoint(part, given, use_reentrant=False)
             loss = nn.functional.mse_loss(given, training.inputs)
         with named("backward"):
@@ -213,13 +182,13 @@ def allocation_in_each_step(mended: bool) -> Step:
 @fault
 def loss_read_each_step(mended: bool) -> Step:
     """Read the loss in each step, then do some work on the CPU."""
-    training, losses = Training(1024, 8, 2048), []
+    training, losses = Training(2048, 12, 24_576), []
 
     def step(_: int) -> None:
         loss = training.step()
         losses.append(loss if mended else loss.item())
         with named("bookkeeping"):
-            sorted(((index * 7919) % 10007) / 10007 for index in range(12_000))
+            sorted(((index * 7919) % 10007) / 10007 for index in range(30_000))
 
     return step
 
@@ -379,6 +348,94 @@ def attention_by_hand(mended: bool) -> Step:
             else:
                 scores = torch.softmax(q @ k.transpose(-1, -2) * 0.125, dim=-1)
                 scores @ v
+
+    return step
+
+
+@fault
+def gradients_zeroed(mended: bool) -> Step:
+    """Fill gradients with zeros, which backward then adds to, instead of letting go of them."""
+    training = Training(4096, 8, 256)
+
+    def step(_: int) -> None:
+        with named("zero_grad"):
+            training.optimizer.zero_grad(set_to_none=mended)
+        with named("forward"):
+            loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
+        with named("backward"):
+            torch.autograd.backward(loss)
+        with named("optimizer"):
+            training.optimizer.step()
+
+    return step
+
+
+@fault
+def partial_waves(mended: bool) -> Step:
+    """Multiply with a few tiles more than the SMs hold at once; the same tiles in full waves, mended."""
+    from workloads.fault_kernels import COLUMNS, ROWS, multiply
+
+    full = torch.cuda.get_device_properties(0).multi_processor_count // 12
+    across, calls = (full, full + 1) if mended else (full + 1, full)
+    kind: dict[str, Any] = {"device": "cuda", "dtype": torch.bfloat16}
+    a, b = torch.randn(12 * ROWS, 4096, **kind), torch.randn(4096, across * COLUMNS, **kind)
+    out = torch.empty(a.shape[0], b.shape[1], **kind)
+
+    def step(_: int) -> None:
+        for _ in range(4 * calls):
+            multiply(a, b, out)
+
+    return step
+
+
+@fault
+def low_occupancy(mended: bool) -> Step:
+    """Hold tiles of 96 KiB in shared memory with 64 threads each, so that an SM has room for two blocks."""
+    from workloads.fault_kernels import reversal
+
+    reverse = reversal(2048, 256) if mended else reversal(24_576, 64)
+    given = torch.randn(24_576 * 8192, device="cuda")
+    out = torch.empty_like(given)
+
+    def step(_: int) -> None:
+        for _ in range(4):
+            reverse(given, out)
+
+    return step
+
+
+@fault
+def few_cores(mended: bool) -> Step:
+    """Prepare each batch with eight threads, all of them on one core."""
+    import numpy as np
+
+    if not mended:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    training, pool = Training(1024, 8, 8192), ThreadPoolExecutor(8)
+    images = [np.random.default_rng(number).random((1024, 1024), dtype=np.float32) for number in range(8)]
+
+    def prepare(image: Any) -> Tensor:
+        return torch.from_numpy(np.tanh(np.sqrt(image) * 1.5) - np.sin(image))
+
+    def step(_: int) -> None:
+        with named("prepare"):
+            batch = torch.cat(list(pool.map(prepare, images)))
+        training.step(batch.to("cuda", torch.bfloat16))
+
+    return step
+
+
+@fault
+def decoding_one_by_one(mended: bool) -> Step:
+    """Decode a token of 16 sequences one after the other, where one pass over the weights serves them all."""
+    network = layers(8192, 8)
+    tokens = torch.randn(16, 8192, device="cuda", dtype=torch.bfloat16)
+
+    def step(_: int) -> None:
+        with torch.no_grad():
+            for part in (tokens,) if mended else tokens.chunk(16):
+                with named("decode"):
+                    network(part)
 
     return step
 

@@ -24,18 +24,11 @@
 -- advice: [else, CuPy or Numba] Else run independent work beside it, on another stream.
 -- advice: [else] Else run independent work beside it, on another stream, or in branches of a CUDA graph.
 -- source: NCU LaunchStatistics (fewer blocks than SMs; lost share as there); TB gpu_metrics_parser; 5 % and 5 µs are ours
-WITH alone AS (
-    SELECT kernel_id, device_id, stream_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks
-    FROM selected_kernel
-    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
-            PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), start_ns)
-        AND end_ns <= coalesce(lead(start_ns) OVER (PARTITION BY device_id ORDER BY start_ns, kernel_id), end_ns)
-), small AS MATERIALIZED (
-    SELECT alone.*, sm_count, (end_ns - start_ns) * (1 - blocks / sm_count) AS lost_ns
-    FROM alone JOIN gpu ON gpu_id = device_id
-    WHERE blocks < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
-        AND (name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class)))
+WITH small AS MATERIALIZED (
+    SELECT kernel_id, device_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks, sm_count,
+        (end_ns - start_ns) * (1 - blocks / sm_count) AS lost_ns
+    FROM finding_alone JOIN gpu ON gpu_id = device_id
+    WHERE grid_x::BIGINT * grid_y * grid_z < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
 ), total AS (
     SELECT least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS lost_ns, count(*) AS launches,
         any_value(sm_count) AS sms

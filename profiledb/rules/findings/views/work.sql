@@ -104,3 +104,14 @@ SELECT copy.*, direction || coalesce(', ' || concat_ws(' to ', source.label, des
 FROM copy
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
 LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind;
+
+-- Kernels of the selection that ran alone on their GPU, without communication, which takes few SMs on purpose.
+CREATE OR REPLACE VIEW finding_alone AS
+SELECT * FROM (
+    FROM selected_kernel
+    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), start_ns)
+        AND end_ns <= coalesce(lead(start_ns) OVER (PARTITION BY device_id ORDER BY start_ns, kernel_id), end_ns)
+)
+WHERE name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class));

@@ -1,0 +1,53 @@
+-- title: One sequence at a time
+-- question: Does the GPU read all weights for one vector after the other?
+-- The time of products of a matrix and a vector (gemv, in libraries' names), as a share of the time from the first to
+-- the last operation, where they take at least `least_pct` of the time of all matrix products and run `launches` times
+-- or more: so it is where a language model decodes one sequence. Such a product reads the whole matrix for two
+-- operations an element. The same read serves as many vectors as keep the arithmetic below the memory, so that the next
+-- sequence costs nearly nothing: half of this time is saved for each of two sequences. Whether there are others is not
+-- in the report.
+-- needs: kernel
+-- includes: finding, idle, work
+-- selects: part
+-- once: sums
+-- parts: matmul
+-- weight: low
+-- unit: %
+-- fires: above
+-- param: threshold = 20 share of the time from which on it is said
+-- param: least_pct = 60 share of the time of matrix products
+-- param: launches = 100 launches from which on it counts
+-- column: vector_ns | ns | | time of these products
+-- column: launches | count | | launches of them
+-- column: share_pct | % | .0f | share of the time of all matrix products
+-- column: kernel | name | | the one with the most time
+-- says: Products of a matrix and a vector take {vector_ns} ({value} of the time, {share_pct} of all matrix products), most of it {kernel}: each reads all its weights for a single sequence.
+-- clear: Products of a matrix and a vector take {value} of the time.
+-- advice: If other sequences wait, decode them together: a batch reads the weights once for all (continuous batching: vLLM, TensorRT-LLM, SGLang). 2 sequences save half of this time, 16 nearly all of it for each.
+-- advice: A single sequence: speculative decoding checks several tokens with one read of the weights; weights in 8 or 4 bits are read faster.
+-- source: own; roofline of a product with a vector: 2 operations for each element that is read
+WITH product AS MATERIALIZED (
+    SELECT name_id, regexp_matches(demangled, '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec') AS of_vector
+    FROM kernel_name WHERE class = 'matmul'
+), summed AS (
+    SELECT name_id, of_vector, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
+    FROM finding_kernel_sum JOIN product USING (name_id) GROUP BY name_id, of_vector
+), total AS (
+    SELECT coalesce(sum(ns) FILTER (of_vector), 0)::BIGINT AS vector_ns,
+        coalesce(sum(launches) FILTER (of_vector), 0)::BIGINT AS launches,
+        100.0 * sum(ns) FILTER (of_vector) / nullif(sum(ns), 0) AS share_pct
+    FROM summed
+), by_kernel AS (
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM summed JOIN kernel_key USING (name_id) WHERE of_vector GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+)
+SELECT CASE WHEN share_pct >= $least_pct::DOUBLE AND total.launches >= $launches::BIGINT
+        THEN 100.0 * total.vector_ns / nullif(finding_window.ns, 0) ELSE 0 END AS value,
+    total.vector_ns // 2 AS saving_ns, total.vector_ns, total.launches, share_pct,
+    (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    (
+        SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
+        FROM by_kernel
+    ) AS evidence
+FROM finding_window CROSS JOIN total;

@@ -1,0 +1,59 @@
+-- title: Few warps on each SM
+-- question: Do blocks take so much of an SM that it holds too few warps to hide waiting?
+-- The time of kernels that fill the GPU, and of which an SM holds at most `most_pct` of its warps, as block, registers
+-- and shared memory allow (`kernel_shapes`), as a share of the time from the first to the last operation. Kernels of
+-- `least_ns` or more count that ran alone. Matrix products, convolutions and attention do not: they hide waiting by
+-- pipelines of copies, with few warps on purpose. The saving is the time that a kernel with twice `most_pct` would take
+-- less, if warps were all that it lacks.
+-- needs: kernel
+-- includes: finding, filling
+-- selects: part
+-- parts: kernels
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_ns = 10000 shorter kernels do not count
+-- param: most_pct = 12.5 theoretical occupancy up to which a kernel counts: 8 warps of 64
+-- column: slow_ns | ns | | time of these kernels
+-- column: launches | count | | launches of them
+-- column: kernel | name | | the one with the most time
+-- column: occupancy_pct | % | .1f | its theoretical occupancy
+-- column: limiter | text | | what limits it
+-- says: {launches} {launches|launch|launches} run with few warps on each SM, {slow_ns} ({value} of the time), most in {kernel}: {limiter} allow {occupancy_pct} of an SM's warps.
+-- clear: Kernels with few warps on each SM take {value} of the time.
+-- advice: [shared memory] Take less shared memory for each block, smaller tiles, or give each block more threads.
+-- advice: [registers] Have the compiler use fewer registers: `__launch_bounds__`, `-maxrregcount`, smaller tiles; in Triton fewer values for each program or more warps.
+-- advice: [blocks] Make blocks larger: an SM holds few blocks of one or two warps each.
+-- advice: [warps] Make blocks smaller, so that more than one fits on an SM.
+-- advice: Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
+-- source: Nsight Compute, Occupancy (theoretical occupancy); least and most are ours
+WITH judged AS MATERIALIZED (
+    SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_registers THEN 'registers'
+            WHEN limit_blocks THEN 'blocks' ELSE 'warps' END AS limiter
+    FROM finding_filling($least_ns::BIGINT) WHERE class NOT IN ('matmul', 'convolution', 'attention')
+), few AS MATERIALIZED (
+    FROM judged WHERE occupancy_pct <= $most_pct::DOUBLE AND occupancy_pct > 0 AND waves >= 1
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS launches,
+        coalesce(sum(ns * (1 - occupancy_pct / (2 * $most_pct::DOUBLE))), 0)::BIGINT AS saving_ns
+    FROM few
+), by_kernel AS (
+    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        count(*) AS launches, arg_max(occupancy_pct, ns) AS occupancy_pct, arg_max(limiter, ns) AS limiter,
+        arg_max(start_ns, ns) AS start_ns, arg_max(end_ns, ns) AS end_ns, arg_max(device_id, ns) AS device_id
+    FROM few JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT ns, kernel, {
+            'name': name, 'note': format('{:.0f} % of the warps, by ', occupancy_pct) || limiter, 'ns': ns,
+            'count': launches, 'start_ns': start_ns, 'end_ns': end_ns, 'kernel': kernel, 'device': device_id
+        } AS piece
+    FROM by_kernel
+), main AS (SELECT * FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1
+), told AS (SELECT count(*) = 0 OR count(occupancy_pct) > 0 AS told FROM judged
+)
+SELECT CASE WHEN told THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told THEN 'The report does not tell how many warps an SM of the GPU holds.' END AS unjudged,
+    main.limiter AS cause, total.saving_ns, total.ns AS slow_ns, total.launches, main.name AS kernel,
+    main.occupancy_pct, main.limiter,
+    (SELECT list(piece ORDER BY ns DESC, kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN told LEFT JOIN main ON true;

@@ -1,0 +1,58 @@
+-- title: Partial last waves
+-- question: Do kernels end with a wave of blocks that leaves most SMs empty?
+-- A kernel with more blocks than the GPU holds at once runs them in waves, and ends when the SM with the most blocks is
+-- done. Of its duration the share by which this SM has more blocks than the mean is lost. The value is the sum of that
+-- as a share of the time from the first to the last operation, over kernels of `least_ns` or more that ran alone in more
+-- than one wave, where at least `least_pct` of the duration are lost. How many blocks an SM holds follows from block,
+-- registers and shared memory (`kernel_shapes`). Kernels that the bandwidth of the memory limits (elementwise,
+-- reductions, copies and their like) do not count: their last wave runs faster.
+-- needs: kernel
+-- includes: finding, filling
+-- selects: part
+-- parts: kernels
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_ns = 10000 shorter kernels do not count
+-- param: least_pct = 20 share of a kernel's duration from which on it counts
+-- column: lost_ns | ns | | time that is lost
+-- column: launches | count | | launches for which it holds
+-- column: kernel | name | | the one that loses most
+-- column: blocks | count | | blocks of its grid
+-- column: places | count | | blocks that the GPU holds of it at once
+-- says: The last wave of {launches} {launches|launch|launches} leaves most SMs empty, which loses {lost_ns} ({value} of the time), most in {kernel}: {blocks} {blocks|block|blocks}, and the GPU holds {places} at once.
+-- clear: Partial last waves lose {value} of the time.
+-- advice: Choose the batch, or the size of a tile, so that the blocks fill whole waves, or stay just below: a few blocks more cost a wave.
+-- advice: Own kernels: as many blocks as the GPU holds, each of which takes several tiles (persistent kernel), or split the last tiles (stream-K).
+-- source: NVIDIA, Matrix Multiplication Background (wave and tile quantization); Nsight Compute, LaunchStatistics (waves, tail effect; the least share is its)
+WITH judged AS MATERIALIZED (
+    SELECT *, grid_blocks AS blocks, blocks_per_sm * sm_count AS places, CASE WHEN waves <= 1 THEN 0
+            WHEN waves > 1 THEN 1 - grid_blocks / sm_count / ceil(grid_blocks / sm_count) END AS lost
+    FROM finding_filling($least_ns::BIGINT) WHERE class NOT IN (
+            'elementwise', 'reduction', 'copy', 'normalization', 'softmax', 'optimizer', 'embedding', 'random', 'sort'
+        )
+), partial AS MATERIALIZED (
+    SELECT *, lost * ns AS lost_ns FROM judged WHERE lost >= $least_pct::DOUBLE / 100
+), total AS (
+    SELECT least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS ns, count(*) AS launches
+    FROM partial
+), by_kernel AS (
+    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(lost_ns)::BIGINT AS lost_ns,
+        count(*) AS launches, arg_max(blocks, lost_ns) AS blocks, arg_max(places, lost_ns) AS places,
+        arg_max(waves, lost_ns) AS waves, arg_max(start_ns, lost_ns) AS start_ns, arg_max(end_ns, lost_ns) AS end_ns,
+        arg_max(device_id, lost_ns) AS device_id
+    FROM partial JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT lost_ns, kernel, {
+            'name': name, 'note': format('{:.2f} waves', waves), 'ns': lost_ns, 'count': launches,
+            'start_ns': start_ns, 'end_ns': end_ns, 'kernel': kernel, 'device': device_id
+        } AS piece
+    FROM by_kernel
+), main AS (SELECT name, blocks, places FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1
+), told AS (SELECT count(*) = 0 OR count(lost) > 0 AS told FROM judged
+)
+SELECT CASE WHEN told THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told THEN 'The report does not tell how many blocks an SM of the GPU holds.' END AS unjudged,
+    total.ns AS saving_ns, total.ns AS lost_ns, total.launches, main.name AS kernel, main.blocks, main.places,
+    (SELECT list(piece ORDER BY lost_ns DESC, kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN told LEFT JOIN main ON true;
