@@ -24,24 +24,22 @@ jemalloc = pytest.mark.skipif(memory._jemalloc() is None, reason="DuckDB has jem
 
 @jemalloc
 def test_what_duckdb_frees_goes_back_to_the_system() -> None:
-    async def trimmed() -> int:
+    async def trimmed() -> None:
         task = asyncio.create_task(memory.keep_trimmed())
         try:
-            for _ in range(100):
-                if (pages := memory._duckdb_pages() or 0) < before / 4:
-                    break
-                await asyncio.sleep(0.1)
+            async with asyncio.timeout(30):
+                while (memory._duckdb_pages() or 0) > before / 4:
+                    await asyncio.sleep(0.1)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        return pages
 
     with duckdb.connect(config={"threads": 1}) as db, ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: db.cursor().execute(BUSY).fetchall(), range(12)))
         before = memory._duckdb_pages() or 0
         assert before > 50_000_000  # of threads that ask for nothing any more
-        assert asyncio.run(trimmed()) < before / 4
+        asyncio.run(trimmed())
 
 
 @jemalloc
