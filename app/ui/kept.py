@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-MOST_BYTES = 32_000_000
+MOST_BYTES = 16_000_000
 """What all that is kept takes, in bytes."""
 _BESIDES_BYTES = 500
 """What an entry takes besides the thing: its key, and its place in the OrderedDict."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MOST_BYTES = 24_000_000
+MOST_BYTES = 16_000_000
 """What the answers in memory may take."""
 _ENTRY_BYTES = 600
 """What an answer takes besides its rows and its key: headers of objects, and its place in the OrderedDict."""
