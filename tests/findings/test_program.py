@@ -149,7 +149,8 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
     ("hip", {"kernels": [ELEMENTWISE], "calls": ["hipLaunchKernel"]}, "PyTorch, HIP, eager"),
     ("names that mean something else",
      {"kernels": ["sensor_fusion(float*)", "prefix_decode(int)"],
-      "ranges": ["decode_image", "backward", "transformers"], "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
+      "ranges": ["decode_image", "backward", "transformers"],
+      "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
 ]  # fmt: skip
 
 
