@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from profiledb import words
@@ -20,6 +20,8 @@ from profiledb.selection import model
 LESS = "torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)"
 """What captures a trace that slows the CPU down least."""
 MOST_EVIDENCE = 20
+HOST = ("idle", "launch", "host")
+"""Groups of rules whose evidence is time of the CPU, so that a line of source has a meaning."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,21 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any]) -
 def _judged(library: Library, report: Manifest, params: Mapping[str, Any], rules: Sequence[Rule]) -> list[Finding]:
     window, rows = bench.answers(library, report, model.parse(params), rules)
     of = program.recognize(library, report.id)
-    return causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    found = causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    lines = _lines(library, report, found, window)
+    return [replace(one, line=lines.get(one.rule.name)) for one in found]
+
+
+def _lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
+    """The source lines of findings about the CPU, by rule: those of the middle of their first pieces of evidence."""
+    told = [one for one in found if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs]
+    spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
+    if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
+        return {}
+    text = ",".join(f"{one['start_ns'] + window.begin_ns}-{one['end_ns'] + window.begin_ns}" for one in spans.values())
+    rows = kept.run(library, report.id, "source_lines", {"spans": text})
+    names = list(spans)
+    return {names[int(number) - 1]: str(line) for number, line in zip(rows["number"], rows["line"], strict=True)}
 
 
 def costly(findings: Iterable[Finding]) -> list[Finding]:
