@@ -27,7 +27,8 @@ class Finding:
     overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
     most of the saving belongs to (causes.py).
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``program`` is what the
-    report tells of the program, by which advice goes. ``slowed`` says what the profiler adds to the value.
+    report tells of the program, by which advice goes. ``slowed`` says what the profiler adds to the value. ``line`` is
+    the source line of the program in the first piece of evidence, where Python stacks tell.
     """
 
     rule: Rule
@@ -42,6 +43,7 @@ class Finding:
     why: str = ""
     command: str = ""
     program: Program = ()
+    line: str | None = None
     slowed: Slowed | None = None
     own_saving_ns: int | None = None
     parent: str | None = None

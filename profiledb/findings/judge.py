@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from profiledb import words
@@ -28,6 +28,8 @@ STEPS = "steps"
 """The group of rules about steps."""
 OF_PART = frozenset({"warmup_inside"})
 """Remarks on the steady part: a warm-up before it distorts nothing that is told of it."""
+HOST = ("idle", "launch", "host")
+"""Groups of rules whose evidence is time of the CPU, so that a line of source has a meaning."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,12 @@ def judge(
     of = program.recognize(library, report.id)
     if part is None:
         window, rows = bench.answers(library, report, model.parse(params), asked)
-        return _ordered(_found(asked, rows, window, of))
+        return _ordered(_found(library, report, asked, rows, window, of))
     inside = [rule for rule in asked if _looks_inside(rule)]
     around = [rule for rule in asked if not _looks_inside(rule)]
     window, rows = bench.answers(library, report, model.parse({**params, **part.times}), inside)
     whole, others = bench.answers(library, report, model.parse(params), around)
-    found = _found([rule for rule in asked if rule.costs], rows | others, window, of)
+    found = _found(library, report, [rule for rule in asked if rule.costs], rows | others, window, of)
     found += [_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
     found += [_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
     return _ordered(found)
@@ -99,8 +101,24 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
     return Steady(**{name: int(rows[name][0]) for name in names}) if len(rows) else None
 
 
-def _found(rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program) -> list[Finding]:
-    return causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+def _found(
+    library: Library, report: Manifest, rules: Iterable[Rule], rows: Mapping[str, Row], window: Window, of: Program
+) -> list[Finding]:
+    found = causes.nest((_finding(rule, rows[rule.name], window, of) for rule in rules), window.parts)
+    lines = _lines(library, report, found, window)
+    return [replace(one, line=lines.get(one.rule.name)) for one in found]
+
+
+def _lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
+    """The source lines of findings about the CPU, by rule: those of the middle of their first pieces of evidence."""
+    told = [one for one in found if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs]
+    spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
+    if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
+        return {}
+    text = ",".join(f"{one['start_ns'] + window.begin_ns}-{one['end_ns'] + window.begin_ns}" for one in spans.values())
+    rows = kept.run(library, report.id, "source_lines", {"spans": text})
+    names = list(spans)
+    return {names[int(number) - 1]: str(line) for number, line in zip(rows["number"], rows["line"], strict=True)}
 
 
 def costly(findings: Iterable[Finding]) -> list[Finding]:

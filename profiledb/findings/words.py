@@ -109,7 +109,7 @@ def _filled(finding: Finding, text: str, name: Callable[[Any], str]) -> str:
 
 def _value(finding: Finding, column: str) -> Any:
     own = {"value": finding.value, "threshold": finding.threshold, "saving": finding.saving_ns, "cause": finding.cause}
-    own |= {"place": finding.place, "part": finding.part}
+    own |= {"place": finding.place or finding.line, "part": finding.part or finding.line}
     return own[column] if column in own else finding.facts.get(column)
 
 
@@ -122,4 +122,8 @@ def _written(finding: Finding, place: re.Match[str], name: Callable[[Any], str])
     units = {one.name: one.unit for one in finding.rule.analysis.columns}
     units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
     value, unit = _value(finding, column), "name" if column in WHERE else units[column]
-    return name(words.shortened(value, LONGEST_NAME)) if unit == "name" else amount(value, unit)
+    if unit != "name":
+        return amount(value, unit)
+    named = name(words.shortened(value, LONGEST_NAME))
+    line = finding.line if column in WHERE and value != finding.line else None
+    return f"{named} ({name(words.shortened(line, LONGEST_NAME))})" if line else named

@@ -88,7 +88,8 @@ def test_nobody_is_advised_what_is_in_use_or_what_he_does_not_use(traits: tuple[
     """Of every rule, for every cause; and all have advice. Only Nsight's captures have what NSIGHT is about."""
     every = [one for one in rulebook.load().values() if not ("HIP" in traits and NSIGHT & {one.group, one.name})]
     for rule in every:
-        for cause in sorted(rule.causes) or [None]:
+        causes: list[str | None] = [*sorted(rule.causes)] or [None]
+        for cause in causes:
             told = rule.advised(cause, traits)
             assert told, (rule.name, cause)
             assert wrong(told, traits) == [], (rule.name, cause)

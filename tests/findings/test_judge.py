@@ -128,7 +128,7 @@ def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
     )
     records = json.loads(output.text(found, "json", REPORT))
     assert [one["verdict"] for one in records] == ["fires", "cannot_judge", "clear"]
-    needed = {"rule", "title", "verdict", "value", "threshold", "unit", "saving_ns", "evidence", "advice"}
+    needed = {"rule", "title", "verdict", "value", "threshold", "unit", "saving_ns", "evidence", "advice", "program"}
     assert all(needed <= one.keys() for one in records)
     assert records[0]["evidence"] == [{"name": "x"}]
     assert records[0]["advice"] == ["Do this.", "Do it in C."], "the kernels of this report are CUDA of its own"

@@ -7,13 +7,15 @@ import duckdb
 import pytest
 
 from profiledb.findings import judge, program, rulebook, words
+from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support import sweep
 from tests.support.advised import wrong
 from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.found import judged
 from tests.support.page_reports import Publish, insert, make_library, make_publish
-from tests.support.torch_samples import make_torch_samples, needs_torch_samples
+from tests.support.torch_samples import TRAINING, make_torch_samples, needs_torch_samples
 
 __all__ = ["make_ddp", "make_library", "make_publish", "make_torch_samples"]  # fixtures
 
@@ -149,7 +151,8 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
     ("hip", {"kernels": [ELEMENTWISE], "calls": ["hipLaunchKernel"]}, "PyTorch, HIP, eager"),
     ("names that mean something else",
      {"kernels": ["sensor_fusion(float*)", "prefix_decode(int)"],
-      "ranges": ["decode_image", "backward", "transformers"], "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
+      "ranges": ["decode_image", "backward", "transformers"],
+      "files": ["/home/me/transformers/run.py"], "process": "./bench"}, "CUDA C++"),
 ]  # fmt: skip
 
 
@@ -275,3 +278,26 @@ def test_pinned_memory_is_told_by_bytes(library: Library, publish: Publish) -> N
 def test_evidence_is_bounded(library: Library, publish: Publish) -> None:
     of = program.recognize(library, publish(lambda db: fill(db, kernels=[f"cupy_{'x' * 10_000}"])))
     assert [(one.trait, len(one.evidence)) for one in of] == [("CuPy", len("kernel ") + 100)]
+
+
+def test_the_source_line_stands_at_the_place(nsys_samples: Library) -> None:
+    """The sample was captured with stacks of Python: nsys saw `prepare` in images.py, line 41, in `transform_image`."""
+    found = judged(nsys_samples, "host_python.nsys-rep", "data_loading")
+    assert found.line is not None
+    assert found.line.startswith("images.py(41): prepare")
+    assert f"`{found.place}` (`{found.line}`)" in words.advice(found)[0]
+    assert found.line in words.plain_advice(found)[0]
+    assert judged(nsys_samples, "dataloader_starved.nsys-rep", "data_loading").line is None
+
+
+@needs_torch_samples
+def test_the_source_line_of_a_trace(torch_samples: Library) -> None:
+    found = judged(torch_samples, TRAINING, "gpu_idle")
+    piece = found.evidence[0]
+    sql = (
+        "SELECT value FROM python_call JOIN string ON string_id = name_id, capture_window AS capture"
+        f" WHERE {piece['start_ns'] + piece['end_ns']} // 2 BETWEEN python_call.start_ns - capture.start_ns"
+        " AND python_call.end_ns - capture.start_ns AND value LIKE 'workloads/%'"
+        " ORDER BY python_call.start_ns DESC LIMIT 1"
+    )
+    assert found.line == analysis.query(torch_samples, torch_samples.find(TRAINING).id, sql)["value"][0]

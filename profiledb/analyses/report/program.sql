@@ -3,7 +3,7 @@
 -- GPUs, and what it uses already that advice could name. Each has the name in the report that tells it. A trait that is
 -- missing is not known to be in use.
 -- page: findings
--- includes: selection, program, tensor
+-- includes: program, tensor
 -- column: trait | text | | what the program is or uses
 -- column: evidence | text | | what tells it: kind and name
 -- column: ranks | count | | of work shared among GPUs: by how many ranks, where the report tells

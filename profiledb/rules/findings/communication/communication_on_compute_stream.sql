@@ -17,7 +17,8 @@
 -- column: collectives | count | | kernels of communication on them
 -- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
--- advice: [own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
+-- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
+-- advice: [else, own all-reduce] Send the gradients of {place|each layer} while `backward` goes on: wrap the model into `DistributedDataParallel`, or call `all_reduce(..., async_op=True)` on buckets from hooks and `work.wait()` before the optimizer.
 -- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.
 -- advice: [else, JAX or XLA] Let XLA run collectives beside compute: `XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true`.
 -- advice: [else] Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), and order both with events (`cudaStreamWaitEvent`).

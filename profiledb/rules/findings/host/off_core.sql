@@ -22,7 +22,7 @@
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core.
 -- clear: The GPU waits {value} of the time while the thread that feeds it is off its core.
 -- advice: [no calls, not HIP] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`): they tell what the thread waits for.
--- advice: [calls] Take what the thread waits for out of {range|the loop}: Host shows the OS runtime calls.
+-- advice: [calls] Take what the thread waits for out of {place|the loop}: Host shows the OS runtime calls.
 -- advice: Locks and condition variables: let another thread do that work ahead. Files: read ahead.
 -- advice: Where it only lost its core: give the process more cores (CPU quota, `taskset`), and set `OMP_NUM_THREADS` and the number of workers to what the machine has.
 -- source: own (idea: NAI book, scheduling; threshold E5 of 10 % of the idle time is 5 % of all time here)

@@ -22,8 +22,10 @@
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
--- advice: [host code, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
+-- advice: [host code, vLLM or SGLang] -> launch_less
+-- advice: [host code, else, JAX or XLA] Dispatch the next step before you work on this one's results in {part|the loop}: JAX runs ahead of the GPU until a value is read.
 -- advice: [host code, else] Move the work in {part|the loop} off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
+-- advice: [host code, PyTorch, eager, not vLLM, not SGLang] Where this is the model's own Python between launches, compile it: `torch.compile(model)`.
 -- advice: [synchronization] -> read_later
 -- advice: [launch call or launch latency or between operations] -> launch_less
 -- advice: [copy call] -> pin

@@ -22,9 +22,10 @@
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU was idle
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}; during {exposed_pct} of that range the GPU is idle.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
--- advice: [JAX or XLA] Dispatch the next step before the work in {range}: JAX runs ahead of the GPU until a value is read.
--- advice: [else] Move {range} off the launching thread, or launch the next step before it: the GPU has nothing queued meanwhile.
--- advice: Run it every N steps only, in another process, or on the GPU.
+-- advice: [vLLM or SGLang] -> launch_less
+-- advice: [else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
+-- advice: [else] Move {place} off the launching thread, or launch the next step before it: the GPU has nothing queued meanwhile.
+-- advice: [not vLLM, not SGLang] Run it every N steps only, in another process, or on the GPU.
 -- source: TRT metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id

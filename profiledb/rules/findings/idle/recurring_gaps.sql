@@ -31,7 +31,7 @@
 -- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Move what the program does every {every} steps, such as output or checkpoints, to another thread or process.
--- advice: [else] Stop Python's garbage collection from running in {range|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. It is the usual cause where the program itself does nothing every {every} steps.
+-- advice: [else] Stop Python's garbage collection from running in {place|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. It is the usual cause where the program itself does nothing every {every} steps.
 -- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] Logs, metrics and checkpoints that come every {every} steps: write them in another thread or process, or less often.
 -- source: TRT hotspot-classification (gaps at a steady period without API calls), NAI gc_impact; told by steps, and all figures own
 WITH gap AS MATERIALIZED (

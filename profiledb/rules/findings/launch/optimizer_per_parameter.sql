@@ -19,13 +19,13 @@
 -- column: range | name | | the range, with a star for the last number
 -- says: The GPU waits {value} of the time ({idle_ns}) in {range}, which launches {calls} {calls|kernel|kernels} each time: a few for each parameter.
 -- clear: The GPU waits {value} of the time for an optimizer that updates each parameter by itself.
--- advice: [Trainer, not fused optimizer] Have {range} update all parameters at once: `TrainingArguments(optim="adamw_torch_fused")`.
--- advice: [else, DeepSpeed] Have {range} update all parameters at once: `FusedAdam` of DeepSpeed.
--- advice: [else, PyTorch, not fused optimizer, foreach optimizer] Have the rest of {range} update its parameters at once, too: `fused=True`.
--- advice: [else, PyTorch, not fused optimizer] Have {range} update all parameters at once: `fused=True`, or `foreach=True` where that is not offered.
--- advice: [else, PyTorch] Have the rest of {range} update all parameters at once, too: fused kernels run already beside these small ones.
--- advice: [else, JAX or XLA] Put {range} into the same `jax.jit` as the gradients, and update one flat vector (`optax.flatten`).
--- advice: [else] Put the parameters into few large buffers, and update each with one kernel in {range}.
+-- advice: [Trainer, not fused optimizer] Have {place} update all parameters at once: `TrainingArguments(optim="adamw_torch_fused")`.
+-- advice: [else, DeepSpeed] Have {place} update all parameters at once: `FusedAdam` of DeepSpeed.
+-- advice: [else, PyTorch, not fused optimizer, foreach optimizer] Have the rest of {place} update its parameters at once, too: `fused=True`.
+-- advice: [else, PyTorch, not fused optimizer] Have {place} update all parameters at once: `fused=True`, or `foreach=True` where that is not offered.
+-- advice: [else, PyTorch] Have the rest of {place} update all parameters at once, too: fused kernels run already beside these small ones.
+-- advice: [else, JAX or XLA] Put {place} into the same `jax.jit` as the gradients, and update one flat vector (`optax.flatten`).
+-- advice: [else] Put the parameters into few large buffers, and update each with one kernel in {place}.
 -- advice: [PyTorch, not torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or a compiled step (`torch.compile`).
 -- advice: [PyTorch, torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or the step inside of the compiled function.
 -- source: own; PyTorch's documentation of torch.optim (for-loop, foreach, fused)

@@ -22,8 +22,8 @@
 -- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}, most of them in {range}.
 -- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}.
 -- clear: The GPU is idle {value} of the time with work in its queue.
--- advice: [event, PyTorch] Record the event that {range|this stream} waits for earlier, or wait for it later (`stream.wait_event`): the timeline shows what another stream or GPU does until then.
--- advice: [event, else] Record the event that {range|this stream} waits for earlier, or wait for it later (`cudaStreamWaitEvent`): the timeline shows what another stream or GPU does until then.
+-- advice: [event, PyTorch] Record the event that {place|this stream} waits for earlier, or wait for it later (`stream.wait_event`): the timeline shows what another stream or GPU does until then.
+-- advice: [event, else] Record the event that {place|this stream} waits for earlier, or wait for it later (`cudaStreamWaitEvent`): the timeline shows what another stream or GPU does until then.
 -- advice: [graph] Launch the graph once while warming up, or call `cudaGraphUpload` before the loop: its first launch uploads it.
 -- advice: [other] Find what ends together with these gaps on the timeline: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
 -- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time own

@@ -29,14 +29,14 @@
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
 -- advice: [few bytes] -> read_later
 -- advice: [copy, vLLM or SGLang] -> read_later
--- advice: [copy, else, PyTorch] Copy results of {range|the step} with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
--- advice: [copy, else, CuPy] Copy results of {range|the loop} with `array.get(out=host, stream=stream, blocking=False)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
--- advice: [copy, else, Numba] Copy results of {range|the loop} with `copy_to_host(host, stream=stream)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
+-- advice: [copy, else, PyTorch] Copy results of {place|the step} with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
+-- advice: [copy, else, CuPy] Copy results of {place|the loop} with `array.get(out=host, stream=stream, blocking=False)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
+-- advice: [copy, else, Numba] Copy results of {place|the loop} with `copy_to_host(host, stream=stream)` into a pinned `host`, and read them a step later, after `stream.synchronize()`.
 -- advice: [copy, else, JAX or XLA or TensorFlow or OpenACC or OpenMP offload] -> read_later
--- advice: [copy, else] Copy results of {range|the loop} with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
+-- advice: [copy, else] Copy results of {place|the loop} with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
 -- advice: [synchronization, CuPy or Numba or JAX or XLA or TensorFlow or vLLM or SGLang or OpenACC or OpenMP offload] -> read_later
--- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {range|the loop}; where order matters, use `stream.wait_event`.
--- advice: [synchronization, else] Remove {function} from {range|the loop}; where order matters, use `cudaStreamWaitEvent`.
+-- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {place|the loop}; where order matters, use `stream.wait_event`.
+-- advice: [synchronization, else] Remove {function} from {place|the loop}; where order matters, use `cudaStreamWaitEvent`.
 -- advice: Launch the next step first: then the CPU waits while the GPU has work.
 -- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: 20 waits and 100 µs own
 WITH held AS MATERIALIZED (
