@@ -6,7 +6,7 @@
 -- product takes the time that reading the matrix takes, and would take about as long for 16 vectors. So many sequences at
 -- once would save 15/16 of this time for each, if there are so many: that the report does not tell.
 -- needs: kernel
--- includes: finding, idle, work
+-- includes: finding, work
 -- selects: part
 -- once: sums
 -- parts: matmul

@@ -28,12 +28,14 @@
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; compute again only what is large and cheap.
 -- advice: Free memory first where it is scarce: sharded optimizer states, lower precision, a fused loss, a smaller batch.
 -- source: own; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
-WITH trained AS MATERIALIZED (FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
+WITH trained AS MATERIALIZED (
+    SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
 ), forward_name AS (  -- what only a forward pass runs
     SELECT name_id FROM kernel_name WHERE NOT is_fused(demangled)
         AND NOT regexp_matches(demangled, '(?i)backward|grad|bwd|bprop|(^|[^a-z])bw_')
         AND (class IN ('attention', 'normalization', 'softmax', 'random') OR class = 'elementwise' AND regexp_matches(
-            demangled, '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
+            demangled,
+            '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
         ))
 ), told AS (
     SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share FROM (
@@ -41,7 +43,7 @@ WITH trained AS MATERIALIZED (FROM finding_trained WHERE kind = 'kernel' AND is_
         FROM trained WHERE name_id IN (FROM forward_name) GROUP BY device_id, shape
     ) WHERE once > 0
 ), placed AS (
-    SELECT *, lag(shape) OVER lane AS before, lag(is_backward) OVER lane IS NOT DISTINCT FROM is_backward AS goes_on
+    SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
     FROM trained
     WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
 ), follows AS MATERIALIZED (  -- what follows what in the forward pass
@@ -71,10 +73,12 @@ WITH trained AS MATERIALIZED (FROM finding_trained WHERE kind = 'kernel' AND is_
 ), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, sum(launches)::BIGINT AS launches FROM by_kernel
 )
 SELECT CASE WHEN NOT EXISTS (FROM trained WHERE is_backward) THEN NULL
-        WHEN coalesce(pct, 0) < $full_pct::DOUBLE THEN 100.0 * total.ns / nullif(finding_window.ns, 0) ELSE 0 END AS value,
+        WHEN coalesce(pct, 0) < $full_pct::DOUBLE THEN 100.0 * total.ns / nullif(finding_window.ns, 0)
+        ELSE 0 END AS value,
     CASE WHEN NOT EXISTS (FROM trained WHERE is_backward)
         THEN 'No thread and no range of the selection is that of a backward pass.' END AS unjudged,
-    total.ns AS saving_ns, nullif(total.ns, 0) AS again_ns, total.launches, pct AS held_pct, (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    total.ns AS saving_ns, nullif(total.ns, 0) AS again_ns, total.launches, pct AS held_pct,
+    (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM (FROM by_kernel ORDER BY ns DESC, kernel LIMIT 10)
