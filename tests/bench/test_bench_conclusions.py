@@ -28,14 +28,4 @@ def test_every_fault_of_the_workload_has_rules() -> None:
     text = (Path(conclusions.__file__).parents[1] / "workloads" / "faults.py").read_text()
     faults = [part.partition("(")[0] for part in text.split("@fault\ndef ")[1:]]
     assert sorted(faults) == sorted(NAMES)
-    planned = {
-        "optimizer_on_cpu",
-        "same_data_each_step",
-        "recomputation",
-        "gradients_zeroed",
-        "partial_waves",
-        "low_occupancy",
-        "few_cores",
-        "decoding_one_by_one",
-    }
-    assert frozenset().union(*NAMES.values()) - set(rulebook.load(None)) <= planned
+    assert frozenset().union(*NAMES.values()) <= set(rulebook.load(None))

@@ -51,6 +51,6 @@ SELECT dimensions(grid_x, grid_y, grid_z) AS grid, dimensions(block_x, block_y, 
         CASE WHEN blocks_per_sm = limit_registers THEN 'registers' END,
         CASE WHEN blocks_per_sm = limit_shared THEN 'shared memory' END), '') AS limiter,
     waves
-FROM shape_occupancy('shape')
+FROM shape_occupancy('shape') WHERE EXISTS (FROM shape)
 ORDER BY total_ns DESC, calls DESC, grid_x, grid_y, grid_z, block_x, block_y, block_z, device_id
 LIMIT $limit::BIGINT;

@@ -1,5 +1,4 @@
 -- Building blocks of what tells how many blocks of a kernel an SM holds.
--- includes: selection
 
 -- The shapes of launches, a table of device_id, grid_x to grid_z, block_x to block_z, registers, static_shared_bytes
 -- and dynamic_shared_bytes, with how many blocks of each an SM holds, as the analysis kernel_shapes describes: what is

@@ -2,9 +2,10 @@
 -- question: Do blocks take so much of an SM that it holds too few warps to hide waiting?
 -- The time of kernels that fill the GPU, and of which an SM holds at most `most_pct` of its warps, as block, registers
 -- and shared memory allow (`kernel_shapes`), as a share of the time from the first to the last operation. Kernels of
--- `least_ns` or more count that ran alone. Matrix products, convolutions and attention do not: they hide waiting by
--- pipelines of copies, with few warps on purpose. The saving is the time that a kernel with twice `most_pct` would take
--- less, if warps were all that it lacks.
+-- `least_ns` or more count that ran alone and take at most `most_registers` a thread: those that keep more in registers
+-- hide waiting by work that does not depend on it, with few warps on purpose, as matrix products, convolutions and
+-- attention do. The saving is the time that a kernel with twice `most_pct` would take less, if warps were all that it
+-- lacks.
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
@@ -14,6 +15,7 @@
 -- param: threshold = 5 share of the time from which on it is said
 -- param: least_ns = 10000 shorter kernels do not count
 -- param: most_pct = 12.5 theoretical occupancy up to which a kernel counts: 8 warps of 64
+-- param: most_registers = 64 registers of a thread up to which a kernel counts
 -- column: slow_ns | ns | | time of these kernels
 -- column: launches | count | | launches of them
 -- column: kernel | name | | the one with the most time
@@ -22,17 +24,17 @@
 -- says: {launches} {launches|launch|launches} run with few warps on each SM, {slow_ns} ({value} of the time), most in {kernel}: {limiter} allow {occupancy_pct} of an SM's warps.
 -- clear: Kernels with few warps on each SM take {value} of the time.
 -- advice: [shared memory] Take less shared memory for each block, smaller tiles, or give each block more threads.
--- advice: [registers] Have the compiler use fewer registers: `__launch_bounds__`, `-maxrregcount`, smaller tiles; in Triton fewer values for each program or more warps.
 -- advice: [blocks] Make blocks larger: an SM holds few blocks of one or two warps each.
 -- advice: [warps] Make blocks smaller, so that more than one fits on an SM.
 -- advice: Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
 -- source: Nsight Compute, Occupancy (theoretical occupancy); least and most are ours
 WITH judged AS MATERIALIZED (
-    SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_registers THEN 'registers'
-            WHEN limit_blocks THEN 'blocks' ELSE 'warps' END AS limiter
+    SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_blocks THEN 'blocks' ELSE 'warps' END
+            AS limiter
     FROM finding_filling($least_ns::BIGINT) WHERE class NOT IN ('matmul', 'convolution', 'attention')
 ), few AS MATERIALIZED (
     FROM judged WHERE occupancy_pct <= $most_pct::DOUBLE AND occupancy_pct > 0 AND waves >= 1
+        AND registers <= $most_registers::BIGINT
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS launches,
         coalesce(sum(ns * (1 - occupancy_pct / (2 * $most_pct::DOUBLE))), 0)::BIGINT AS saving_ns

@@ -3,9 +3,9 @@
 -- The time of kernels in the backward pass that are those of the forward pass, with the same grid and block, and the
 -- time right before each in which the GPU waited for it, as a share of the time from the first to the last operation.
 -- Kernels that only a forward pass has tell (normalization, softmax, attention, activations, dropout, by their names):
--- where at least `least_pct` of their launches come again, every kernel of the forward pass counts as often as they do,
--- and never more often than the backward pass launches it. Where the memory of the GPU is filled to `full_pct` or more
--- the value is 0, because then it has to be.
+-- where at least `least_pct` of their launches come again, they count, and with them the kernels of the backward pass
+-- that stand beside them, one after the other, as they do in the forward pass. Where the memory of the GPU is filled to
+-- `full_pct` or more the value is 0, because then it has to be.
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
@@ -16,48 +16,53 @@
 -- param: least_pct = 10 share of the forward pass that comes again from which on it counts
 -- param: full_pct = 70 share of the memory of the GPU that the program holds from which on it has to compute again
 -- column: again_ns | ns | | time of the kernels that come again, and of the waits for them
--- column: again_pct | % | .0f | share of the launches of the forward pass that come again
+-- column: launches | count | | these kernels
 -- column: held_pct | % | .0f | most memory of a GPU that the program holds, where the report tells
 -- column: kernel | name | | the one with the most of this time
--- says: The backward pass computes {again_pct} of the forward pass again: {again_ns} ({value} of the time), most of it in {kernel}. The program fills {held_pct} of the memory of the GPU.
--- says: The backward pass computes {again_pct} of the forward pass again: {again_ns} ({value} of the time), most of it in {kernel}. How full the memory is this report does not tell.
--- clear: The backward pass computes {again_pct} of the forward pass again, in {again_ns}: memory is {held_pct} full.
--- clear: The backward pass computes {value} of the time again what the forward pass has computed.
+-- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. The program fills {held_pct} of the memory of the GPU.
+-- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. How full the memory is this report does not tell.
+-- clear: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns}; memory is {held_pct} full.
+-- clear: Running the forward pass again takes {value} of the time.
 -- advice: [PyTorch] If memory allows, checkpoint fewer layers, or none: `use_checkpoint=False`, `model.gradient_checkpointing_disable()`. Every layer that keeps its activations saves its share.
 -- advice: [PyTorch] Checkpoint what is large and cheap to compute, and keep the results of matrix products and attention: `torch.utils.checkpoint.create_selective_checkpoint_contexts`.
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; compute again only what is large and cheap.
 -- advice: Free memory first where it is scarce: sharded optimizer states, lower precision, a fused loss, a smaller batch.
 -- source: own; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
-WITH placed AS (
-    SELECT *, greatest(0, start_ns - coalesce(max(end_ns) OVER (
-            PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), start_ns)) AS waited_ns
-    FROM (
-        SELECT * FROM finding_trained_kernel
-        UNION ALL BY NAME SELECT device_id, start_ns, end_ns FROM selected_memop
-    )
-), shape AS MATERIALIZED (
-    SELECT device_id, name_id, count(*) FILTER (is_backward) AS again, count(*) FILTER (NOT is_backward) AS once,
-        coalesce(sum(end_ns - start_ns + waited_ns) FILTER (is_backward), 0)::BIGINT AS ns
-    FROM placed WHERE kernel_id IS NOT NULL
-    GROUP BY device_id, name_id, grid_x, grid_y, grid_z, block_x, block_y, block_z
-), forward AS (  -- what only a forward pass runs
+WITH trained AS MATERIALIZED (
+    SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
+), forward_name AS (  -- what only a forward pass runs
     SELECT name_id FROM kernel_name WHERE NOT is_fused(demangled)
         AND NOT regexp_matches(demangled, '(?i)backward|grad|bwd|bprop|(^|[^a-z])bw_')
         AND (class IN ('attention', 'normalization', 'softmax', 'random') OR class = 'elementwise' AND regexp_matches(
-            demangled, '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
+            demangled,
+            '(?i)gelu|silu|[^a-z]s?elu_|mish|hardswish|softplus|leaky_?relu|tanh_kernel|launch_clamp'
         ))
 ), told AS (
-    SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share, sum(again) AS launches FROM shape
-    SEMI JOIN forward USING (name_id) WHERE once > 0
-), repeated AS (
-    SELECT name_id, (ns * least(1, share * once / again))::BIGINT AS ns, least(again, share * once)::BIGINT AS launches
-    FROM shape CROSS JOIN told WHERE again > 0 AND once > 0 AND share >= $least_pct::DOUBLE / 100
+    SELECT least(1, sum(again) / nullif(sum(once), 0)) AS share FROM (
+        SELECT count(*) FILTER (is_backward) AS again, count(*) FILTER (NOT is_backward) AS once
+        FROM trained WHERE name_id IN (FROM forward_name) GROUP BY device_id, shape
+    ) WHERE once > 0
+), placed AS (
+    SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
+    FROM trained
+    WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
+), follows AS MATERIALIZED (  -- what follows what in the forward pass
+    SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
+), chained AS (
+    SELECT placed.*, sum(CASE WHEN goes_on AND follows.shape IS NOT NULL THEN 0 ELSE 1 END) OVER (
+            PARTITION BY device_id, stream_id ORDER BY start_ns, id ROWS UNBOUNDED PRECEDING
+        ) AS chain
+    FROM placed LEFT JOIN follows USING (before, shape) WHERE is_backward
+), again AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT *, bool_or(name_id IN (FROM forward_name) AND shape IN (SELECT shape FROM trained WHERE NOT is_backward))
+            OVER (PARTITION BY device_id, stream_id, chain) AS is_again
+        FROM chained
+    ) WHERE is_again AND (SELECT share FROM told) >= $least_pct::DOUBLE / 100
 ), by_kernel AS (
-    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
-        sum(launches)::BIGINT AS launches
-    FROM repeated JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class)
-    GROUP BY kernel ORDER BY ns DESC, kernel
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(end_ns - start_ns + waited_ns)::BIGINT AS ns,
+        count(*) AS launches
+    FROM again JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel
 ), held AS (
     SELECT max(100.0 * bytes / nullif(memory_bytes, 0)) AS pct FROM (
         SELECT device_id, max(held_bytes) AS bytes FROM memory_held GROUP BY device_id
@@ -65,16 +70,17 @@ WITH placed AS (
         SELECT device_id, max(coalesce(reserved_bytes, allocated_bytes)) FROM tensor_event
         WHERE device_type <> 0 GROUP BY device_id
     ) JOIN gpu ON gpu_id = device_id
-), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM by_kernel
+), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, sum(launches)::BIGINT AS launches FROM by_kernel
 )
-SELECT CASE WHEN (SELECT count(is_backward) FROM finding_trained_kernel) = 0 THEN NULL
-        WHEN coalesce(pct, 0) < $full_pct::DOUBLE THEN 100.0 * total.ns / nullif(finding_window.ns, 0) ELSE 0 END AS value,
-    CASE WHEN NOT EXISTS (FROM finding_trained_kernel WHERE is_backward)
+SELECT CASE WHEN NOT EXISTS (FROM trained WHERE is_backward) THEN NULL
+        WHEN coalesce(pct, 0) < $full_pct::DOUBLE THEN 100.0 * total.ns / nullif(finding_window.ns, 0)
+        ELSE 0 END AS value,
+    CASE WHEN NOT EXISTS (FROM trained WHERE is_backward)
         THEN 'No thread and no range of the selection is that of a backward pass.' END AS unjudged,
-    total.ns AS saving_ns, nullif(total.ns, 0) AS again_ns, CASE WHEN total.ns > 0 THEN 100 * share END AS again_pct,
-    pct AS held_pct, (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    total.ns AS saving_ns, nullif(total.ns, 0) AS again_ns, total.launches, pct AS held_pct,
+    (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM (FROM by_kernel ORDER BY ns DESC, kernel LIMIT 10)
     ) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN held LEFT JOIN told ON true;
+FROM finding_window CROSS JOIN total CROSS JOIN held;

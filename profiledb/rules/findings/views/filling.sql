@@ -1,5 +1,5 @@
 -- Building blocks of the rules about how the blocks of kernels fill a GPU.
--- includes: selection, work, occupancy
+-- includes: work, occupancy
 
 -- Kernels that ran alone for `least_ns` or more, with how many blocks an SM holds of them (`shape_occupancy`).
 CREATE OR REPLACE MACRO finding_filling(least_ns) AS TABLE
@@ -11,8 +11,9 @@ WITH long AS MATERIALIZED (
         dynamic_shared_bytes
     FROM long
 )
-SELECT kernel_id, device_id, name_id, class, start_ns, end_ns, ns, grid_blocks, sm_count, blocks_per_sm, waves,
-    occupancy_pct, limit_shared, limit_registers, limit_blocks
+SELECT kernel_id, device_id, name_id, class, start_ns, end_ns, ns, registers, grid_blocks, sm_count, blocks_per_sm,
+    waves, occupancy_pct, limit_shared, limit_blocks
 FROM long JOIN shape_occupancy('shape') USING (
     device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, static_shared_bytes, dynamic_shared_bytes
-) JOIN (SELECT name_id, class FROM kernel_name) USING (name_id);
+) JOIN (SELECT name_id, class FROM kernel_name) USING (name_id)
+WHERE EXISTS (FROM shape);

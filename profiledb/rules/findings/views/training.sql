@@ -1,21 +1,32 @@
--- Building blocks of the rules about training: which kernels a backward pass launched.
+-- Building blocks of the rules about training: which operations a backward pass launched.
 -- includes: idle
 
--- The kernels of the selection with whether a backward pass launched them: PyTorch's autograd does so on threads of its
--- own, which it calls pt_autograd_0 and so on. Where no thread is called so, ranges around the launch tell by their
--- names.
-CREATE OR REPLACE VIEW finding_trained_kernel AS
+-- Kernels, copies and memory sets of the selection with whether a backward pass launched them, and for how long before
+-- each the GPU did nothing (`waited_ns`). PyTorch's autograd launches on threads of its own, which it calls
+-- pt_autograd_0 and so on. Where no thread is called so, ranges around the launch tell by their names. It is NULL where
+-- the launch is not known, as of work that was launched before the capture. No rows where neither is there.
+CREATE OR REPLACE VIEW finding_trained AS
 WITH autograd AS MATERIALIZED (SELECT global_tid FROM thread WHERE contains(name, 'pt_autograd')
 ), named AS MATERIALIZED (
-    SELECT path_id FROM path_pattern WHERE regexp_matches(pattern, '(?i)backward|(^|[^a-z])bwd([^a-z]|$)')
+    SELECT path_id FROM path_pattern
+    WHERE NOT EXISTS (FROM autograd) AND regexp_matches(pattern, '(?i)backward|(^|[^a-z])bwd([^a-z]|$)')
+), operation AS (
+    SELECT 'kernel' AS kind, kernel_id AS id, device_id, stream_id, start_ns, end_ns, name_id, call_id,
+        coalesce(process_range, thread_range) AS pre, NULL::BIGINT AS bytes,
+        hash(name_id, grid_x, grid_y, grid_z, block_x, block_y, block_z) AS shape
+    FROM selected_kernel
+    UNION ALL
+    SELECT kind, memop_id, device_id, stream_id, start_ns, end_ns, NULL, call_id,
+        coalesce(process_range, thread_range), bytes, NULL
+    FROM selected_memop
 )
-SELECT kernel.*, CASE WHEN EXISTS (FROM autograd) THEN coalesce(call.global_tid IN (FROM autograd), false)
-    ELSE coalesce(path_id IN (FROM named), false) END AS is_backward
-FROM selected_kernel AS kernel
-LEFT JOIN (
-    SELECT call_id, global_tid FROM api_call WHERE EXISTS (FROM autograd)
-) AS call USING (call_id)
-LEFT JOIN (
-    SELECT pre, path_id FROM range WHERE NOT EXISTS (FROM autograd)
-) AS around ON around.pre = coalesce(process_range, thread_range)
+SELECT operation.* EXCLUDE (call_id), CASE WHEN EXISTS (FROM autograd) THEN call.global_tid IN (FROM autograd)
+        WHEN call_id IS NOT NULL THEN coalesce(path_id IN (FROM named), false) END AS is_backward,
+    greatest(0, operation.start_ns - coalesce(max(operation.end_ns) OVER (
+        PARTITION BY device_id ORDER BY operation.start_ns, operation.end_ns
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), operation.start_ns)) AS waited_ns
+FROM operation
+LEFT JOIN (SELECT call_id, global_tid FROM api_call WHERE EXISTS (FROM autograd)) AS call USING (call_id)
+LEFT JOIN (SELECT pre, path_id FROM range WHERE EXISTS (FROM named)) AS around USING (pre)
 WHERE EXISTS (FROM autograd) OR EXISTS (FROM named);

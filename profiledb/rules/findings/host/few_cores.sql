@@ -1,0 +1,93 @@
+-- title: Many threads on few cores
+-- question: Do threads share cores that others would have, while the GPU waits for them?
+-- The time that GPUs are idle while the CPU works, if meanwhile at least `least_ratio` times as many threads work as
+-- there are cores that they run on, and these cores are at least `busy_pct` busy with them: a set of cores (`taskset`, a
+-- CPU limit), or more threads than the machine has cores. How many threads work follows from their times on a core: n
+-- equal ones count as n, those that hardly run count as nothing (the square of the sum over the sum of the squares).
+-- Cores count that have a twentieth of the time or more. The saving is the share of this time that as many cores as
+-- threads would take less, of those that the machine has.
+-- needs: kernel or memop or graph_launch
+-- needs: sched_event
+-- includes: finding, idle
+-- selects: part
+-- once: functions, idle
+-- parts: host code, OS runtime call
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_ratio = 2 threads for each core from which on cores are few
+-- param: busy_pct = 80 share of the time that the cores are busy with these threads
+-- column: idle_ns | ns | | time of all GPUs in which they wait for these threads
+-- column: threads | count | | threads that work, as counted above
+-- column: cores | count | | cores that they run on
+-- column: busy_pct | % | .0f | share of the time that these are busy with them
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}, most of it in {range}: {cores|this core is|these cores are} {busy_pct} busy.
+-- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}: {cores|this core is|these cores are} {busy_pct} busy.
+-- clear: The GPU waits {value} of the time for threads that share few cores.
+-- advice: Give the process more cores: look at `taskset -p`, `numactl`, the CPU request of the container or job (`--cpus`, `--cpus-per-task`), and at affinity that a library sets (`OMP_PROC_BIND`, `os.sched_setaffinity`).
+-- advice: [PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers`), or have the GPU do this work.
+-- advice: [not PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`), or have the GPU do this work.
+-- source: own; effective number after Kish (design effect of weights)
+WITH piece AS MATERIALIZED (
+    SELECT device_id, s, e, ns, pre, coalesce(sum(ns) OVER (
+            PARTITION BY device_id ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), 0)::BIGINT AS before_ns
+    FROM selected_idle(2000, NULL)
+    WHERE reason IN ('host code', 'OS runtime call') AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
+), run AS (  -- a thread on a core
+    SELECT global_tid, cpu, time_ns AS a, lead(time_ns) OVER (
+            PARTITION BY global_tid ORDER BY time_ns, scheduled_in
+        ) AS b, scheduled_in
+    FROM sched_event
+), edge AS (
+    SELECT device_id, global_tid, cpu, a AS t, -1 AS sign FROM run CROSS JOIN (SELECT DISTINCT device_id FROM piece)
+    WHERE scheduled_in AND b IS NOT NULL
+    UNION ALL
+    SELECT device_id, global_tid, cpu, b, 1 FROM run CROSS JOIN (SELECT DISTINCT device_id FROM piece)
+    WHERE scheduled_in AND b IS NOT NULL
+), worked AS MATERIALIZED (
+    SELECT edge.device_id, global_tid, cpu, sum(sign * (before_ns + least(t, e) - s))::BIGINT AS ns
+    FROM edge ASOF JOIN piece ON piece.device_id = edge.device_id AND edge.t >= piece.s
+    GROUP BY edge.device_id, global_tid, cpu
+), by_thread AS (
+    SELECT device_id, sum(ns) ^ 2 / nullif(sum(ns::DOUBLE ^ 2), 0) AS threads
+    FROM (SELECT device_id, global_tid, sum(ns)::DOUBLE AS ns FROM worked GROUP BY ALL) GROUP BY device_id
+), by_core AS (
+    SELECT device_id, count(*) AS cores, sum(ns) AS ns FROM (
+        SELECT device_id, cpu, sum(ns) AS ns, sum(sum(ns)) OVER (PARTITION BY device_id) AS all_ns
+        FROM worked GROUP BY device_id, cpu
+    ) WHERE 20 * ns >= all_ns AND ns > 0 GROUP BY device_id
+), idle AS (
+    SELECT device_id, sum(ns)::BIGINT AS ns FROM piece GROUP BY device_id
+), gpu_idle AS MATERIALIZED (
+    SELECT device_id, idle.ns, threads, cores, 100.0 * by_core.ns / cores / idle.ns AS busy_pct,
+        threads >= $least_ratio::DOUBLE * cores AND 100.0 * by_core.ns / cores / idle.ns >= $busy_pct::DOUBLE AS few
+    FROM idle JOIN by_thread USING (device_id) JOIN by_core USING (device_id)
+), there AS (  -- that the machine has
+    SELECT max(TRY_CAST(value AS INTEGER)) AS cores FROM system_info WHERE name = 'CpuCores'
+), total AS (
+    SELECT coalesce(sum(ns) FILTER (few), 0)::BIGINT AS ns,
+        coalesce(sum(ns * (1 - gpu_idle.cores / least(threads, there.cores))) FILTER (few), 0)::BIGINT AS saving_ns,
+        arg_max(threads, ns) FILTER (few) AS threads, arg_max(gpu_idle.cores, ns) FILTER (few) AS cores,
+        arg_max(busy_pct, ns) FILTER (few) AS busy_pct
+    FROM gpu_idle CROSS JOIN there
+), place AS (
+    SELECT pattern FROM piece SEMI JOIN (FROM gpu_idle WHERE few) USING (device_id) JOIN idle_pattern USING (pre)
+    GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT ns, s, {
+            'name': coalesce(path, 'Outside all ranges'), 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id,
+            'range': path
+        } AS piece
+    FROM (
+        SELECT * FROM piece SEMI JOIN (FROM gpu_idle WHERE few) USING (device_id) ORDER BY ns DESC, s LIMIT 10
+    ) AS piece
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN EXISTS (FROM piece) OR NOT EXISTS (FROM selected_idle(2000, NULL))
+        THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    'The capture has no switches of the threads that launch.' AS unjudged, saving_ns, nullif(total.ns, 0) AS idle_ns,
+    round(threads)::BIGINT AS threads, cores, busy_pct, (SELECT pattern FROM place) AS range,
+    (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

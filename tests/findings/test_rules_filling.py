@@ -1,0 +1,129 @@
+"""Rules about how blocks fill a GPU and threads fill cores: captures by hand, and samples against the raw export."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import judged, pct, rows, window
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.waits import MS, by_hand, sampled
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+US = 1_000
+SMS = 132
+SHARED = 230_000
+"""Shared memory of a block, bytes, of which an SM of an H100 has room for one."""
+H200_SHARED = 233_472
+"""Shared memory of an SM, bytes."""
+
+
+def filled(publish: Publish, *work: dict[str, Any], kind: str = "other", gpu: dict[str, Any] | None = None) -> str:
+    """A capture of kernels, 1 µs from one to the next; of each its duration (`ns`), its shape and what it takes."""
+    ran, at = [], 0
+    for number, one in enumerate(work):
+        ns, more = one["ns"], {key: value for key, value in one.items() if key != "ns"}
+        ran.append(kernel(number, 1, at, at + ns, **more))
+        at += ns + US
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "gpu", [gpu or H100])
+        insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": at, "duration_ns": at}])
+        insert(db, "kernel_name", [name(1, "own", kind)])
+        insert(db, "kernel", ran)
+        insert(db, "busy", [{"device_id": 0, "start_ns": one["start_ns"], "end_ns": one["end_ns"]} for one in ran])
+
+    return str(publish(fill))
+
+
+def test_partial_waves(library: Library, publish: Publish) -> None:
+    """By hand: 144 blocks, one on an SM: two waves, the second one of 12 blocks on 132 SMs."""
+    one = {"ns": 100 * US, "grid_x": 144, "dynamic_shared_bytes": SHARED}
+    full, short = one | {"grid_x": 2 * SMS}, one | {"ns": 9 * US}
+    found = judged(library, filled(publish, one, full, short), "partial_waves")
+    lost = 100 * US * (1 - 144 / (2 * SMS))
+    assert (found.verdict, found.facts["launches"]) == ("fires", 1)
+    assert (found.facts["blocks"], found.facts["places"]) == (144, SMS)
+    assert found.saving_ns == round(lost)
+    assert found.value == pytest.approx(100 * lost / (211 * US), rel=1e-4)
+    assert found.evidence[0]["note"] == "1.09 waves"
+    two = one | {"dynamic_shared_bytes": 0, "grid_x": 20 * SMS + 1}  # 16 blocks of 128 threads on an SM
+    assert judged(library, filled(publish, two), "partial_waves").value == 0, "one block of 21 more: a 21st is lost"
+    assert judged(library, filled(publish, one | {"grid_x": 131}), "partial_waves").value == 0, "no whole wave"
+    assert judged(library, filled(publish, one, kind="elementwise"), "partial_waves").value == 0, "memory limits it"
+    unknown = judged(library, filled(publish, one, gpu={"gpu_id": 0, "name": "?"}), "partial_waves")
+    assert (unknown.verdict, "blocks an SM" in unknown.why) == ("cannot_judge", True)
+
+
+def test_samples_have_no_partial_waves(nsys_samples: Library) -> None:
+    for sample in ("kernels", "transformer_training", "attention"):
+        assert sampled(nsys_samples, sample, "partial_waves").verdict == "clear", sample
+
+
+def test_low_occupancy(nsys_samples: Library) -> None:
+    """The sample `kernels` has one: its occupancy is worked out here from what the raw export says it takes."""
+    found = sampled(nsys_samples, "kernels", "low_occupancy")
+    ((start, end, threads, shared),) = rows(
+        "kernels",
+        """SELECT k.start, k."end", blockX, staticSharedMemory + dynamicSharedMemory
+        FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN StringIds AS s ON s.id = shortName WHERE s.value = 'low_occupancy'""",
+    )
+    occupancy = 100 * (H200_SHARED // (128 * math.ceil((shared + 1024) / 128))) * (threads / 32) / 64
+    assert (found.verdict, found.cause, found.facts["kernel"]) == ("fires", "shared memory", "low_occupancy")
+    assert found.facts["occupancy_pct"] == pytest.approx(occupancy)
+    assert found.value == pytest.approx(pct(end - start, window("kernels")))
+    assert found.saving_ns == round((end - start) * (1 - occupancy / 25))
+    assert sampled(nsys_samples, "transformer_training", "low_occupancy").verdict == "clear"
+
+
+def test_few_warps_that_keep_much_in_registers(library: Library, publish: Publish) -> None:
+    one = {"ns": 100 * US, "grid_x": SMS, "dynamic_shared_bytes": SHARED}  # 4 warps of 64
+    assert judged(library, filled(publish, one), "low_occupancy").saving_ns == 75 * US
+    assert judged(library, filled(publish, one | {"registers_per_thread": 128}), "low_occupancy").value == 0
+    assert judged(library, filled(publish, one | {"grid_x": SMS - 1}), "low_occupancy").value == 0, "a small grid"
+    assert judged(library, filled(publish, one | {"block_x": 512}), "low_occupancy").value == 0, "16 warps"
+    assert judged(library, filled(publish, one, kind="matmul"), "low_occupancy").value == 0, "few on purpose"
+    unknown = judged(library, filled(publish, one, gpu={"gpu_id": 0, "name": "?"}), "low_occupancy")
+    assert unknown.verdict == "cannot_judge"
+
+
+def switches(threads: int, cores: int, low: int, high: int, busy: float = 1.0) -> Iterator[dict[str, Any]]:
+    """Threads that take turns of 100 µs on cores, each core busy for a share of the time."""
+    turns = (high - low) // (100 * US)
+    for core in range(cores):
+        on_core = range(core, threads, cores)
+        for turn in range(turns):
+            begin = low + turn * 100 * US
+            event = {"cpu": core, "global_tid": made.MAIN + on_core[turn % len(on_core)]}
+            yield event | {"time_ns": begin, "scheduled_in": True}
+            yield event | {"time_ns": begin + round(100 * US * busy), "scheduled_in": False}
+
+
+def test_few_cores(library: Library, publish: Publish) -> None:
+    """By hand: the GPU waits 8 ms of 10 for eight threads; the machine has 16 cores."""
+    work = [(0, 10, 100, MS), (9 * MS - 10, 9 * MS, 9 * MS + 100, 10 * MS)]
+
+    def found(threads: int, cores: int, busy: float = 1.0, there: int = 16) -> Any:
+        events = list(switches(threads, cores, MS, 9 * MS, busy))
+        facts = [{"name": "CpuCores", "value": str(there)}]
+        return judged(library, by_hand(publish, work, sched_event=events, system_info=facts), "few_cores")
+
+    one = found(8, 1)
+    assert (one.verdict, one.facts["threads"], one.facts["cores"]) == ("fires", 8, 1)
+    assert one.value == pytest.approx(100 * 8 / 10, abs=0.01)
+    assert one.saving_ns == pytest.approx(7 * MS, rel=0.01), "on eight cores it takes an eighth"
+    assert one.facts["busy_pct"] == pytest.approx(100, abs=0.1)
+    assert found(8, 2).saving_ns == pytest.approx(6 * MS, rel=0.01)
+    assert found(8, 1, there=4).saving_ns == pytest.approx(6 * MS, rel=0.01), "there are four cores"
+    assert found(8, 8).value == 0
+    assert found(8, 1, busy=0.5).value == 0, "the core has time"
+    assert found(1, 1).value == 0
+    away = by_hand(
+        publish, work, sched_event=[{"cpu": 0, "global_tid": made.WORKER, "time_ns": 5, "scheduled_in": True}]
+    )
+    assert judged(library, away, "few_cores").verdict == "cannot_judge"

@@ -1,0 +1,176 @@
+"""Rules about training and decoding: small captures by hand, with times added up here, and samples that are clear."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.findings.finding import Finding
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import judged
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.waits import MS, by_hand, ranges, sampled
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+NAMES = {
+    "gemm": "matmul", "GeluCUDAKernelImpl": "elementwise", "GeluBackwardCUDAKernelImpl": "elementwise",
+    "multi_tensor_apply_kernel<ZeroFunctor>": "optimizer", "vectorized<CUDAFunctor_add>": "elementwise",
+    "vectorized<FillFunctor>": "copy", "gemv2T_kernel_val": "matmul", "nvjet_sm90_tst_64x8_64x16_v_bz_TNT": "matmul",
+    "nvjet_sm90_tst_128x64_64x8_v_bz_TNT": "matmul",
+}  # fmt: skip
+GEMM, GELU, GELU_BACK, ZERO, ADD, FILL, GEMV, NARROW, WIDE = NAMES
+US = 1_000
+Op = tuple[str, int, bool]
+"""Name of a kernel, its duration, and whether the backward pass launches it."""
+
+
+def trained(
+    publish: Publish, *work: Op, autograd: str | None = "pt_autograd_0", gap: int = 10 * US, **tables: Any
+) -> str:
+    """A capture of kernels one after the other, with a gap before each but the first."""
+    rows, calls, at = [], [], 0
+    for number, (title, ns, backward) in enumerate(work):
+        at += gap if number else 0
+        rows.append(kernel(number, list(NAMES).index(title), at, at + ns, call_id=number, global_pid=made.PID))
+        calls.append(made.call(number, 1, at - 5, at - 4, made.WORKER if backward else made.MAIN))
+        at += ns
+    for row in rows:
+        row["process_range"] = row["kernel_id"] + 1 if "range" in tables else None
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "gpu", [H100 | {"memory_bytes": 100_000}])
+        insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": at, "duration_ns": at}])
+        insert(db, "kernel_name", [name(i, title, kind, title) for i, (title, kind) in enumerate(NAMES.items())])
+        insert(db, "kernel", rows)
+        insert(db, "busy", [{"device_id": 0, "start_ns": row["start_ns"], "end_ns": row["end_ns"]} for row in rows])
+        if autograd:
+            insert(db, "thread", [{"global_tid": made.WORKER, "global_pid": made.PID, "name": autograd}])
+        for table, more in ({"api_call": calls} | tables).items():
+            insert(db, table, more)
+
+    return str(publish(fill))
+
+
+def took(work: Sequence[Op], gap: int = 10 * US) -> int:
+    """From the first to the last of these kernels."""
+    return sum(ns for _, ns, _ in work) + gap * (len(work) - 1)
+
+
+FORWARD = [(GEMM, 100 * US, False), (GELU, 50 * US, False)] * 2
+AGAIN = [(GEMM, 100 * US, True), (GELU, 50 * US, True)]
+BACK = [(GELU_BACK, 60 * US, True), (GEMM, 110 * US, True)]
+
+
+def test_recomputation(library: Library, publish: Publish) -> None:
+    """By hand: of two layers one is computed again. Its GEMM stands before GELU, as in the forward pass."""
+    work = [*FORWARD, *BACK, *AGAIN, *BACK]
+    found = judged(library, trained(publish, *work), "recomputation")
+    again = sum(ns for _, ns, _ in AGAIN) + 2 * 10 * US
+    assert (found.verdict, found.saving_ns, found.facts["launches"]) == ("fires", again, 2)
+    assert found.value == pytest.approx(100 * again / took(work))
+    assert found.facts["kernel"] == GEMM
+    assert "How full the memory is" in found.rule.says[1], "no memory was traced"
+    assert found.facts["held_pct"] is None
+    kept = [*FORWARD, *BACK, *BACK]
+    assert judged(library, trained(publish, *kept), "recomputation").value == 0, "a GEMM of the same shape is no proof"
+
+
+def test_memory_that_is_full_has_to_be_computed_again(library: Library, publish: Publish) -> None:
+    def held(size: int) -> Finding:
+        event = {
+            "event_id": 1, "time_ns": 0, "global_pid": made.PID, "device_id": 0, "address": 1, "bytes": size,
+            "mem_kind": 2, "operation": 0,
+        }  # fmt: skip
+        return judged(library, trained(publish, *FORWARD, *AGAIN, *BACK, memory_event=[event]), "recomputation")
+
+    assert (held(69_000).verdict, held(69_000).facts["held_pct"]) == ("fires", 69)
+    assert (held(70_000).verdict, held(70_000).value) == ("clear", 0)
+
+
+def test_a_backward_pass_is_told_by_threads_or_ranges(library: Library, publish: Publish) -> None:
+    work = [*FORWARD, *AGAIN, *BACK]
+    unknown = judged(library, trained(publish, *work, autograd=None), "recomputation")
+    assert (unknown.verdict, "backward pass" in unknown.why) == ("cannot_judge", True)
+    at, named = 0, []
+    for number, (_, ns, backward) in enumerate(work):
+        at += 10 * US if number else 0
+        named.append((at - 8, at + ns, "backward" if backward else "forward"))
+        at += ns
+    by_name = judged(library, trained(publish, *work, autograd=None, **ranges(*named)), "recomputation")
+    assert by_name.saving_ns == 170 * US, "150 µs of kernels and 20 µs before them"
+
+
+def test_gradients_zeroed(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: a fill of 100 µs, so that of 400 µs of additions and the 10 µs before them three quarters count."""
+    work = [(ZERO, 100 * US, False), *FORWARD, *BACK, (ADD, 400 * US, True)]
+    found = judged(library, trained(publish, *work), "gradients_zeroed")
+    expected = 100 * US + round(0.75 * 410 * US)
+    assert (found.verdict, found.saving_ns, found.facts["fills"]) == ("fires", expected, 1)
+    assert found.value == pytest.approx(100 * expected / took(work))
+    alone = judged(library, trained(publish, (ZERO, 100 * US, False), *FORWARD), "gradients_zeroed")
+    assert alone.verdict == "cannot_judge", "no backward pass"
+    for sample in ("transformer_training", "idle_fixed", "dataloader_starved"):
+        assert sampled(nsys_samples, sample, "gradients_zeroed").value == 0, sample
+
+
+@pytest.mark.parametrize(("fills", "rows", "expected"), [(8, 3, 8 * 3 * 20 + 7 * 3 * 10), (8, 2, 0), (7, 3, 0)])
+def test_rows_of_fills_are_gradients(library: Library, publish: Publish, fills: int, rows: int, expected: int) -> None:
+    """By hand: rows of fills of 20 µs each, 10 µs from one to the next; what comes before a row is not its own."""
+    work = [*[(FILL, 20 * US, False)] * fills, *FORWARD, *BACK] * rows
+    found = judged(library, trained(publish, *work), "gradients_zeroed")
+    assert found.saving_ns == expected * US
+    inside = [*FORWARD, *[(FILL, 20 * US, True)] * fills, *BACK] * rows
+    assert judged(library, trained(publish, *inside), "gradients_zeroed").saving_ns == 0, "of the backward pass"
+
+
+def test_decoding_one_by_one(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: 100 products with a vector of 30 µs, 10 µs from one to the next."""
+    for vector in (GEMV, NARROW):
+        work = [(vector, 30 * US, False)] * 100
+        found = judged(library, trained(publish, *work), "decoding_one_by_one")
+        assert (found.verdict, found.severity, found.saving_ns) == ("fires", "low", 3_000 * US * 15 // 16)
+        assert found.value == pytest.approx(100 * 3_000 * US / took(work))
+        mixed = [*work, (GEMM, 2_100 * US, False)]
+        assert judged(library, trained(publish, *mixed), "decoding_one_by_one").value == 0, "most is of a matrix"
+    assert judged(library, trained(publish, *work[1:]), "decoding_one_by_one").value == 0, "too few"
+    wide = [(WIDE, 30 * US, False)] * 100
+    assert judged(library, trained(publish, *wide), "decoding_one_by_one").value == 0, "its tile has 64 columns"
+    for sample in ("transformer_inference", "transformer_training"):
+        assert sampled(nsys_samples, sample, "decoding_one_by_one").verdict == "clear", sample
+    graphs = sampled(nsys_samples, "launches_graph", "decoding_one_by_one")
+    assert graphs.verdict == "cannot_judge", "kernels in graphs are not there"
+
+
+def copied(publish: Publish, title: str, down: int, up: int, between: int = 0) -> str:
+    """A kernel; in a range a copy down of 1 ms, 8 ms of host code, ``between`` ns of kernel, and a copy up of 1 ms."""
+    work = [(0, 10, 100, MS), (10 * MS, 10 * MS + 10, 10 * MS + 100, 10 * MS + 100 + between)][: 2 if between else 1]
+    moves = [
+        made.copy(1, 2 * MS, 3 * MS, down, (2, 0), process_range=1, call_id=1),
+        made.copy(2, 11 * MS, 12 * MS, up, (0, 2), process_range=1, call_id=2),
+    ]
+    calls = [made.call(1, 4, 2 * MS - 100, 3 * MS), made.call(2, 4, 11 * MS - 100, 12 * MS)]
+    noted = ranges((MS, 12 * MS, title))
+
+    def inside(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE kernel SET process_range = 1 WHERE start_ns > 1000000")
+
+    return by_hand(publish, work, inside, memop=moves, api_call=calls, **noted)
+
+
+def test_optimizer_on_cpu(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: from 1 to 12 ms the GPU copies for 2 ms and waits for the rest."""
+    found = judged(library, copied(publish, "optimizer", 2_000_000, 1_000_000), "optimizer_on_cpu")
+    assert (found.verdict, found.facts["range"]) == ("fires", "optimizer")
+    assert (found.facts["down_bytes"], found.facts["up_bytes"]) == (2_000_000, 1_000_000)
+    assert found.saving_ns == pytest.approx(11 * MS, abs=200)
+    assert found.value == pytest.approx(100 * 11 / 12, abs=0.01)
+    rule = "optimizer_on_cpu"
+    assert judged(library, copied(publish, "optimizer", 2_000_000, 400_000), rule).value == 0, "little goes back"
+    assert judged(library, copied(publish, "optimizer", 8_000_000, 1_000_000), rule).value == 0, "not as much"
+    assert judged(library, copied(publish, "optimizer", 2_000_000, 1_000_000, 2 * MS), rule).value == 0, "the GPU works"
+    assert judged(library, copied(publish, "round_trip", 2_000_000, 1_000_000), rule).verdict == "cannot_judge"
+    assert sampled(nsys_samples, "transformer_training", rule).value == 0
+    assert sampled(nsys_samples, "dataloader_starved", rule).verdict == "cannot_judge", "it names no optimizer"
