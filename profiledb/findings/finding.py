@@ -21,6 +21,7 @@ class Finding:
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
     most of the saving belongs to (causes.py).
+    ``explains_ns`` is time of these parts that is its own whether mending it saves that or not.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
     uses PyTorch, so that advice may speak of it. ``slowed`` says what the profiler adds to the value.
     """
@@ -40,6 +41,7 @@ class Finding:
     slowed: Slowed | None = None
     own_saving_ns: int | None = None
     parent: str | None = None
+    explains_ns: int = 0
 
     @property
     def advice(self) -> tuple[str, ...]:
