@@ -4,7 +4,8 @@ The analysis ``time_split`` splits the time into parts, and a rule names those t
 take from the parts one after the other: causes first, then places, symptoms and the frame, of each the costliest first.
 What a finding still gets is its own saving. One that gets less than half of its saving stands under the finding that
 took most of its parts, if that saves half as much at least; the frame does so in any case. A rule may explain more time
-than it saves (``explains_ns``): it takes all of that, and its own saving is no more than its saving.
+than it saves (``explains_ns``): it takes all of that, and its own saving is no more than its saving. One that names
+another rule among its parts says more of the time of that one: where that one fires, it stands under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +32,9 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
     for one in sorted((one for one in every if _costs(one)), key=_turn):
         names = claimed(one.rule, parts)
         if not names:
+            continue
+        if inside := next((name for name in one.rule.parts if name in own), None):
+            own[one.rule.name], parents[one.rule.name] = 0, parents.get(inside, inside)
             continue
         saving = one.saving_ns or 0
         gets = min(saving, _take(one.rule.name, max(saving, one.explains_ns), names, left, took))

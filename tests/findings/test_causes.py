@@ -61,6 +61,12 @@ def test_a_rule_may_explain_more_than_it_saves() -> None:
     assert (found["range"].own_saving_ns, found["range"].parent) == (0, "waits")
 
 
+def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
+    layers = finding("layers", 40, "waits, host code")
+    assert nested(finding("waits", 60, "host code"), layers) == {"waits": (60, None), "layers": (0, "waits")}
+    assert nested(layers) == {"layers": (40, None)}
+
+
 def test_what_nobody_explains_stands_by_itself() -> None:
     assert nested(finding("idle", 450, "idle", "symptom"), finding("collector", 60, "host code")) == {
         "idle": (390, None),

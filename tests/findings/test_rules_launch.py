@@ -146,6 +146,22 @@ def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publi
     assert judged(library, by_hand(publish, few, api_call=waits), "sync_bound").saving_ns > 4_000 * us
 
 
+def test_a_wait_of_one_process_costs_another_one_nothing(library: Library, publish: Publish) -> None:
+    """Two processes do the same on a GPU each, and only the first one waits."""
+    kernels = [(0, 10, 50_000, 200_000), (500_000, 500_010, 500_020, 600_000)] * 2
+    waits = [made.call(1, SYNC, 50_000, 200_000)]
+    other = made.PID + (1 << 24)
+
+    def second(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE busy SET device_id = 1 WHERE rowid % 2 = 1")
+        db.execute(f"UPDATE kernel SET device_id = 1, global_pid = {other} WHERE kernel_id >= 102")
+        db.execute(f"UPDATE api_call SET global_tid = {other + 70} WHERE call_id >= 102")
+
+    finding = judged(library, by_hand(publish, kernels, after=second, api_call=waits), "sync_bound")
+    assert (finding.saving_ns, finding.facts["calls"]) == (150_000, 1)
+    assert finding.value == pytest.approx(100 * 150 / (2 * 550))
+
+
 def test_events_that_ddp_measures_itself_with(library: Library, publish: Publish) -> None:
     """A wait of 100 µs for an event, then 300 µs of the CPU: nobody can leave it out where NCCL is used."""
     kernels = [(0, 10, 50_000, 150_000), (450_000, 450_010, 450_020, 600_000)]
