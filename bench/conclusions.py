@@ -30,7 +30,7 @@ NAMES: Mapping[str, frozenset[str]] = {
     "same_data_each_step": frozenset({"no_overlap", "copies_exceed_compute"}),
     "double_precision": frozenset({"double_precision"}),
     "checkpointing_without_need": frozenset({"recomputation"}),
-    "memory_that_grows": frozenset({"memory_growth"}),
+    "memory_that_grows": frozenset({"memory_growth", "allocation_in_loop"}),
     "allocation_in_each_step": frozenset({"allocation_in_loop"}),
     "loss_read_each_step": frozenset({"sync_bound"}),
     "checkpoint_in_the_loop": frozenset({"host_work", "recurring_gaps"}),

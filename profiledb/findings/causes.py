@@ -3,7 +3,9 @@
 The analysis ``time_split`` splits the time into parts, and a rule names those that its saving comes from. Findings
 take from the parts one after the other: causes first, then places, symptoms and the frame, of each the costliest first.
 What a finding still gets is its own saving. One that gets less than half of its saving stands under the finding that
-took most of its parts, if that saves half as much at least; the frame does so in any case.
+took most of its parts, if that saves half as much at least; the frame does so in any case. A rule may explain more time
+than it saves (``explains_ns``): it takes all of that, and its own saving is no more than its saving. One that names
+another rule among its parts says more of the time of that one: where that one fires, it stands under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +33,11 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         names = claimed(one.rule, parts)
         if not names:
             continue
+        if inside := next((name for name in one.rule.parts if name in own), None):
+            own[one.rule.name], parents[one.rule.name] = 0, parents.get(inside, inside)
+            continue
         saving = one.saving_ns or 0
-        gets = _take(one.rule.name, saving, names, left, took)
+        gets = min(saving, _take(one.rule.name, max(saving, one.explains_ns), names, left, took))
         own[one.rule.name] = gets
         others = _takers(one.rule.name, names, took)
         taker = max(others, key=lambda other: (others[other], other), default="")
@@ -55,10 +60,10 @@ def _turn(one: Finding) -> tuple[int, int, str]:
     return LEVELS.index(one.rule.level), -(one.saving_ns or 0), one.rule.name
 
 
-def _take(rule: str, saving: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]) -> int:
+def _take(rule: str, most: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]) -> int:
     gets = 0
     for name in names:
-        taken = min(saving - gets, left[name])
+        taken = min(most - gets, left[name])
         left[name] -= taken
         gets += taken
         if taken:

@@ -9,9 +9,9 @@ from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import bench, causes, program
 from profiledb.findings.bench import COMMAND, Row, Window
-from profiledb.findings.finding import Finding, Verdict
+from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
-from profiledb.findings.rule import EVIDENCE, OWN, Rule
+from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
 from profiledb.query import header, kept
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
@@ -143,11 +143,15 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
     return [one for top in first for one in (top, *sorted(below(top, found), key=_place))]
 
 
-def _place(finding: Finding) -> tuple[int, int, int, float, str]:
+def _place(finding: Finding) -> tuple[int, int, int, int, float, str]:
+    """Its place: of those that save 10 % by themselves causes come first, then places, symptoms and the frame, because
+    what else is said of the time of a cause may go with it; else the costliest first."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     saves = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    return verdicts.index(finding.verdict), remark, finding.severity == "low", -(saves or 0), finding.rule.name
+    own_pct = (finding.saving_pct or 0.0) * (saves or 0) / (finding.saving_ns or 1)
+    level = LEVELS.index(finding.rule.level) if own_pct >= HIGH_PCT else len(LEVELS)
+    return verdicts.index(finding.verdict), remark, finding.severity == "low", level, -(saves or 0), finding.rule.name
 
 
 def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
@@ -170,7 +174,7 @@ def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,
-        slowed=slowed,
+        slowed=slowed, explains_ns=int(row.get("explains_ns") or 0),
     )  # fmt: skip
 
 

@@ -26,8 +26,9 @@ The header is that of an analysis (profiledb.query.header), with these lines bes
 
 The query answers one row. ``value`` is compared with the threshold; it is NULL, or there is no row, where there is
 nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is an upper bound of the time that mending
-it saves, on all GPUs of the selection together. ``evidence`` is a list of structs, the weightiest first, with any of
-the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken whose
+it saves, on all GPUs of the selection together. ``explains_ns``, where it is more, is time of the parts that no other
+rule can tell anything of before this one is mended. ``evidence`` is a list of structs, the weightiest first, with any
+of the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken whose
 columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with it,
 ``{range|the step}`` a column, or other words where it is not there.
 
@@ -76,7 +77,7 @@ EVIDENCE = {
 times on the report's clock, in a finding from the begin of the capture on; ``kernel`` is the number of a kernel
 (kernel_key), ``range`` a path as a selection names it, ``launch`` a launch of the Compute report."""
 
-OWN = ("value", "saving_ns", "unjudged", "cause", "evidence")
+OWN = ("value", "saving_ns", "explains_ns", "unjudged", "cause", "evidence")
 """Columns that every rule may answer; all others are facts, declared in its header."""
 
 _KEYS = (

@@ -1,6 +1,7 @@
 """Findings that share time: what each takes of the parts of the time, and which one it stands under."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -51,6 +52,19 @@ def test_nothing_of_the_time_counts_twice() -> None:
         "grid": (200, None),
     }
     assert sum(own or 0 for own, _ in found.values()) <= sum(part.ns for part in PARTS)
+
+
+def test_a_rule_may_explain_more_than_it_saves() -> None:
+    waits = replace(finding("waits", 60, "host code, launch call"), explains_ns=140)
+    found = {one.rule.name: one for one in causes.nest([waits, finding("range", 90, "host code", "place")], PARTS)}
+    assert (found["waits"].own_saving_ns, found["waits"].parent) == (60, None)
+    assert (found["range"].own_saving_ns, found["range"].parent) == (0, "waits")
+
+
+def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
+    layers = finding("layers", 40, "waits, host code")
+    assert nested(finding("waits", 60, "host code"), layers) == {"waits": (60, None), "layers": (0, "waits")}
+    assert nested(layers) == {"layers": (40, None)}
 
 
 def test_what_nobody_explains_stands_by_itself() -> None:

@@ -80,6 +80,19 @@ def test_the_costliest_comes_first_and_remarks_last(nsys_samples: Library) -> No
     assert [one.severity for one in found.values()] == ["high", "low", "note", "", ""]
 
 
+def test_causes_that_save_a_tenth_come_before_places_and_frames(nsys_samples: Library) -> None:
+    """Of 314 ms: a frame and a place of 90 %, a cause of 16 % and one of 5 %."""
+    frame, place = HEADER + "-- level: frame\n", HEADER + "-- level: place\n"
+    found = judged(
+        nsys_samples,
+        rule("frame", "SELECT 12.0 AS value, 290000000 AS saving_ns;", frame),
+        rule("place", "SELECT 12.0 AS value, 280000000 AS saving_ns;", place),
+        rule("cause", "SELECT 12.0 AS value, 50000000 AS saving_ns;"),
+        rule("small", "SELECT 12.0 AS value, 16000000 AS saving_ns;"),
+    )
+    assert list(found) == ["cause", "place", "frame", "small"]
+
+
 def test_a_saving_is_a_share_of_the_time_of_all_gpus(nsys_samples: Library) -> None:
     sql = "SELECT 12.0 AS value, (SELECT sum(end_ns - start_ns) FROM selected_active)::BIGINT // 4 AS saving_ns;"
     found = judged(nsys_samples, rule("quarter", sql))["quarter"]

@@ -8,11 +8,11 @@ import pytest
 
 from profiledb.report.library import Library
 from tests.second import idle
-from tests.second.raw import Capture
+from tests.second.raw import Call, Capture
 from tests.support import memory_reports as made
 from tests.support.found import judged, union
 from tests.support.page_reports import Publish, kernel, make_library, make_publish
-from tests.support.waits import SYNC, by_hand, capture, looked_into, outermost, sampled, share
+from tests.support.waits import SYNC, by_hand, capture, gained, looked_into, outermost, sampled, share
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
@@ -60,23 +60,19 @@ def test_few_short_kernels_are_not_judged(nsys_samples: Library) -> None:
     assert sampled(nsys_samples, "launches_graph_nodes", "short_kernels", warmup="exclude").verdict == "cannot_judge"
 
 
+def waits_of(found: Capture) -> list[tuple[Call, int]]:
+    """Synchronizations, and copies to the host that had arrived when their call returned, with how long those took."""
+    reads = {one.call.row: one.end for one in found.operations if one.call and one.facts.get("copyKind") == 2}
+    several = outermost([one for one in found.calls if "Synchronize" in one.name or "Mem" in one.name])
+    held = [(one, one.end if "Synchronize" in one.name else reads.get(one.row, one.end + 1)) for one in several]
+    return [(one, until - one.start) for one, until in held if until <= one.end]
+
+
 def test_sync_bound(nsys_samples: Library) -> None:
     found = capture("idle_host_bound")
-    waits = outermost([one for one in found.calls if "Synchronize" in one.name or "Mem" in one.name])
-    lost, calls = 0, set()
-    for gap in looked_into(found):
-        follower = gap.follower.call
-        host = sum(ns for reason, ns in gap.by_reason.items() if reason not in ("launch call", "launch latency"))
-        if follower is None or host < 100_000:  # fewer than 20 are shorter
-            continue
-        last = max((one for one in waits if one.start <= gap.start), key=lambda one: one.start, default=None)
-        for one in waits:
-            within = one.start > gap.start and "Synchronize" in one.name
-            if (one is last or within) and gap.start <= one.end <= min(gap.end, follower.start):
-                lost += min(one.end - one.start if within else gap.start - one.start, gap.ns)
-                calls.add(one.start)
+    lost = gained(found, waits_of(found))
     finding = sampled(nsys_samples, "idle_host_bound", "sync_bound")
-    assert (finding.verdict, finding.saving_ns, finding.facts["calls"]) == ("fires", lost, len(calls))
+    assert (finding.verdict, finding.saving_ns, finding.facts["calls"]) == ("fires", lost, 22)
     assert finding.value == pytest.approx(share(found, lost))
     assert (finding.cause, finding.facts["range"]) == ("few bytes", "step_*/read_loss_item")
     for mended in ("idle_fixed", "streams_overlapped", "launches_graph", "launches_graph_nodes", "dataloader_fixed"):
@@ -84,11 +80,11 @@ def test_sync_bound(nsys_samples: Library) -> None:
 
 
 def test_sync_bound_is_no_more_than_the_shorter_wait(library: Library, publish: Publish) -> None:
-    """The CPU waits 150 µs for the GPU, then works 300 µs and launches: waiting for nothing had saved 150 µs."""
+    """The CPU is in the call for 150.05 µs, then works 300 µs and launches: so much earlier it had launched without."""
     kernels = [(0, 10, 50_000, 200_000), (500_000, 500_010, 500_020, 600_000)]
     waits = [made.call(1, SYNC, 50_000, 200_000 + 50)]
     finding = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
-    assert (finding.verdict, finding.cause, finding.saving_ns) == ("fires", "synchronization", 150_000)
+    assert (finding.verdict, finding.cause, finding.saving_ns) == ("fires", "synchronization", 150_050)
     without = publish(lambda db: made.fill(db, osrt_call=[made.osrt(1, 6, 5, 9)]))
     assert judged(library, without, "sync_bound").verdict == "cannot_judge"
 
@@ -107,6 +103,7 @@ def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
     assert finding.value == pytest.approx(100 * 479 * 80 / (479 * 180 + 100))
     once = judged(library, by_hand(publish, kernels, api_call=waits[::20]), "sync_bound")
     assert (once.verdict, once.facts["calls"]) == ("clear", 24), "one wait in a step of 20 kernels costs 2 %"
+    assert once.saving_ns == 24 * 90 * us, "of 80 µs each the gap after it and an eighth of the next one"
     few = judged(library, by_hand(publish, kernels[:20], api_call=waits[:20]), "sync_bound")
     assert (few.verdict, few.saving_ns) == ("clear", 0), "19 say nothing of a loop"
 
@@ -119,6 +116,62 @@ def test_synchronizations_that_wait_for_nothing_cost_their_calls(library: Librar
     finding = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
     assert (finding.verdict, finding.facts["calls"], finding.saving_ns) == ("fires", 479, 479 * 6 * us)
     assert finding.value == pytest.approx(100 * 479 * 6 / (479 * 60 + 3))
+
+
+def test_what_the_cpu_gains_goes_to_later_gaps_too(library: Library, publish: Publish) -> None:
+    """The CPU waits 200 µs for the first kernel, then launches three of 20 µs every 100 µs: 80 µs of each gap go, until
+    the 200 µs are used up. What had been queued when a gap began does not come earlier."""
+    us = 2_000  # what follows are units of 2 µs
+    kernels = [(0, 5 * us, 10 * us, 110 * us), (145 * us, 149 * us, 150 * us, 160 * us)]
+    kernels += [(start - 5 * us, start - us, start, start + 10 * us) for start in (200 * us, 250 * us)]
+    waits = [made.call(1, SYNC, 10 * us, 110 * us)]
+    finding = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
+    assert (finding.saving_ns, finding.facts["calls"]) == (100 * us, 1)  # of 40, 40 and 40
+    assert finding.facts["gap_ns"] == 40 * us
+    kernels[2] = (150 * us, 151 * us, 200 * us, 210 * us)
+    queued = judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound")
+    assert queued.saving_ns == 80 * us
+
+
+def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publish) -> None:
+    """The CPU waits 5 ms for a kernel; 3,000 kernels later, launched one by one without a gap, 4 ms are its own."""
+    us = 1_000
+    kernels = [(0, 2 * us, 3 * us, 5_000 * us)]
+    kernels += [(5_000 * us + n * us, 5_000 * us + n * us + 500, 5_001 * us + n * us, 5_002 * us + n * us)
+        for n in range(3_000)]  # fmt: skip
+    kernels.append((12_000 * us, 12_001 * us, 12_002 * us, 12_003 * us))
+    waits = [made.call(9_000, SYNC, 3 * us, 5_000 * us)]
+    assert not judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound").saving_ns
+    few = [kernels[0], *kernels[1:100], kernels[-1]]
+    assert judged(library, by_hand(publish, few, api_call=waits), "sync_bound").saving_ns > 4_000 * us
+
+
+def test_a_wait_of_one_process_costs_another_one_nothing(library: Library, publish: Publish) -> None:
+    """Two processes do the same on a GPU each, and only the first one waits."""
+    kernels = [(0, 10, 50_000, 200_000), (500_000, 500_010, 500_020, 600_000)] * 2
+    waits = [made.call(1, SYNC, 50_000, 200_000)]
+    other = made.PID + (1 << 24)
+
+    def second(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE busy SET device_id = 1 WHERE rowid % 2 = 1")
+        db.execute(f"UPDATE kernel SET device_id = 1, global_pid = {other} WHERE kernel_id >= 102")
+        db.execute(f"UPDATE api_call SET global_tid = {other + 70} WHERE call_id >= 102")
+
+    finding = judged(library, by_hand(publish, kernels, after=second, api_call=waits), "sync_bound")
+    assert (finding.saving_ns, finding.facts["calls"]) == (150_000, 1)
+    assert finding.value == pytest.approx(100 * 150 / (2 * 550))
+
+
+def test_events_that_ddp_measures_itself_with(library: Library, publish: Publish) -> None:
+    """A wait of 100 µs for an event, then 300 µs of the CPU: nobody can leave it out where NCCL is used."""
+    kernels = [(0, 10, 50_000, 150_000), (450_000, 450_010, 450_020, 600_000)]
+    waits = [made.call(1, 60, 50_000, 150_000)]
+    names = [{"string_id": 60, "value": "cudaEventSynchronize_v3020"}]
+    used = [{"name_id": 9, "short": "ncclDevKernel_AllReduce", "demangled": "nccl", "class": "communication"}]
+    without = judged(library, by_hand(publish, kernels, api_call=waits, string=names), "sync_bound")
+    assert (without.verdict, without.saving_ns) == ("fires", 100_000)
+    ddp = by_hand(publish, kernels, api_call=waits, string=names, kernel_name=used)
+    assert judged(library, ddp, "sync_bound").verdict == "clear"
 
 
 def test_slow_launches(nsys_samples: Library, library: Library, publish: Publish) -> None:
@@ -237,10 +290,10 @@ def layered(publish: Publish, steps: int = 3, layers: int = 4, syncs: bool = Tru
 
 
 def test_synchronization_in_each_layer(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """No report at hand has it: by hand, 12 layers, after 11 of which the GPU waits for a CPU that waited 99.9 µs."""
+    """No report at hand has it: by hand, 12 layers, after 11 of which the GPU waits for a CPU that waited 99.95 µs."""
     finding = judged(library, layered(publish), "sync_per_layer")
-    assert (finding.verdict, finding.saving_ns) == ("fires", 11 * 99_900)
-    assert finding.value == pytest.approx(100 * 11 * 99_900 / (11 * 200_000 + 100_000 - 20))
+    assert (finding.verdict, finding.saving_ns) == ("fires", 11 * 99_950)
+    assert finding.value == pytest.approx(100 * 11 * 99_950 / (11 * 200_000 + 100_000 - 20))
     assert (finding.facts["calls"], finding.facts["layers"], finding.facts["range"]) == (4, 4, "step_*/layer_*")
     assert finding.facts["function"] == "cudaStreamSynchronize"
     assert judged(library, layered(publish, syncs=False), "sync_per_layer").verdict == "clear"

@@ -1,5 +1,6 @@
 """What tests of rules about waiting share: gaps of a raw export, and small captures by hand."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -61,6 +62,27 @@ def during(gap: Gap, several: Iterable[Range], found: Capture, calls: bool = Fal
 
     held = inside(several)
     return union(held) if calls else bare(held, inside(found.calls))
+
+
+def gained(found: Capture, calls: list[tuple[Call, int]]) -> int:
+    """By how much the gaps of one GPU get shorter where the one thread that launches does not spend so many ns in these
+    calls, launch by launch: nobody gets ahead by more than 1,024 operations."""
+    first = min(one.start for one in found.operations)
+    starts = sorted(one.start for one in found.operations)
+    total = ahead = before = 0
+    block = -1
+    for gap in looked_into(found):
+        call = gap.follower.call
+        if call is None or call.end <= gap.start:  # it had been queued
+            continue
+        if bisect_right(starts, gap.end) // 1024 != block:
+            block = bisect_right(starts, gap.end) // 1024
+            since = starts[1024 * block - 1] if block else first
+            before, ahead = sum(ns for one, ns in calls if one.end <= since), 0
+        most = max(0, sum(ns for one, ns in calls if one.end <= call.start) - before)
+        now = min(most, ahead + gap.ns)
+        total, ahead = total + now - ahead, now
+    return total
 
 
 def in_steps(found: Capture, name: str) -> list[Range]:

@@ -48,6 +48,16 @@ CREATE OR REPLACE MACRO host_link_bytes_per_s(name, chip, cpu) AS CASE
     END * 1e9 / 8 * 128 / 130
 END;
 
+-- Peak of NVLink between two GPUs of one machine in one direction, bytes per second, as the data sheet of the board has
+-- it; NULL where the board has none, or where nobody knows. Boards that share a bridge or a mesh reach less with each.
+CREATE OR REPLACE MACRO peer_link(name) AS CASE
+    WHEN regexp_matches(name, '(?i)PCIe|PCI-E|NVL\b') THEN NULL
+    WHEN regexp_matches(name, '\b(GB200|B200|B300|GB300)\b') THEN 900e9
+    WHEN regexp_matches(name, '\b(H100|H200|H800|GH200)\b') THEN CASE WHEN name LIKE '%H800%' THEN 200e9 ELSE 450e9 END
+    WHEN regexp_matches(name, '\bA100\b.*SXM|A100-SXM') THEN 300e9
+    WHEN regexp_matches(name, 'V100.*SXM') THEN 150e9
+END;
+
 -- Copies and memory sets of the selection with what limits them: the link to the host, or the memory of the GPU. A copy
 -- inside a GPU reads and writes, so its traffic is twice its size. Between GPUs no report tells the link.
 CREATE OR REPLACE VIEW selected_copy AS

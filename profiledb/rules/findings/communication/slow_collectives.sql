@@ -24,6 +24,7 @@ WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,
         grid_x::BIGINT * grid_y * grid_z AS blocks
     FROM finding_communication LEFT JOIN nccl_message USING (kernel_id)
+    WHERE nccl_operation(short) IS DISTINCT FROM 'SendRecv'  -- waits for a peer by its nature (pipeline_bubbles)
 ), kind AS (
     SELECT device_id, short, bytes, blocks, median(ns) AS median_ns, count(*) AS ops FROM sized
     GROUP BY device_id, short, bytes, blocks HAVING count(*) >= $least::INTEGER

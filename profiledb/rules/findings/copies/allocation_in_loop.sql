@@ -1,54 +1,97 @@
 -- title: Allocation in the loop
 -- question: Does the program allocate or free GPU memory between its kernels?
--- `cudaMalloc`, `cudaFree` and their kin for pinned memory wait for the GPU. The value is the time in which a thread
--- is in such a call and the GPU computes nothing, as a share of the time, in the second half of the stretch from the
--- first to the last kernel of each GPU: what is allocated while a program starts does not count. The saving counts
--- all of the stretch. Allocation from pools (`cudaMallocAsync`) does not count.
+-- `cudaMalloc`, `cudaFree` and their kin for pinned memory take long, and most of them wait for the GPU, so that it has
+-- nothing queued after them. The time of these calls is the CPU's; without them it comes earlier to each later launch,
+-- and the gaps of the GPU get shorter by that (`finding_ahead`). The value is that sum as a share of the time, in the
+-- second half of the stretch from the first to the last kernel of each GPU: what is allocated while a program starts
+-- does not count. The saving counts all of the stretch. Allocation from pools (`cudaMallocAsync`) does not count. A
+-- program that in this half allocates device memory `least` times or more, and frees it less than half as often, holds
+-- more and more of it. Gaps of up to `gap_ns` in which such a call returned are its time as a whole.
 -- needs: kernel or graph_launch
 -- needs: api_call
--- includes: finding, work, memory
+-- includes: finding, work, memory, waiting
 -- selects: part
--- once: functions, compute
--- parts: allocation, other CUDA call, module loading
+-- once: functions, idle, compute
+-- parts: allocation, other CUDA call, module loading, host code, launch call, launch latency, synchronization
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
+-- param: least = 2 allocations from which on memory that is not freed counts as growing
+-- param: gap_ns = 100000 what the CPU does in longer gaps may have a cause of its own
 -- column: calls | count | | calls in the second half
 -- column: function | name | | function that took most of the time
--- column: bare_ns | ns | | time in which they ran and the GPU computed nothing, in the second half
--- says: {calls} {calls|call|calls} such as {function} {calls|holds|hold} the GPU up for {bare_ns}, {value} of the second half of the time.
+-- column: call_ns | ns | .1f | mean time of a call
+-- column: lost_ns | ns | | idle time of the GPU that goes without them, in the second half
+-- column: allocated | count | | allocations of device memory in the second half, where memory grows
+-- column: freed | count | | releases of device memory in the second half, where memory grows
+-- column: grown_bytes | bytes | | what the second half allocates and does not free, where memory events tell
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
+-- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
+-- says: {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of the second half of the time.
 -- clear: Allocation holds the GPU up for {value} of the second half of the time.
--- advice: -> allocate_once
+-- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states that are handed on. The caching allocator finds no free block and asks CUDA for another one.
+-- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
+-- advice: [churn] -> allocate_once
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half are ours
-WITH edge AS (
-    SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM finding_compute GROUP BY device_id
+WITH edge AS MATERIALIZED (
+    SELECT device_id, min(start_ns) AS low, max(end_ns) AS high, low + (high - low) // 2 AS middle
+    FROM finding_compute GROUP BY device_id
 ), lane AS (
-    SELECT DISTINCT device_id, global_pid FROM selected_kernel
-    UNION SELECT DISTINCT device_id, global_pid FROM selected_graph_launch
+    SELECT DISTINCT device_id, pid_of(global_pid) AS pid FROM selected_kernel
+    UNION SELECT DISTINCT device_id, pid_of(global_pid) FROM selected_graph_launch
+), loop AS (  -- of a process with several GPUs the time in which any of them computes
+    SELECT pid, min(low) AS low, max(high) AS high, min(middle) AS middle FROM lane JOIN edge USING (device_id)
+    GROUP BY pid
 ), call AS MATERIALIZED (
-    SELECT device_id, global_tid, function, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns,
-        low + (high - low) // 2 AS middle
+    SELECT global_tid AS tid, greatest(start_ns, low) AS s, end_ns AS e, end_ns - greatest(start_ns, low) AS ns,
+        function, end_ns > middle AS late, middle
     FROM selected_api_call
     JOIN (
         FROM api_function
         WHERE category = 'allocation' AND NOT regexp_matches(function, 'Async|Pool|^cuMem(Address|Map)')
     ) USING (name_id)
-    JOIN lane ON pid_of(global_pid) = pid_of(global_tid) JOIN edge USING (device_id)
+    JOIN loop ON pid = pid_of(global_tid)
     WHERE start_ns < high AND end_ns > low
-), late AS MATERIALIZED (
-    SELECT * REPLACE (greatest(start_ns, middle) AS start_ns) FROM call WHERE end_ns > middle
-), lost AS (FROM finding_cover('late', 'finding_compute')
-), all_lost AS (FROM finding_cover('call', 'finding_compute')
-), half AS (SELECT sum(high - low - (high - low) // 2)::BIGINT AS ns FROM edge
+    QUALIFY e > coalesce(max(e) OVER (
+        PARTITION BY tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0)
+), every AS MATERIALIZED (  -- and the waits that stay
+    SELECT *, false AS kept FROM call
+    UNION ALL BY NAME SELECT tid, s, e, ns, true AS kept FROM finding_wait()
+), gap AS MATERIALIZED (
+    SELECT device_id, a, s, e, duration_ns, lost_ns, call.function, call.late AND b > middle AS counts
+    FROM finding_ahead('every') JOIN edge USING (device_id) WHERE EXISTS (FROM every)
+), total AS (
+    SELECT coalesce(sum(lost_ns), 0)::BIGINT AS saving_ns,
+        coalesce(sum(lost_ns) FILTER (counts), 0)::BIGINT AS lost_ns,
+        sum(CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE lost_ns END)::BIGINT AS explains_ns
+    FROM gap
+), late AS (
+    SELECT count(*) AS calls, avg(ns) AS call_ns,
+        count(*) FILTER (regexp_matches(function, '^cu(da)?(Malloc|MemAlloc|MemCreate)')
+            AND NOT regexp_matches(function, 'Host|Managed')) AS allocated,
+        count(*) FILTER (regexp_matches(function, '^cu(da)?(Free|MemFree|MemRelease)')
+            AND NOT regexp_matches(function, 'Host')) AS freed
+    FROM (SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL)
+), grown AS (
+    SELECT sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) AS bytes
+    FROM memory_event JOIN edge USING (device_id)
+    WHERE mem_kind = 2 AND operation IN (0, 1) AND time_ns BETWEEN middle AND high
+), told AS (
+    SELECT late.*, allocated >= $least::INTEGER AND 2 * freed < allocated AS grows FROM late
+), half AS (SELECT sum(high - middle)::BIGINT AS ns FROM edge
 ), shown AS (
     SELECT {
-            'name': function, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id
+            'name': function, 'ns': lost_ns, 'start_ns': s, 'end_ns': greatest(e, a + duration_ns), 'device': device_id
         } AS piece
-    FROM late ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+    FROM gap WHERE counts ORDER BY lost_ns DESC, s LIMIT 10
 )
-SELECT 100.0 * lost.bare_ns / nullif(half.ns, 0) AS value,
-    CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, all_lost.bare_ns AS saving_ns,
-    (SELECT count(*) FROM late) AS calls, lost.bare_ns,
-    (SELECT function FROM late GROUP BY function ORDER BY sum(end_ns - start_ns) DESC, function LIMIT 1) AS function,
+SELECT 100.0 * total.lost_ns / nullif(half.ns, 0) AS value,
+    CASE WHEN half.ns IS NULL THEN 'The selection has no kernels.' END AS unjudged, saving_ns, explains_ns, calls,
+    call_ns,
+    (SELECT function FROM call WHERE late GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1) AS function,
+    total.lost_ns, CASE WHEN grows THEN 'growth' ELSE 'churn' END AS cause,
+    CASE WHEN grows THEN allocated END AS allocated, CASE WHEN grows THEN freed END AS freed,
+    CASE WHEN grows AND grown.bytes > 0 THEN grown.bytes::BIGINT END AS grown_bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM lost CROSS JOIN all_lost CROSS JOIN half;
+FROM total CROSS JOIN told CROSS JOIN half CROSS JOIN grown;

@@ -11,7 +11,7 @@
 -- includes: finding, idle, waiting, ranges
 -- selects: part
 -- once: functions, idle, steps
--- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
+-- parts: sync_bound, synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
@@ -49,7 +49,6 @@ WITH RECURSIVE step AS MATERIALIZED (
 ), held AS MATERIALIZED (
     SELECT gap_id, device_id, s, a, duration_ns, ns, function, path_id
     FROM finding_synced_gap() JOIN (SELECT pre, path_id FROM range) ON pre = process_range
-    WHERE category IN ('synchronization', 'blocking copy')
 ), above AS (  -- each path of a call with the paths around it
     SELECT path_id, path_id AS around FROM (SELECT path_id FROM call UNION SELECT path_id FROM held)
     UNION ALL

@@ -1,5 +1,5 @@
 -- Building blocks of the rules about idle GPUs, launches, steps and the host.
--- includes: idle, step
+-- includes: idle, step, finding, nccl, program
 
 -- Whether a path of ranges, or a name, says that input is read or made there: dataloader, next_batch, load_data,
 -- collate_fn, transform_image; but not upload_chunk, load_weights or cuLibraryLoadData.
@@ -69,40 +69,127 @@ WITH piece AS MATERIALIZED (
 )
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
--- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
--- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `waited_ns` is for how long it
--- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier. A
--- synchronization that lies in the gap waited for nothing, and costs what the call takes.
--- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the
--- host.
-CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
+-- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it would not have taken had nobody waited:
+-- a synchronization all of its call, and in PyTorch the 2.5 µs that Python takes around it; a copy to the host, in whose call the CPU stayed until the copy was there, until
+-- then; another copy of pageable memory, or one that blocks, until the GPU had nothing left to do before it (the begin of
+-- a gap, where one lies in the call). Nobody can leave out (`kept`) `cudaEventSynchronize` in programs that use NCCL: in
+-- its first ten iterations DistributedDataParallel measures itself with it; nor where cuDNN looks for its fastest
+-- algorithm.
+-- A call inside another one counts with it.
+CREATE OR REPLACE MACRO finding_wait() AS TABLE
 WITH gap AS MATERIALIZED (
-    SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
-        any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
-        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0)::BIGINT AS host_ns
-    FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id
-), call AS (  -- a call inside another one counts with it
-    SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
+    SELECT DISTINCT tid, start_ns AS a FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL
+), call AS (
+    SELECT call_id, global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
     FROM api_call JOIN api_function USING (name_id)
-    WHERE category IN ('synchronization', 'blocking copy', 'queued copy') AND global_tid IN (SELECT tid FROM gap)
+    WHERE category IN ('synchronization', 'blocking copy', 'queued copy')
     QUALIFY e > coalesce(max(e) OVER (
         PARTITION BY global_tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 0)
+), copied AS (
+    SELECT call_id, max(end_ns) FILTER (copy_kind = 2) AS read_ns, min(start_ns) AS begun_ns,
+        bool_or(src_kind = 0) AS pageable
+    FROM memop WHERE kind = 'memcpy' AND call_id IN (SELECT call_id FROM call) GROUP BY call_id
 ), met AS (
-    SELECT gap.*, s, e, process_range, function, category
-    FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
-    UNION ALL
-    SELECT gap.*, s, e, process_range, function, category
-    FROM (FROM call WHERE category = 'synchronization') AS call ASOF JOIN gap ON gap.tid = call.tid AND call.s > gap.a
-    WHERE e <= a + duration_ns
-), waited AS (
-    SELECT *, CASE WHEN s > a THEN e - s ELSE a - s END AS waited_ns FROM met
+    SELECT call.*, CASE WHEN category = 'synchronization' THEN e WHEN read_ns <= e THEN read_ns
+            WHEN a <= least(begun_ns, e) AND (pageable OR category = 'blocking copy') THEN a END AS until_ns
+    FROM call LEFT JOIN copied USING (call_id) ASOF LEFT JOIN gap ON gap.tid = call.tid AND gap.a >= call.s
 )
-SELECT waited.*, least(waited_ns, duration_ns)::BIGINT AS ns,
-    coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
-FROM waited JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
+SELECT tid, s, e, process_range, function, category,
+    until_ns - s + CASE WHEN category = 'synchronization' AND (SELECT torch FROM program) THEN 2500 ELSE 0 END AS ns,
+    function = 'cudaEventSynchronize' AND (
+        EXISTS (FROM kernel_name WHERE is_communication(short, class)) OR coalesce(path ILIKE '%cudnn%', false)
+    ) AS kept
+FROM met LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
+WHERE until_ns > s;
+
+-- What the gaps of the selection lose where the CPU does not spend the time `ns` in some calls, a table of tid, s, e,
+-- ns, kept and whatever else, of which none lies in another one. The CPU then comes earlier to all that it launches
+-- later, by the sum of these times. A gap that ends with a launch after its begin gets shorter by as much, at most by
+-- all of it and by what gaps before it have not used up: with the time D that the CPU has gained when it launches the
+-- end of a gap, the GPU is ahead by d = min(D, d before + gap). `lost_ns` is by how much the gap gets shorter. It goes to
+-- `call`, the longest since the launch before. `host_ns` is the work of the CPU in the gap besides launches.
+-- A call that is `kept` waits for the GPU as before: what the CPU has gained until then is lost.
+-- The CPU gets ahead by as many launches as CUDA queues, about 1,024, and no further: after as many operations it starts
+-- anew. A thread that another one drives comes earlier with it; one without such calls, with the thread of its process
+-- that has most of them: PyTorch launches backward from a thread of its own.
+CREATE OR REPLACE MACRO finding_ahead(calls) AS TABLE
+WITH every AS MATERIALIZED (FROM query_table(calls)
+), asked AS (FROM every WHERE NOT kept
+), driver AS (
+    SELECT global_tid AS tid, arg_max(driver_tid, share_pct) AS root FROM thread_driver GROUP BY global_tid
+), waiter AS (
+    SELECT tid, pid_of(tid) AS pid, row_number() OVER (PARTITION BY pid_of(tid) ORDER BY sum(ns) DESC, tid) AS place
+    FROM asked GROUP BY tid
+), stretch AS (
+    SELECT device_id, start_ns AS low, row_number() OVER (ORDER BY device_id, start_ns) AS stretch FROM selected_active
+), numbered AS (
+    SELECT *, min(start_ns) OVER (PARTITION BY device_id, block) AS block_ns
+    FROM (
+        SELECT device_id, start_ns, row_number() OVER (PARTITION BY device_id ORDER BY start_ns) // 1024 AS block
+        FROM finding_operation
+    )
+), gap AS (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
+        any_value(start_ns + duration_ns) AS b, any_value(duration_ns) AS duration_ns,
+        any_value(next.call_id) AS next_id,
+        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0)::BIGINT AS host_ns
+    FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id
+), launched AS (
+    SELECT gap.*, follower.start_ns AS launched_ns, CASE WHEN gap.tid IN (SELECT tid FROM waiter) THEN gap.tid
+            ELSE coalesce(driver.root, waiter.tid) END AS root
+    FROM gap JOIN api_call AS follower ON call_id = next_id AND follower.end_ns > a  -- else it was queued
+    LEFT JOIN driver ON driver.tid = gap.tid
+    LEFT JOIN waiter ON waiter.pid = pid_of(gap.tid) AND place = 1
+), barrier AS (
+    SELECT tid, e AS barrier_ns FROM every WHERE kept
+), placed AS (
+    SELECT launched.*, stretch, block, greatest(low, block_ns) AS block_ns,
+        greatest(low, coalesce(barrier_ns, low)) AS barrier_ns
+    FROM launched ASOF JOIN stretch ON launched.device_id = stretch.device_id AND launched.a >= stretch.low
+    ASOF JOIN numbered ON launched.device_id = numbered.device_id AND launched.b >= numbered.start_ns
+    ASOF LEFT JOIN barrier ON launched.root = barrier.tid AND launched.launched_ns >= barrier_ns
+), block AS MATERIALIZED (
+    SELECT *, CASE WHEN barrier_ns > block_ns THEN least(barrier_ns, min(a) OVER (PARTITION BY part)) ELSE block_ns END
+            AS since_ns
+    FROM (SELECT *, row(device_id, stretch, root, barrier_ns, block) AS part FROM placed)
+), counted AS MATERIALIZED (
+    SELECT *, sum(ns) OVER (PARTITION BY tid ORDER BY e, s ROWS UNBOUNDED PRECEDING) AS total_ns FROM asked
+), blamed AS (  -- the longest of the calls since the launch before
+    SELECT gap_id, arg_max(one, (one.ns, one.s)) AS call
+    FROM (
+        SELECT counted.*, device_id FROM counted JOIN (SELECT DISTINCT root, device_id FROM block) ON root = tid
+    ) AS one ASOF JOIN block ON block.root = one.tid AND block.device_id = one.device_id AND block.launched_ns >= one.e
+    GROUP BY gap_id
+), ahead AS (
+    SELECT block.* EXCLUDE (tid), last_value(call IGNORE NULLS) OVER (
+            PARTITION BY block.device_id, root ORDER BY a ROWS UNBOUNDED PRECEDING
+        ) AS call, greatest(0, counted.total_ns - coalesce(before.total_ns, 0)) AS ahead_ns
+    FROM block LEFT JOIN blamed USING (gap_id)
+    ASOF JOIN counted ON block.root = counted.tid AND block.launched_ns >= counted.e
+    ASOF LEFT JOIN counted AS before ON block.root = before.tid AND block.since_ns >= before.e
+), used AS (
+    SELECT *, sum(duration_ns) OVER until_here AS gaps_ns FROM ahead
+    WINDOW until_here AS (PARTITION BY part ORDER BY a ROWS UNBOUNDED PRECEDING)
+), moved AS (
+    SELECT *, gaps_ns + least(0, min(ahead_ns - gaps_ns) OVER until_here) AS moved_ns FROM used
+    WINDOW until_here AS (PARTITION BY part ORDER BY a ROWS UNBOUNDED PRECEDING)
+)
+SELECT gap_id, device_id, root, a, b, duration_ns, host_ns, call, call.s, call.e, call.ns AS waited_ns,
+    (moved_ns - lag(moved_ns, 1, 0) OVER (PARTITION BY part ORDER BY a))::BIGINT AS lost_ns
+FROM moved QUALIFY lost_ns > 0;
+
+-- Gaps that get shorter, by `ns`, where the CPU does not wait for the GPU: `finding_ahead` of `finding_wait`. From `s`
+-- to `e` the CPU was in the longest such call before the gap's end, `waited_ns` of it to no use. `few`: the gap follows a
+-- copy of a few bytes to the host.
+CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
+WITH wait AS MATERIALIZED (FROM finding_wait()
+)
+SELECT gap_id, gap.device_id, root AS tid, s, e, a, duration_ns, host_ns, waited_ns, lost_ns AS ns, call.function,
+    call.category, call.process_range, coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
+FROM finding_ahead('wait') AS gap
 LEFT JOIN (
     SELECT device_id, end_ns, min(bytes) AS bytes, min(copy_kind) AS copy_kind FROM selected_memop
     WHERE kind = 'memcpy' GROUP BY ALL
-) AS memop ON memop.device_id = waited.device_id AND memop.end_ns = a
-WHERE launched_ns >= e AND waited_ns > 0;
+) AS memop ON memop.device_id = gap.device_id AND memop.end_ns = a
+WHERE EXISTS (FROM wait);

@@ -1,0 +1,53 @@
+-- title: Stages wait for each other
+-- question: Does the GPU wait in transfers from one stage of a pipeline to the next?
+-- A kernel of NCCL that sends and receives runs until its peer has come: what it takes beyond the shortest of its name
+-- on the same GPU is a wait, the bubble of a pipeline. The value is the time in which such waits run and the GPU
+-- computes nothing, as a share of the time from the first to the last operation. An exchange of all with all is made
+-- of the same kernels, and NCCL before 2.19 calls other operations so, too: they count nothing where operators, ranges
+-- or NCCL's own ranges tell them (more than four messages in one kernel).
+-- needs: kernel
+-- includes: finding, work, nccl, ranges
+-- selects: part
+-- once: compute, communication
+-- parts: communication
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least = 8 transfers of a GPU below which none is judged
+-- column: transfers | count | | transfers that are looked at
+-- column: wait_ns | ns | | their waits in which the GPU computes nothing
+-- column: shortest_ns | ns | .1f | time of the shortest transfer
+-- column: longest_ns | ns | .1f | time of the longest one
+-- says: In {transfers} transfers to and from other GPUs, which take {shortest_ns} to {longest_ns}, the GPU waits {wait_ns} for the other side and computes nothing: {value} of the time.
+-- clear: Waits in transfers to and from other GPUs cost {value} of the time.
+-- advice: Split a batch into more micro-batches: of m micro-batches and p stages (p - 1) / (m + p - 1) of the time is bubble; schedules that interleave stages (1F1B with virtual stages, zero bubble) have less.
+-- advice: Give all stages the same work: embeddings and the head of the vocabulary make the first and the last one longer; `warpdeck scaling` compares the ranks.
+-- source: GPipe (Huang et al. 2019) and Megatron-LM (Narayanan et al. 2021) on bubbles; the shortest transfer and 5 % own
+WITH sent AS (
+    SELECT one.*, path FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, operation FROM nccl_collective) AS told USING (kernel_id)
+    LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
+    WHERE nccl_operation(short) = 'SendRecv' AND coalesce(calls, 1) <= 4
+        AND coalesce(told.operation, 'SendRecv') = 'SendRecv'
+        AND NOT coalesce(regexp_matches(path, '(?i)all_?(to_?all|reduce|gather)|reduce_?scatter|broadcast'), false)
+), timed AS (
+    SELECT sent.*, min(end_ns - start_ns) OVER kind AS shortest_ns
+    FROM sent WINDOW kind AS (PARTITION BY device_id, name_id)
+    QUALIFY count(*) OVER (PARTITION BY device_id) >= $least::INTEGER
+), wait AS MATERIALIZED (
+    SELECT * REPLACE (end_ns - shortest_ns AS end_ns), end_ns - start_ns AS ns FROM timed
+), taken AS (FROM finding_cover('wait', 'finding_compute')
+), total AS (
+    SELECT count(*) AS transfers, min(shortest_ns) AS shortest_ns, max(ns) AS longest_ns FROM wait
+), shown AS (
+    SELECT {
+            'name': short, 'ns': ns, 'start_ns': start_ns, 'end_ns': start_ns + ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM wait ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN transfers > 0 THEN 100.0 * taken.bare_ns / nullif(finding_window.ns, 0) END AS value,
+    'The selection has too few transfers between two GPUs.' AS unjudged,
+    taken.bare_ns AS saving_ns, transfers, taken.bare_ns AS wait_ns, shortest_ns, longest_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN taken CROSS JOIN total;

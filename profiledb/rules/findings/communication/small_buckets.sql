@@ -1,0 +1,82 @@
+-- title: Collectives that are too small
+-- question: Do many small collectives take the place of a few large ones?
+-- A collective takes a latency that does not depend on its size. Looked at are all-reduces, all-gathers and
+-- reduce-scatters of NCCL that could run together, by GPU and operation: of which half or more begin while the GPU
+-- computes, or after the one before without compute in between, as buckets of gradients do; not those whose results
+-- the next kernel waits for, as in tensor parallelism. Small they are where their median size is at most `most_bytes`,
+-- or, where nobody tells sizes, their median time at most `most_ns`; many, where a step has `least` or more, without
+-- steps eight times as many. The value is what collectives of `bucket_bytes` save (without sizes: an eighth as many):
+-- the shortest time of one for each that goes, at most the time in which the GPU computes nothing beside them, as a
+-- share of the time from the first to the last operation.
+-- needs: kernel
+-- includes: finding, work, nccl, waiting
+-- selects: part
+-- once: compute, communication, steps
+-- parts: communication
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: most_bytes = 4000000 median size up to which collectives count as small
+-- param: most_ns = 100000 median time up to which they do where sizes are not known
+-- param: least = 8 collectives of a step from which on they count as many
+-- param: bucket_bytes = 25000000 size that is large enough
+-- column: kernel | name | | the kernels
+-- column: collectives | count | | how many of them
+-- column: step_collectives | count | | of a step, where steps are known
+-- column: each_bytes | bytes | .1f | median size, where it is known
+-- column: each_ns | ns | .1f | median time
+-- column: bare_ns | ns | | time in which they run and the GPU computes nothing
+-- says: Each step runs {step_collectives} {kernel} of {each_bytes} and {each_ns} each (medians); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
+-- says: Each step runs {step_collectives} {kernel} of {each_ns} each (median); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
+-- says: {collectives} {kernel} take {each_ns} each (median); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
+-- clear: Small collectives cost {value} of the time more than large ones.
+-- advice: [buckets, PyTorch] Raise `bucket_cap_mb` of `DistributedDataParallel` (25 by default), and reduce gradients in buckets, not one parameter after the other.
+-- advice: [shards, PyTorch] Wrap larger units with FSDP, whole blocks instead of single layers; DeepSpeed: raise `allgather_bucket_size` and `reduce_bucket_size`.
+-- advice: [not PyTorch] Join buffers before the collective, or put several into one `ncclGroupStart` and `ncclGroupEnd`.
+-- source: PyTorch DDP (25 MB buckets), NCCL (latency and bandwidth of collectives, nccl-tests); thresholds own
+WITH said AS (
+    SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, told.size_bytes) AS bytes,
+        lag(one.end_ns) OVER (PARTITION BY one.device_id, nccl_operation(short) ORDER BY one.start_ns) AS before_ns
+    FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
+    LEFT JOIN (SELECT kernel_id, size_bytes FROM nccl_collective) AS told USING (kernel_id)
+    WHERE starts_with(short, 'nccl') AND nccl_operation(short) IN ('AllReduce', 'AllGather', 'ReduceScatter')
+), met AS (  -- the last compute that began before
+    SELECT said.*, compute.start_ns IS NULL OR compute.end_ns > said.start_ns
+            OR compute.end_ns <= coalesce(before_ns, compute.end_ns) AS free
+    FROM said ASOF LEFT JOIN finding_compute AS compute
+        ON said.device_id = compute.device_id AND said.start_ns > compute.start_ns
+), stepped AS (SELECT nullif(count(DISTINCT number), 0) AS steps FROM finding_step
+), kind AS (
+    SELECT device_id, operation, count(*) AS n, median(bytes) AS each_bytes, median(end_ns - start_ns) AS each_ns,
+        min(end_ns - start_ns) AS latency_ns, any_value(steps) AS steps,
+        count(*) - CASE WHEN count(bytes) = count(*) THEN least(count(*), ceil(sum(bytes) / $bucket_bytes::DOUBLE))
+            ELSE ceil(count(*) / 8) END AS gone
+    FROM met CROSS JOIN stepped GROUP BY device_id, operation
+    HAVING 2 * count(*) FILTER (free) >= count(*) AND CASE WHEN count(bytes) = count(*)
+            THEN median(bytes) <= $most_bytes::DOUBLE ELSE median(end_ns - start_ns) <= $most_ns::DOUBLE END
+        AND count(*) >= $least::INTEGER * coalesce(any_value(steps), 8)
+), small AS MATERIALIZED (SELECT met.* FROM met SEMI JOIN kind USING (device_id, operation)
+), taken AS (FROM finding_cover('small', 'finding_compute')
+), total AS (
+    SELECT least(coalesce(sum(gone * latency_ns), 0)::BIGINT, bare_ns) AS ns, bare_ns FROM taken LEFT JOIN kind ON true
+    GROUP BY bare_ns
+), main AS (
+    SELECT *, CASE operation WHEN 'AllReduce' THEN 'buckets' ELSE 'shards' END AS cause FROM kind
+    ORDER BY gone * latency_ns DESC, operation, device_id LIMIT 1
+), shown AS (
+    SELECT {
+            'name': short, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM small ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN EXISTS (FROM said) THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    'The selection has no all-reduces, all-gathers or reduce-scatters of NCCL.' AS unjudged,
+    total.ns AS saving_ns, bare_ns, cause, (SELECT count(*) FROM small) AS collectives,
+    (main.n // main.steps)::BIGINT AS step_collectives, each_bytes, each_ns,
+    (
+        SELECT short FROM small JOIN main USING (device_id, operation) GROUP BY short
+        ORDER BY count(*) DESC, short LIMIT 1
+    ) AS kernel,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total LEFT JOIN main ON true;

@@ -1,0 +1,57 @@
+-- title: Search for unused parameters
+-- question: Does DistributedDataParallel look for parameters that a step does not use?
+-- With `find_unused_parameters=True` each forward pass walks the graph of the loss, and each backward pass reduces
+-- a list of the used parameters with all gradients. Evidence is the range of that search
+-- (`torch.distributed.ddp.reducer::search_unused_parameters`), or all-reduces of 32-bit integers, as the list is one,
+-- of which each step that counts has one or two beside those of gradients. The value is the time of the searches in
+-- which the GPU is idle, and that of these all-reduces in which it computes nothing, as a share of the time from the
+-- first to the last operation. Whether a step leaves parameters out no report tells.
+-- needs: kernel
+-- includes: finding, work, nccl, ranges, idle, waiting
+-- selects: part
+-- once: functions, idle, compute, communication, steps
+-- parts: communication, host code
+-- unit: %
+-- fires: above
+-- param: threshold = 0.5 share of the time from which on it is said
+-- column: searches | count | | searches through the graph, where ranges tell them
+-- column: reduced | count | | all-reduces of the list
+-- column: cost_ns | ns | | what both cost
+-- says: DistributedDataParallel searches for unused parameters in {searches} {searches|step|steps} and reduces the list of them {reduced} {reduced|time|times}: {cost_ns}, {value} of the time.
+-- says: DistributedDataParallel reduces a list of used parameters {reduced} {reduced|time|times}, once or twice a step: it costs {cost_ns}, {value} of the time, besides the search that no range tells.
+-- clear: A search for unused parameters costs {value} of the time.
+-- advice: Leave `find_unused_parameters=True` out where each step uses all parameters (PyTorch warns of it); where some are never used, take them out of the model, or freeze them before wrapping it.
+-- advice: Where the same parameters are unused in each step, `static_graph=True` searches once.
+-- source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp (search_unused_parameters, all_reduce_local_used_map); threshold own
+WITH search AS MATERIALIZED (
+    SELECT pre, post FROM selected_range JOIN range_path USING (path_id)
+    WHERE contains(range_path.name, 'search_unused_parameters')
+), step AS (SELECT nullif(count(DISTINCT number), 0) AS steps FROM finding_step
+), whole AS (
+    SELECT one.*, regexp_matches(short, '(?i)_(u32|i32|u?int32_t)(_|$)') OR coalesce(dtype = 'Int', false) AS listed
+    FROM finding_communication AS one
+    LEFT JOIN (SELECT kernel_id, dtype FROM nccl_collective) AS told USING (kernel_id)
+    WHERE nccl_operation(short) = 'AllReduce'
+), listed AS MATERIALIZED (
+    SELECT whole.* FROM whole CROSS JOIN step WHERE listed AND EXISTS (SELECT 1 FROM whole WHERE NOT listed)
+        AND (SELECT count(*) FROM whole WHERE listed) BETWEEN steps - 1 AND 2 * steps + 1
+), reduced AS (FROM finding_cover('listed', 'finding_compute')
+), idle AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns
+    FROM selected_idle(2000, NULL) AS piece ASOF JOIN search ON piece.pre >= search.pre WHERE piece.pre <= search.post
+), total AS (
+    SELECT idle.ns + bare_ns AS ns, (SELECT nullif(count(*), 0) FROM search) AS searches,
+        (SELECT count(*) FROM listed) AS reduced
+    FROM idle CROSS JOIN reduced
+), shown AS (
+    SELECT {
+            'name': short, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM listed ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN EXISTS (FROM whole) OR searches > 0 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    'The selection has no all-reduces of NCCL.' AS unjudged,
+    total.ns AS saving_ns, searches, reduced, total.ns AS cost_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

@@ -1,0 +1,171 @@
+"""Rules about programs on several GPUs, on small captures by hand: no report at hand has these faults."""
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import Span, bare, judged
+from tests.support.memory_reports import MAIN, PID, call, copy
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.waits import ranges
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+US = 1_000
+GEMM, REDUCED, SENT, LISTED = 1, 3, 4, 5
+NAMES = [
+    name(REDUCED, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"),
+    name(SENT, "ncclDevKernel_SendRecv", "communication"),
+    name(LISTED, "ncclDevKernel_AllReduce_Sum_u32_RING_LL", "communication"),
+]
+Ran = tuple[int, int, int]
+"""A kernel: its name, and begin and end in µs."""
+Ranks = Callable[..., str]
+
+
+@pytest.fixture(name="ranks")
+def make_ranks(publish: Publish) -> Ranks:
+    """Publishes a capture of kernels of one GPU, those of NCCL on a stream of their own, and rows of other tables."""
+
+    def ranks(ran: list[Ran], **tables: Any) -> str:
+        work = [
+            kernel(i, one, a * US, b * US, stream_id=7 if one == GEMM else 8, global_pid=PID, call_id=1000 + i)
+            for i, (one, a, b) in enumerate(ran)
+        ]
+        calls = [call(1000 + i, 1, (a - 3) * US, (a - 1) * US, tid=MAIN) for i, (_, a, _) in enumerate(ran)]
+        moved = [(one["start_ns"], one["end_ns"]) for one in tables.get("memop", [])]
+        busy = tuple(sorted([*moved, *((a * US, b * US) for _, a, b in ran)]))
+        gpus = tables.pop("gpu", [])
+
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            insert(db, "kernel_name", NAMES)
+            insert(db, "gpu", gpus)
+            made.fill(db, stop=max(b for _, b in busy), busy=busy, kernel=work, api_call=calls, **tables)
+
+        return publish(fill)
+
+    return ranks
+
+
+def spans(ran: list[Ran], *names: int) -> list[Span]:
+    return [(a * US, b * US) for one, a, b in ran if one in names]
+
+
+def step(number: int, reduces: int, each: int, apart: int = 0) -> list[Ran]:
+    """500 µs of compute, then all-reduces, in 1.5 ms; ``apart``: so long compute before each further one."""
+    begin, found = number * 1500, [(GEMM, number * 1500, number * 1500 + 500)]
+    at = begin + 500
+    for _ in range(reduces):
+        if apart:
+            found.append((GEMM, at, at + apart))
+        found.append((REDUCED, at + apart, at + apart + each))
+        at += apart + each
+    return found
+
+
+def steps(count: int) -> dict[str, Any]:
+    return ranges(*((n * 1500 * US - 5 * US, (n + 1) * 1500 * US - 6 * US, f"step_{n}") for n in range(count)))
+
+
+def test_small_buckets(library: Library, ranks: Ranks) -> None:
+    """Four steps of ten all-reduces of 30 µs: with an eighth as many, 35 of 40 go, and the shortest time of each."""
+    ran = [one for n in range(4) for one in step(n, 10, 30)]
+    found = judged(library, ranks(ran, **steps(4)), "small_buckets")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", "buckets", 35 * 30 * US)
+    assert found.value == pytest.approx(100 * 35 * 30 / (3 * 1500 + 800))
+    assert (found.facts["collectives"], found.facts["step_collectives"], found.facts["each_ns"]) == (40, 10, 30 * US)
+    assert found.facts["bare_ns"] == bare(spans(ran, REDUCED), spans(ran, GEMM)) == 1200 * US
+    hidden = [*ran, *((GEMM, n * 1500 + 500, n * 1500 + 800) for n in range(4))]
+    assert judged(library, ranks(hidden, **steps(4)), "small_buckets").saving_ns == 0, "compute runs beside them"
+    large = [one for n in range(4) for one in step(n, 9, 110)]
+    assert judged(library, ranks(large, **steps(4)), "small_buckets").verdict == "clear"
+    few = [one for n in range(4) for one in step(n, 7, 30)]
+    assert judged(library, ranks(few, **steps(4)), "small_buckets").verdict == "clear"
+    parallel = [one for n in range(4) for one in step(n, 10, 30, apart=20)]
+    assert judged(library, ranks(parallel, **steps(4)), "small_buckets").verdict == "clear", "compute waits for each"
+    assert "no all-reduces" in judged(library, ranks([(GEMM, 0, 10)]), "small_buckets").why
+
+
+def test_sizes_tell_small_buckets_from_slow_links(library: Library, ranks: Ranks) -> None:
+    """All-reduces of 300 µs, of 1 MB each: 40 of them fit into two of 25 MB. Of 10 MB they are large enough."""
+    ran = [one for n in range(4) for one in step(n, 10, 90)]
+    numbers = [i for i, (one, _, _) in enumerate(ran) if one == REDUCED]
+
+    def sized(elements: int) -> list[dict[str, Any]]:
+        told = {"name": "allreduce", "dtype": "Float", "in_elements": elements, "out_elements": elements}
+        return [{"kernel_id": i, "range_id": i} | told for i in numbers]
+
+    found = judged(library, ranks(ran, collective=sized(250_000), **steps(4)), "small_buckets")
+    assert (found.verdict, found.saving_ns, found.facts["each_bytes"]) == ("fires", 38 * 90 * US, 1_000_000)
+    large = judged(library, ranks(ran, collective=sized(2_500_000), **steps(4)), "small_buckets")
+    assert large.verdict == "clear"
+
+
+def test_pipeline_bubbles(library: Library, ranks: Ranks) -> None:
+    """Eight transfers of which the shortest takes 10 µs: what others take longer is a wait, where nothing computes."""
+    ran: list[Ran] = [(GEMM, n * 300, n * 300 + 100) for n in range(9)]
+    ran += [(SENT, n * 300 + 100, n * 300 + (110 if n == 3 else 200)) for n in range(8)]
+    ran.append((GEMM, 100, 150))  # beside the first one
+    waits = [(a, b - 10 * US) for a, b in spans(ran, SENT)]
+    found = judged(library, ranks(ran), "pipeline_bubbles")
+    assert (found.verdict, found.saving_ns) == (
+        "fires",
+        bare([one for one in waits if one[1] > one[0]], spans(ran, GEMM)),
+    )
+    assert found.saving_ns == (7 * 90 - 50) * US
+    assert found.value == pytest.approx(100 * (7 * 90 - 50) / 2500)
+    assert (found.facts["transfers"], found.facts["shortest_ns"], found.facts["longest_ns"]) == (8, 10 * US, 100 * US)
+    numbers = [i for i, (one, _, _) in enumerate(ran) if one == SENT]
+    exchange = [{"kernel_id": i, "range_id": i, "name": "all_to_all"} for i in numbers]
+    other = judged(library, ranks(ran, collective=exchange), "pipeline_bubbles")
+    assert (other.verdict, "too few transfers" in other.why) == ("cannot_judge", True)
+    even = [one if one[0] == GEMM else (SENT, one[1], one[1] + 10) for one in ran]
+    assert judged(library, ranks(even), "pipeline_bubbles").verdict == "clear"
+    slow = judged(library, ranks(ran), "slow_collectives")
+    assert slow.verdict != "fires", "a transfer that waits is no slow collective"
+
+
+def test_slow_peer_copies(library: Library, ranks: Ranks) -> None:
+    """45 MB in 1 ms on NVLink of 450 GB/s, of which half would take 200 µs: 800 µs of 1.1 ms, less what computes."""
+    boards = [H100 | {"gpu_id": i, "name": "NVIDIA H100 80GB HBM3"} for i in (0, 1)]
+    between = {"copy_kind": 10, "src_device_id": 0, "dst_device_id": 1, "operation": "[CUDA memcpy Peer-to-Peer]"}
+
+    def copied(took: int, beside: tuple[Ran, ...] = (), gpu: list[dict[str, Any]] = boards) -> str:
+        moved = copy(5, 0, took * US, 45_000_000, (2, 2), **between)
+        return ranks([(GEMM, 1000, 1100), *beside], memop=[moved], gpu=gpu)
+
+    found = judged(library, copied(1000), "slow_peer_copies")
+    assert (found.verdict, found.saving_ns, found.facts["link"]) == ("fires", 800 * US, "NVLink")
+    assert found.value == pytest.approx(100 * 800 / 1100)
+    assert (found.facts["rate"], found.facts["peak"]) == (pytest.approx(45e9), 450e9)
+    assert judged(library, copied(1000, ((GEMM, 500, 1000),)), "slow_peer_copies").saving_ns == 300 * US
+    assert judged(library, copied(190), "slow_peer_copies").verdict == "clear"
+    unknown = [one | {"name": "NVIDIA Something"} for one in boards]
+    assert judged(library, copied(1000, gpu=unknown), "slow_peer_copies").verdict == "cannot_judge"
+
+
+def test_unused_parameters(library: Library, ranks: Ranks) -> None:
+    """Four steps with an all-reduce of 32-bit integers of 20 µs each, after that of the gradients."""
+    ran = [one for n in range(4) for one in (*step(n, 2, 200), (LISTED, n * 1500 + 900, n * 1500 + 920))]
+    found = judged(library, ranks(ran, **steps(4)), "unused_parameters")
+    assert (found.verdict, found.saving_ns, found.facts["reduced"]) == ("fires", 4 * 20 * US, 4)
+    assert found.value == pytest.approx(100 * 80 / (3 * 1500 + 920))
+    floats = [one for one in ran if one[0] != LISTED]
+    assert judged(library, ranks(floats, **steps(4)), "unused_parameters").verdict == "clear"
+    alone = [one for one in ran if one[0] != REDUCED]
+    assert judged(library, ranks(alone, **steps(4)), "unused_parameters").verdict == "clear", "integers of its own"
+    often = [one for n in range(4) for one in step(n, 2, 200)]
+    often += [(LISTED, n * 1500 + 900 + 30 * i, n * 1500 + 920 + 30 * i) for n in range(4) for i in range(3)]
+    assert judged(library, ranks(often, **steps(4)), "unused_parameters").verdict == "clear", "three a step"
+    assert judged(library, ranks([(GEMM, 0, 10)]), "unused_parameters").verdict == "cannot_judge"
+
+
+def test_the_search_for_unused_parameters_by_its_range(library: Library, ranks: Ranks) -> None:
+    """A gap of 500 µs, of which the CPU searches for 300."""
+    told = ranges((150 * US, 450 * US, "torch.distributed.ddp.reducer::search_unused_parameters"))
+    found = judged(library, ranks([(GEMM, 0, 100), (REDUCED, 600, 700)], **told), "unused_parameters")
+    assert (found.verdict, found.saving_ns, found.facts["searches"]) == ("fires", 300 * US, 1)
