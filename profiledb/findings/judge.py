@@ -146,7 +146,7 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     if slowed and slowed.left * value < threshold:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"
-        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS)
+        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS, slowed=slowed)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
