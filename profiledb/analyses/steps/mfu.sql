@@ -2,10 +2,10 @@
 -- A single row: the FLOPs that the model needs per step, over the step time and the dense peak of the GPUs that ran
 -- kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
 -- flops_per_step and precision of NAME.meta.json). What the program calls FP32 is TF32 where most of the time of its
--- matrix products and convolutions is that of kernels on tensor cores in 32 bits. A step is one of rank 1 of `iterations` that does not look like a
--- warm-up; its time is the median on the CPU or on the GPU, whichever is longer: a CPU that does not wait for the GPU
--- is done early. What is not known leaves the figure empty. So does a share above 105 %, which is impossible:
--- `contradiction` says what it would be and of what.
+-- matrix products and convolutions is that of kernels on tensor cores in 32 bits. A step is one of rank 1 of
+-- `iterations` that does not look like a warm-up; its time is the median on the CPU or on the GPU, whichever is longer:
+-- a CPU that does not wait for the GPU is done early. What is not known leaves the figure empty. So does a share above
+-- 105 %, which is impossible: `contradiction` says what it would be and of what.
 -- page: phases
 -- needs: kernel
 -- includes: selection, sidecar, ranges, peak, share, tensor

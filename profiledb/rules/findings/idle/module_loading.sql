@@ -1,10 +1,10 @@
 -- title: Loading modules and creating contexts
 -- question: Does the GPU wait while CUDA starts up or loads kernels?
 -- The share of the time from the first to the last operation of each GPU that is idle while the launching thread loads
--- a module, or launches for at least `launch_ns`, or is in a CUDA call for at least `call_ns` that neither waits for the
--- GPU nor copies: the first launch of a kernel loads its code, and the first stream or allocation makes the context;
--- pinning memory of the host is neither. A launch that waits for room in a queue takes long, too, but then the GPU works.
--- This happens once, so it matters in short programs and in captures that hold the start.
+-- a module, or launches for at least `launch_ns`, or is in a CUDA call for at least `call_ns` that neither waits for
+-- the GPU nor copies: the first launch of a kernel loads its code, and the first stream or allocation makes the
+-- context; pinning memory of the host is neither. A launch that waits for room in a queue takes long, too, but then the
+-- GPU works. This happens once, so it matters in short programs and in captures that hold the start.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle

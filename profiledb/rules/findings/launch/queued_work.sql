@@ -3,8 +3,8 @@
 -- The share of the time from the first to the last operation of each GPU that is idle after the call had returned that
 -- launches the next operation, in pieces of at least `least_ns`: shorter ones are the way of a launch to the GPU. The
 -- host is not late there. The operation waits in its stream for an event (cause `event`: a wait for one was put into
--- the stream after the operation before it), for a CUDA graph among the first two or the first tenth that are launched, most
--- likely because its first launch uploads it (`graph`), or for what no call tells (`other`).
+-- the stream after the operation before it), for a CUDA graph among the first two or the first tenth that are launched,
+-- most likely because its first launch uploads it (`graph`), or for what no call tells (`other`).
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle
