@@ -1,9 +1,9 @@
 """Which finding explains which. The time of the GPUs is split once, and nothing of it is counted for two findings.
 
 The analysis ``time_split`` splits the time into parts, and a rule names those that its saving comes from. Findings
-take from the parts one after the other: causes first, then places, symptoms and the frame, of each the costliest first.
+take from the parts one after the other: causes first, then places, symptoms and frames, of each the costliest first.
 What a finding still gets is its own saving. One that gets less than half of its saving stands under the finding that
-took most of its parts, if that saves half as much at least; the frame does so in any case. A rule may explain more time
+took most of its parts, if that saves half as much at least; a frame does so in any case. A rule may explain more time
 than it saves (``explains_ns``): it takes all of that, and its own saving is no more than its saving. One that names
 another rule among its parts says more of the time of that one: where that one fires, it stands under it.
 """

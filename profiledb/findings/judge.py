@@ -170,7 +170,7 @@ def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
     if slowed and slowed.left * value < threshold:
         said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
         why = f"{said} {slowed.sentence()}"
-        return _unjudged(rule, threshold, facts, why, LESS, of)
+        return replace(_unjudged(rule, threshold, facts, why, LESS, of), slowed=slowed)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), program=of,

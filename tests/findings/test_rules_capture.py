@@ -241,6 +241,8 @@ def test_no_gpu_activity(nsys_samples: Library, library: Library, publish: Publi
     assert "WSL2" in " ".join(found.rule.advised(found.cause))
     some = judged(library, small(api_call=calls), "no_gpu_activity")  # the kernel is that of call 1
     assert some.value == pytest.approx(200 / 3)
+    wrapped = judged(library, small(api_call=[call(1, 1, 5, 9), call(2, 1, 4, 15)]), "no_gpu_activity")
+    assert (wrapped.value, wrapped.facts["calls"]) == (0, 1), "a call around the one that launched is no second one"
     launched = rows(
         TINY,
         """SELECT count(*), count(k.correlationId) FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r

@@ -122,13 +122,16 @@ def test_long_gaps_advise_to_capture_what_is_missing(
 
 
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:
-    """Only strangers' reports have one that weighs: by hand. A call of 9 ms counts where it loads a module alone."""
-    kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS), (69 * MS, 79 * MS - 5, 79 * MS, 100 * MS)]
+    """Only strangers' reports have one that weighs: by hand. A launch of 0.9 ms is one that takes its time."""
+    kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS)]
+    kernels += [(79 * MS - 900_000, 79 * MS - 5, 79 * MS, 100 * MS)]
     started = by_hand(publish, kernels, api_call=[made.call(1, LOAD, 20 * MS, 25 * MS)])
     finding = judged(library, started, "module_loading")
     assert finding.saving_ns == 5 * MS + 14 * MS  # the load, and the launch until the gap ends
     assert finding.value == pytest.approx(100 * 19 * MS / (100 * MS - 20))
     assert (finding.verdict, finding.facts["function"]) == ("fires", "cudaLaunchKernel")
+    loading = by_hand(publish, [*kernels[:2], (77 * MS, 79 * MS - 5, 79 * MS, 100 * MS)])
+    assert judged(library, loading, "module_loading").saving_ns == 14 * MS + 2 * MS - 5
     assert sampled(nsys_samples, "idle_fixed", "module_loading", warmup="exclude").verdict == "clear"
     without = publish(lambda db: made.fill(db, osrt_call=[made.osrt(1, 6, 5, 9)]))
     assert judged(library, without, "module_loading").verdict == "cannot_judge"

@@ -256,6 +256,9 @@ def test_queued_work_that_is_a_graph_or_cannot_be_told(library: Library, publish
 
     graph = by_hand(publish, kernels, after=rename, string=names)
     assert judged(library, graph, "queued_work").cause == "graph"
+    often = [(100 * n, 100 * n + 10, 100 * n + 20, 100 * n + 110) for n in range(19)]
+    late = by_hand(publish, [*often, (1_900, 1_910, 140_020, 200_020)], after=rename, string=names)
+    assert judged(library, late, "queued_work").cause == "other", "no first launch, which would upload it"
     short = by_hand(publish, [(0, 10, 20, 40_020), (50, 60, 70_010, 200_020)])
     assert judged(library, short, "queued_work").value == 0
     uncalled = publish(lambda db: made.fill(db, busy=((0, 10),), kernel=[kernel(1, 1, 0, 10)]))

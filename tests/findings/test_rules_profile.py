@@ -30,7 +30,7 @@ STALL, LATENCY = (
 )
 
 Launch = Mapping[str, Any]
-Publish = Callable[[Sequence[Launch]], str]
+Publish = Callable[..., str]
 
 
 def launch(
@@ -44,13 +44,13 @@ def launch(
 def publish(empty_library: Library, tmp_path: Path) -> Publish:
     """Publishes a Compute report of launches, and answers its id."""
 
-    def published(launches: Sequence[Launch]) -> str:
+    def published(launches: Sequence[Launch], gpu: str = "GPU") -> str:
         number = len(empty_library.list())
         names = sorted({name for one in launches for name in one["metrics"]})
         path = empty_library.folder / f"made_{number}.duckdb"
         path.parent.mkdir(parents=True, exist_ok=True)
         with store.create(path, ready=empty()) as db:
-            db.execute(f"INSERT INTO gpu (gpu_id, name, sm_count) VALUES (0, 'GPU', {SMS})")
+            db.execute(f"INSERT INTO gpu (gpu_id, name, sm_count) VALUES (0, ?, {SMS})", [gpu])
             for kernel, kind in {(one["kernel"], one.get("class", "other")) for one in launches}:
                 db.execute(
                     "INSERT INTO kernel_name (name_id, demangled, short, class) VALUES (0, ?, ?, ?)",
@@ -287,3 +287,37 @@ def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, t
     assert finding.saving_pct is not None
     assert finding.value is not None
     assert finding.saving_pct < finding.value
+
+
+def test_a_grid_that_leaves_the_gpu_empty_has_no_missing_warps(publish: Publish, empty_library: Library) -> None:
+    """36 blocks, of whose GPU nothing is known: the text that ncu prints names none."""
+    small = launch(
+        device_id=5, grid_size=36, block_size=256, waves_per_sm=0.07, occupancy_pct=12.0,
+        theoretical_occupancy_pct=75.0, sm_throughput_pct=4.0, memory_throughput_pct=3.0,
+    )  # fmt: skip
+    report = publish([small])
+    grid = judged(empty_library, report, "profile_small_grid")
+    assert grid.value == pytest.approx(93)
+    assert grid.facts["note"] == "36 blocks of 256 threads, which fill 7 % of the GPU"
+    for rule in ("profile_achieved_occupancy", "profile_theoretical_occupancy"):
+        assert judged(empty_library, report, rule).value == 0
+    filled = publish([{**small, "waves_per_sm": 2.0}])
+    assert judged(empty_library, filled, "profile_small_grid").value == 0
+    assert judged(empty_library, filled, "profile_achieved_occupancy").value > 80
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cc", "has"),
+    [
+        ("NVIDIA GeForce GTX 1660 SUPER", "7.5", False),
+        ("Tesla T4", "7.5", True),
+        ("T400 4GB", "7.5", False),
+        ("NVIDIA T1200 Laptop GPU", "7.5", False),
+        ("Quadro RTX 4000", "7.5", True),
+        ("Tesla P100", "6.0", False),
+    ],
+)
+def test_gpus_without_tensor_cores(publish: Publish, empty_library: Library, gpu: str, cc: str, has: bool) -> None:
+    report = publish([launch(metrics={TENSOR: 0.0}, cc=cc, **MATMUL)], gpu)
+    found = judged(empty_library, report, "profile_no_tensor_cores")
+    assert (found.verdict == "fires", found.why == "This GPU has no tensor cores.") == (has, not has)

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 import pytest
 
+from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.second import steps as told
 from tests.second.nesting import ran
@@ -39,7 +40,8 @@ def times(sample: str) -> list[int]:
     for one in sorted({*best.steps, *warm}, key=lambda one: one.start):
         until = max([one.end, *(op.end for op in held[one].operations)]) if one in held else one.end
         if one in best.counted:
-            lasts.append(until - max(one.start, reached))
+            alone = max(one.end - one.start, held[one].ns if one in held else 0)
+            lasts.append(until - max(one.start, reached) if reached else min(until - one.start, alone))
         reached = max(reached, until)
     return lasts
 
@@ -68,6 +70,21 @@ def test_a_warm_up_that_runs_on_is_no_time_of_the_first_step(
     finding = judged(library, capture(ranges, work), "step_outliers", **selected)
     assert (finding.verdict, finding.value, finding.facts["median_ns"]) == ("clear", 0, 100 * US)
     assert finding.facts["steps"] == 9
+
+
+def test_a_first_step_that_finds_the_gpu_idle(capture: Capture, library: Library) -> None:
+    """Steps of 100 µs on the CPU, the kernels of each as long and 150 µs behind: no step takes 250 µs."""
+    ranges = [(100 * US * n, 100 * US * (n + 1), f"step_{n}") for n in range(8)]
+    work = [(100 * US * n + 5, 100 * US * n + 150 * US, 100 * US * n + 250 * US, "one") for n in range(8)]
+    finding = judged(library, capture(ranges, work), "step_outliers")
+    assert (finding.verdict, finding.value, finding.facts["median_ns"]) == ("clear", 0, 100 * US)
+
+
+def test_a_selection_after_the_first_step_has_no_warm_up(capture: Capture, library: Library) -> None:
+    report = loop(capture, [300, 200, 100, 100, 100, 100, 100])
+    selections: list[dict[str, int]] = [{}, {"from_ns": 250 * US}]
+    found = [analysis.run(library, report, "iteration_summary", one).iloc[0] for one in selections]
+    assert [(row["count"], row["warmup"]) for row in found] == [(5, 2), (6, 0)]
 
 
 def test_sizes_are_no_steps(capture: Capture, library: Library, nsys_samples: Library) -> None:

@@ -126,11 +126,10 @@ def _candidates(capture: Capture, mode: Mode) -> list[Loop]:
 def _sizes(capture: Capture) -> set[tuple[str, ...]]:
     """The starred names, from the outermost on, whose numbers are sizes and do not count: 1, 8, 64 of batches.
 
-    They are batches, or names around steps, whose numbers have a hole. (That other kernels run from number to number
-    tells sizes, too; no sample has such.)
+    They are batches, or names that say nothing of steps, whose numbers have a hole. (That other kernels run from number
+    to number tells sizes around steps, too; no sample has such.)
     """
     nesting = nest(capture)
-    around = {r for one in capture.ranges if likeness(one.name) == 2 for r in nesting.chain(one)[:-1]}
     numbers: dict[tuple[str, ...], set[int]] = defaultdict(set)
     told: set[tuple[str, ...]] = set()
     for one in capture.ranges:
@@ -138,7 +137,7 @@ def _sizes(capture: Capture) -> set[tuple[str, ...]]:
         if stars[-1] == one.name:
             continue
         numbers[stars].add(int(re.findall(r"\d+", one.name)[-1]))
-        if "batch" in one.name.lower() or (one in around and likeness(one.name) == 0):
+        if "batch" in one.name.lower() or likeness(one.name) == 0:
             told.add(stars)
     return {stars for stars in told if max(numbers[stars]) - min(numbers[stars]) + 1 > len(numbers[stars])}
 

@@ -1,9 +1,9 @@
 -- title: Where the time goes
 -- The time from the first to the last operation of each GPU, over all GPUs, split into parts that do not overlap and
 -- add up to all of it: kernels by class, communication while nothing computes, copies while no kernel runs, and idle
--- time by what the launching thread did (`idle_reasons`), with loading of data apart. At the start of a capture work may
--- run that was launched before it and is not in the report: that time is a part of its own. A warm-up that is left out
--- is no part of it. Kernels that run at the same time share it by their durations.
+-- time by what the launching thread did (`idle_reasons`), with loading of data apart. At the start of a capture work
+-- may run that was launched before it and is not in the report: that time is a part of its own. A warm-up that is left
+-- out is no part of it. Kernels that run at the same time share it by their durations.
 -- page: findings
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting

@@ -1,9 +1,9 @@
 -- title: Iterations detected from kernels
--- Iterations of a program without ranges, from its kernels alone, in the order of their starts: those of the
--- stream with the most kernel time, or of all streams of its GPU and process where it has less than half of their time
--- or launches. A kernel that comes back is the marker, with 3 to 10,000 launches, from first to last at least half of
--- the kernels; an iteration lasts from the start of a launch to that of the next, or of every second, third and so on
--- to every 12th (`every`). Where fewer than 10 kernels repeat at times that vary by more than their mean and a pause
+-- Iterations of a program without ranges, from its kernels alone, in the order of their starts: those of the stream
+-- with the most kernel time, or of all streams of its GPU and process where it has less than half of their time or
+-- launches. A kernel that comes back is the marker, with 3 to 10,000 launches, from first to last at least half of the
+-- kernels; an iteration lasts from the start of a launch to that of the next, or of every second, third and so on to
+-- every 12th (`every`). Where fewer than 10 kernels repeat at times that vary by more than their mean and a pause
 -- follows each time after as many launches, it lasts from pause to pause. Such a period is an iteration where it
 -- explains the kernels: the number of its kernels varies by at most 25 % (coefficient of variation, `kernels_cv_pct`),
 -- and those that run the same kernels, names by number, are 95 % of all (or all but two of ten, or 80 % where the
@@ -14,9 +14,8 @@
 -- most 20 % of the median apart. Of the periods that repeat best and within one point of the steadiest, one from pause
 -- to pause comes first, then those whose grids and blocks repeat, too, then the shortest. No row means that no period
 -- explains the kernels. It is a guess: equal layers without anything between the iterations count as iterations, so do
--- several that always come together, and where an iteration begins is arbitrary. What lies in one step that a range tells
--- is none: layers repeat there. What runs before the first and after
--- the last marker is in none.
+-- several that always come together, and where an iteration begins is arbitrary. What lies in one step that a range
+-- tells is none: layers repeat there. What runs before the first and after the last marker is in none.
 -- page: phases
 -- needs: kernel
 -- includes: selection, step

@@ -1,13 +1,14 @@
 -- title: Model FLOPs utilization
 -- A single row: the FLOPs that the model needs per step, over the step time and the dense peak of the GPUs that ran
 -- kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
--- flops_per_step and precision of NAME.meta.json). A step is one of rank 1 of `iterations` that does not look like a
--- warm-up; its time is the median on the CPU or on the GPU, whichever is longer: a CPU that does not wait for the GPU
--- is done early. What is not known leaves the figure empty. So does a share above 105 %, which is impossible:
--- `contradiction` says what it would be and of what.
+-- flops_per_step and precision of NAME.meta.json). What the program calls FP32 is TF32 where most of the time of its
+-- matrix products and convolutions is that of kernels on tensor cores in 32 bits. A step is one of rank 1 of
+-- `iterations` that does not look like a warm-up; its time is the median on the CPU or on the GPU, whichever is longer:
+-- a CPU that does not wait for the GPU is done early. What is not known leaves the figure empty. So does a share above
+-- 105 %, which is impossible: `contradiction` says what it would be and of what.
 -- page: phases
 -- needs: kernel
--- includes: selection, sidecar, ranges, peak, share
+-- includes: selection, sidecar, ranges, peak, share, tensor
 -- selects: part, mode
 -- param: flops =  FLOPs per step on all GPUs together
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 if nothing else is known
@@ -20,7 +21,7 @@
 -- column: steps | count | | steps behind the median
 -- column: flops_per_s | FLOP/s | | FLOPs per step over the step time
 -- column: precision | text | | precision of the peak
--- column: precision_from | text | | `given`, `meta`, or `assumed`
+-- column: precision_from | text | | `given`, `meta`, `kernels` where these tell TF32, or `assumed`
 -- column: gpus | count | | GPUs that ran kernels of the selection
 -- column: gpu | text | | their product names
 -- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
@@ -29,13 +30,18 @@
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta
+), product AS (
+    SELECT sum(duration_ns) AS ns, sum(duration_ns) FILTER (unit = 'tensor' AND bits = 32) AS tf32_ns
+    FROM (SELECT name_id, end_ns - start_ns AS duration_ns FROM selected_kernel) JOIN product_name USING (name_id)
 ), asked AS (
     SELECT coalesce(given_flops, meta_flops) AS flops,
         CASE WHEN given_flops IS NOT NULL THEN 'given' WHEN meta_flops IS NOT NULL THEN 'meta' END AS flops_from,
-        CASE WHEN $precision::VARCHAR IS NULL THEN coalesce(of_meta, 'bf16') ELSE given END AS precision,
-        CASE WHEN $precision::VARCHAR IS NOT NULL THEN 'given' WHEN of_meta IS NOT NULL THEN 'meta' ELSE 'assumed'
-            END AS precision_from
-    FROM told
+        of_meta = 'fp32' AND coalesce(2 * tf32_ns > ns, false) AS is_tf32,
+        CASE WHEN $precision::VARCHAR IS NOT NULL THEN given WHEN is_tf32 THEN 'tf32' ELSE coalesce(of_meta, 'bf16')
+            END AS precision,
+        CASE WHEN $precision::VARCHAR IS NOT NULL THEN 'given' WHEN is_tf32 THEN 'kernels'
+            WHEN of_meta IS NOT NULL THEN 'meta' ELSE 'assumed' END AS precision_from
+    FROM told CROSS JOIN product
 ), measured AS (
     SELECT median(cpu_ns) AS cpu_ns, median(gpu_ns) AS gpu_ns, nullif(count(*), 0) AS steps
     FROM selected_pass(selected_mode()) WHERE rank = 1

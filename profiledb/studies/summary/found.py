@@ -13,6 +13,9 @@ from profiledb.studies.summary.answers import Answers
 
 MOST = 3
 IDLE = "gpu_idle"
+ROOF = "profile_at_roof"
+MOST_OF_IT_PCT = 50.0
+"""Share of kernel time at its roof from which on that comes first: what else is said of these kernels saves little."""
 
 
 def judged(answers: Answers) -> list[Finding]:
@@ -24,7 +27,9 @@ def judged(answers: Answers) -> list[Finding]:
 def section(answers: Answers) -> str:
     """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
-    told = [_line(one) for one in judge.leading(findings, MOST)]
+    at_roof = [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
+    told = [_line(one) for one in at_roof]
+    told += [_line(one) for one in judge.leading(findings, MOST)]
     told += [_line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
     return "\n".join(["## Findings", "", *told]) if told else ""
 
@@ -37,10 +42,11 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     one = next((one for one in findings if one.rule.name == IDLE), None)
     if one is None or one.verdict == "clear":
         return ""
-    if one.verdict == "cannot_judge":
-        return f" {one.why}"
     told = [one.slowed.sentence()] if one.slowed else []
-    told += sentences.advice(one)[:1] if one.parent is None else ()
+    if one.verdict == "cannot_judge":
+        told = told or [one.why]
+    elif one.parent is None:
+        told += sentences.advice(one)[:1]
     return "".join(f" {text}" for text in told)
 
 

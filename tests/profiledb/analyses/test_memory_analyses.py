@@ -151,6 +151,22 @@ def test_calls_by_function_and_category(library: Library, publish: Publish) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("function", "category"),
+    [
+        ("hipLaunchKernel", "launch"), ("hipExtModuleLaunchKernel", "launch"), ("hipModuleLaunchKernel", "launch"),
+        ("hipGraphLaunch", "launch"), ("urEnqueueKernelLaunch", "launch"), ("piEnqueueKernelLaunch", "launch"),
+        ("zeCommandListAppendLaunchKernel", "launch"), ("cudaGraphLaunch_v10000", "launch"),
+        ("hipGraphAddMemcpyNode", "other"), ("hipMemcpyWithStream", "blocking copy"), ("hipGetDevice", "other"),
+        ("hipMemcpyAsync", "queued copy"), ("hipStreamSynchronize", "synchronization"), ("hipMalloc", "allocation"),
+    ],
+)  # fmt: skip
+def test_functions_of_other_vendors(library: Library, publish: Publish, function: str, category: str) -> None:
+    names = [{"string_id": 60, "value": function}]
+    report = publish(lambda db: fill(db, string=names, api_call=[call(0, 60, 0, 10)]))
+    assert [row["category"] for row in run(library, report, "api_calls")] == [category]
+
+
 def test_os_runtime_calls_leave_out_marks(library: Library, publish: Publish) -> None:
     calls = [osrt(0, 6, 0, 10), osrt(1, 6, 0, 30, WORKER), osrt(2, 11, 5, 5, event_class=31)]
     rows = run(library, publish(lambda db: fill(db, osrt_call=calls)), "osrt_calls")

@@ -21,12 +21,12 @@ RTX4090 = H100 | {
 }  # fmt: skip
 
 
-def report(publish: Publish, *gpus: dict[str, Any]) -> str:
+def report(publish: Publish, *gpus: dict[str, Any], kernel_called: str = "gemm") -> str:
     """A kernel on each GPU, in two steps of 1 and 3 ms on the host; nothing of them is known on the GPU's side."""
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         insert(db, "gpu", [gpu | {"gpu_id": number} for number, gpu in enumerate(gpus)])
-        insert(db, "kernel_name", [name(1, "gemm", "matmul")])
+        insert(db, "kernel_name", [name(1, kernel_called, "matmul", kernel_called)])
         insert(db, "kernel", [kernel(n, 1, 1000, 2000, device_id=n) for n in range(len(gpus))])
         insert(db, "range_path", [{"path_id": n, "level": 0, "name": f"step_{n}", "path": f"step_{n}"} for n in (0, 1)])
         steps = [(0, 0, 1_000_000), (1, 2_000_000, 5_000_000)]
@@ -114,6 +114,16 @@ def test_what_the_program_says(library: Library, publish: Publish) -> None:
     assert (row["precision"], row["precision_from"], row["peak_flops_per_s"]) == ("fp16", "meta", 989.5e12)
     (given,) = run(library, report_id, "mfu", flops=1e12, precision="tf32")
     assert (given["flops_from"], given["precision"], given["peak_flops_per_s"]) == ("given", "tf32", 494.7e12)
+
+
+def test_what_a_program_calls_fp32_may_run_as_tf32(library: Library, publish: Publish) -> None:
+    """PyTorch's convolutions do by default: against the peak of CUDA cores that would be over 100 %."""
+    for called, precision in (("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n", "tf32"), ("ampere_sgemm_128x64_nn", "fp32")):
+        report_id = report(publish, H200, kernel_called=called)
+        library.put_sidecar(report_id, "meta", json.dumps({"flops_per_step": 3e11, "precision": "fp32"}))
+        (row,) = run(library, report_id, "mfu")
+        assert (row["precision"], row["precision_from"]) == (precision, "kernels" if precision == "tf32" else "meta")
+        assert run(library, report_id, "mfu", precision="fp32")[0]["precision_from"] == "given"
 
 
 def test_a_share_that_cannot_be_is_a_contradiction(library: Library, publish: Publish) -> None:

@@ -57,6 +57,21 @@ def with_a_step(number: int, t: float) -> Events:
     return [note(f"ProfilerStep#{number}", t, t + 90), note("step", t + 1, t + 80)]
 
 
+ENGINE = "execute_context_*(*)_generation_*(*)"
+
+
+def engine(number: int, t: float) -> Events:
+    """Steps of vLLM, with those of SGLang in them, that prefill and decode."""
+    decodes = number > 0
+    name = f"execute_context_{int(not decodes)}(888)_generation_{number if decodes else 0}({number})"
+    return [note(name, t, t + 90), note(f"step[DECODE bs={number + 1}]", t + 1, t + 80)]
+
+
+def sized(number: int, t: float) -> Events:
+    """The same work on more and more tokens."""
+    return [note(f"tokens_{512 * 2**number}", t, t + 90), *launch(number + 1, t + 2, (t + 5, t + 80))]
+
+
 def named(name: str) -> Callable[[int, float], Events]:
     return lambda _, t: [note(name, t, t + 90)]
 
@@ -72,14 +87,27 @@ def named(name: str) -> Callable[[int, float], Events]:
         (laps(4, in_laps), [("lap", 4)]),
         (laps(4, lambda n, t: [event(OLD, f"ProfilerStep#{n}", t, t + 90)]), [("ProfilerStep#*", 4)]),
         (laps(4, lambda _, t: [operator("mylib::step", t, t + 90)]), []),
+        (laps(4, engine), [(ENGINE, 4), (f"{ENGINE}/step[DECODE bs=*]", 4)]),
+        (laps(4, sized), []),
         (laps(4, with_a_step), [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 4)]),
     ],
-    ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "steps inside"],
+    ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "an engine",
+         "sizes", "steps inside"],
 )  # fmt: skip
 def test_steps(tmp_path: Path, events: Events, expected: list[tuple[str, int]]) -> None:
     library, report = taken_in(tmp_path, events)
     rows = run(library, report, "iteration_summary")
     assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
+
+
+def test_what_repeats_within_one_step_is_no_iteration(tmp_path: Path) -> None:
+    """A kernel for each of 12 layers: without ranges, in a step of the profiler, in one of an inference engine."""
+    layers = laps(12, lambda n, t: launch(n + 1, t + 2, (t + 5, t + 80)))
+    for at, around in enumerate((None, "ProfilerStep#3", "execute_context_1(8)_generation_0(0)", "warmed")):
+        events = [*layers, *([note(around, 0, 1300)] if around else [])]
+        library, report = taken_in(tmp_path / str(at), events)
+        found = run(library, report, "detected_iterations")
+        assert bool(found) == (around in (None, "warmed")), around
 
 
 HASHES = ("fegafpt7rjmah2", "fud64jsrxcxlie", "fud64jsrxcxl99")

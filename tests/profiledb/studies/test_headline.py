@@ -20,8 +20,8 @@ CLASSES = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], 
 
 def steps(*times: float, paths: bool = True) -> pd.DataFrame:
     rows = [
-        {"path": f"step_{at}" if paths else "step", "name": f"step_{at}", "number": at + 1, "gpu_ns": ns, "cpu_ns": 1.0, "closed": True,
-         "is_warmup": False}
+        {"path": f"step_{at}" if paths else "step", "name": f"step_{at}", "number": at + 1, "gpu_ns": ns, "cpu_ns": 1.0,
+         "closed": True, "is_warmup": False}
         for at, ns in enumerate(times)
     ]  # fmt: skip
     return pd.DataFrame(

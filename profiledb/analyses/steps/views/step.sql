@@ -146,8 +146,8 @@ WHERE high IS NOT NULL AND NOT EXISTS ( -- what repeats within one step are its 
 -- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it
 -- ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
 -- their ranges, and steps that only launch as long as the GPU takes. A warm-up before the first step that counts is a
--- step before it, too, whether the selection has it or not. `ns` is how long a step takes: a first step without one whose
--- work reaches into the next step takes as long as its range or as that work, because it alone found the GPU with
+-- step before it, too, whether the selection has it or not. `ns` is how long a step takes: a first step without one
+-- whose work reaches into the next step takes as long as its range or as that work, because it alone found the GPU with
 -- nothing to do. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (

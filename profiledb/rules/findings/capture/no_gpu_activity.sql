@@ -24,7 +24,7 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
         AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
-), call AS MATERIALIZED ( -- with those inside it, where a library wraps functions of CUDA: one of them has the operation
+), call AS MATERIALIZED ( -- with those inside it, where a library wraps functions of CUDA: one has the operation
     SELECT any_value(function) AS function, bool_or(call_id IN (FROM ran)) AS has_run
     FROM (
         SELECT *, sum(begins) OVER (PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id) AS outermost

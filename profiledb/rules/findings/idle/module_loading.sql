@@ -1,9 +1,10 @@
 -- title: Loading modules and creating contexts
 -- question: Does the GPU wait while CUDA starts up or loads kernels?
 -- The share of the time from the first to the last operation of each GPU that is idle while the launching thread loads
--- a module, or is in a CUDA call for at least `call_ns` that neither waits for the GPU nor copies: the first launch of
--- a kernel loads its code, and the first stream or allocation makes the context; pinning memory of the host is neither.
--- This happens once, so it matters in short programs and in captures that hold the start.
+-- a module, or launches for at least `launch_ns`, or is in a CUDA call for at least `call_ns` that neither waits for
+-- the GPU nor copies: the first launch of a kernel loads its code, and the first stream or allocation makes the
+-- context; pinning memory of the host is neither. A launch that waits for room in a queue takes long, too, but then the
+-- GPU works. This happens once, so it matters in short programs and in captures that hold the start.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle
@@ -13,6 +14,7 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said
+-- param: launch_ns = 1000000 launches count from this duration on, 100 times what one takes
 -- param: call_ns = 10000000 other CUDA calls count from this duration on
 -- column: idle_ns | ns | | idle time of all GPUs in these calls
 -- column: calls | count | | calls and gaps that count
@@ -28,8 +30,9 @@
 -- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, function, pre FROM selected_idle(2000, NULL)
-    WHERE reason = 'module loading' OR ns >= $call_ns::BIGINT AND function IS NOT NULL
-        AND reason IN ('launch call', 'allocation', 'other CUDA call') AND function NOT LIKE '%Host%'
+    WHERE reason = 'module loading' OR reason = 'launch call' AND ns >= $launch_ns::BIGINT
+        OR ns >= $call_ns::BIGINT AND function IS NOT NULL
+        AND reason IN ('allocation', 'other CUDA call') AND function NOT LIKE '%Host%'
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS calls FROM piece
 ), main AS (

@@ -3,8 +3,8 @@
 -- The share of the time from the first to the last operation of each GPU that is idle after the call had returned that
 -- launches the next operation, in pieces of at least `least_ns`: shorter ones are the way of a launch to the GPU. The
 -- host is not late there. The operation waits in its stream for an event (cause `event`: a wait for one was put into
--- the stream after the operation before it), for a CUDA graph among the first tenth of those that are launched, most
--- likely because its first launch uploads it (`graph`), or for what no call tells (`other`).
+-- the stream after the operation before it), for a CUDA graph among the first two or the first tenth that are launched,
+-- most likely because its first launch uploads it (`graph`), or for what no call tells (`other`).
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle
@@ -53,11 +53,11 @@ WITH piece AS MATERIALIZED (
     ASOF JOIN wait ON placed.global_pid = wait.global_pid AND placed.device_id = wait.device_id
         AND placed.stream_id = wait.stream_id AND placed.correlation_id > wait.correlation_id
     WHERE wait.correlation_id > placed.before
-), launcher AS ( -- the first tenth: what waits each time is no upload
+), launcher AS ( -- the first two, or tenth: what waits each time is no upload
     SELECT call_id FROM (
         SELECT call_id, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS launches
         FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'
-    ) WHERE nth <= greatest(1, launches // 10)
+    ) WHERE nth <= greatest(2, launches // 10)
 ), told AS MATERIALIZED (
     SELECT piece.*, CASE WHEN call_id IN (SELECT call_id FROM held) THEN 'event'
         WHEN call_id IN (SELECT call_id FROM launcher SEMI JOIN piece USING (call_id)) THEN 'graph' ELSE 'other'

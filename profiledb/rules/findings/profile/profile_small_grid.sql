@@ -1,8 +1,9 @@
 -- title: Grid smaller than the GPU
 -- question: Do kernels launch fewer blocks than the GPU has SMs?
 -- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
--- Where the number of SMs is not known, it is the part of the GPU that a grid under `waves` waves leaves empty. The value
--- weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or memory.
+-- Where the number of SMs is not known, it is the part of the GPU that a grid under `waves` waves leaves empty. The
+-- value weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or
+-- memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

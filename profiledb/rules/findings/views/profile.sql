@@ -11,7 +11,8 @@ CREATE OR REPLACE VIEW finding_launch AS
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM ncu_kernel_name GROUP BY demangled
 )
-SELECT ncu_launch.*, ns, calls, sm_count, ncu_gpu.name AS gpu_name, class, readable_name(coalesce(short, kernel), kernel) AS readable,
+SELECT ncu_launch.*, ns, calls, sm_count, ncu_gpu.name AS gpu_name, class,
+    readable_name(coalesce(short, kernel), kernel) AS readable,
     headroom, dram_left
 FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN ncu_left USING (launch_id)
 LEFT JOIN name ON demangled = kernel

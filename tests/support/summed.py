@@ -1,0 +1,62 @@
+"""What a summary in Markdown says of busy and idle time: every share of it, and where it stands."""
+
+import re
+from dataclasses import dataclass
+
+from profiledb.findings import judge, rulebook
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.studies.summary import document
+
+SHARE = re.compile(r"(?P<less><?)(?P<value>[\d,]+(?:\.\d+)?) %")
+MAY_EXCEED = ("Variation", "varies by", "Contradiction")
+"""Words of figures that are no shares of a whole."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The shares of a summary in percent: of the time in which its GPUs are idle, by who says it; busy time by GPU."""
+
+    idle: dict[str, float]
+    busy: list[float]
+    idle_by_gpu: list[float]
+    too_large: list[str]
+
+
+def told(library: Library, report: Manifest, text: str | None = None) -> Said:
+    """What the summary of a report says, and the finding about idle GPUs that stands under the same part."""
+    params = document.page_params(library, report, {})
+    text = document.text(library, report, params) if text is None else text
+    idle = {}
+    if said := re.search(r"\*\*The GPU is idle ([\d.]+) % of the time\*\*", text):
+        idle["headline"] = float(said[1])
+    if reasons := table(text, "Why the GPU was idle"):
+        idle["reasons"] = sum(share(row[3]) for row in reasons)
+    part = judge.steady_part(library, report, params)
+    rules = [rulebook.load()["gpu_idle"]]
+    for one in judge.judge(library, report, params, rules, part):
+        if one.value is not None:
+            idle["finding"] = one.value
+    gpus = table(text, "GPU time")
+    return Said(idle, [share(row[1]) for row in gpus], [share(row[2]) for row in gpus], list(_too_large(text)))
+
+
+def table(text: str, title: str) -> list[list[str]]:
+    """The cells of the rows of a section's table, without its head."""
+    lines = text.partition(f"## {title}\n")[2].partition("\n## ")[0].splitlines()
+    return [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in lines if line.startswith("| ")][2:]
+
+
+def share(cell: str) -> float:
+    """A share as a number; of one that is smaller than a digit shows, half of that."""
+    match = SHARE.fullmatch(cell)
+    assert match, cell
+    value = float(match["value"].replace(",", ""))
+    return value / 2 if match["less"] else value
+
+
+def _too_large(text: str) -> list[str]:
+    exceeds = {line for line in text.splitlines() if any(word in line for word in MAY_EXCEED)}
+    steps = text.partition("## Steps\n")[2].partition("\n## ")[0]  # its last column is how much times vary
+    lines = [line for line in text.replace(steps, "").splitlines() if line not in exceeds]
+    return [line for line in lines for one in SHARE.finditer(line) if float(one["value"].replace(",", "")) > 100]
