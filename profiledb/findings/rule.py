@@ -29,8 +29,8 @@ nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is a
 it saves, on all GPUs of the selection together. ``explains_ns``, where it is more, is time of the parts that no other
 rule can tell anything of before this one is mended. ``evidence`` is a list of structs, the weightiest first, with any
 of the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken
-whose columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with it,
-``{range|the step}`` a column, or other words where it is not there.
+whose columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with
+it, ``{range|the step}`` a column, or other words where it is not there.
 
 Advice says first what to change, and where: ``{place}`` is the range of the finding, or of its first piece of evidence,
 ``{part}`` the same without operators. advice.py describes the conditions in front of a line. A line with a column that
