@@ -47,13 +47,13 @@ NAMES: Mapping[str, frozenset[str]] = {
     "low_occupancy": frozenset({"low_occupancy"}),
     "few_cores": frozenset({"few_cores"}),
     "decoding_one_by_one": frozenset({"decoding_one_by_one"}),
-    "small_buckets": frozenset({"small_collectives"}),
+    "small_buckets": frozenset({"small_buckets"}),
     "unused_parameters_searched": frozenset({"unused_parameters"}),
     "uneven_batches": frozenset({"rank_imbalance"}),
     "one_microbatch": frozenset({"pipeline_bubbles"}),
     "late_rank": frozenset({"rank_imbalance"}),
     "reduced_at_the_end": frozenset({"communication_overlap", "exposed_communication"}),
-    "activations_through_host": frozenset({"pageable_copies", "peer_copies"}),
+    "activations_through_host": frozenset({"pageable_copies", "slow_peer_copies"}),
 }
 """The rules that name each fault. Of ``host_work`` its range has to tell the rest."""
 LEAST_PCT = 10.0
