@@ -1,10 +1,10 @@
 """Are conclusions right? Pairs of a program with a fault and without it, and what the first findings say of each.
 
-``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` in a folder: NAME.bad.sqlite and
-NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with the line that the program
-ended with. It prints a row a pair: the place of the first finding that names the fault, the saving that this promises
+``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
+folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with
+the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the saving that this promises
 and the one that was measured (bad less good, as a share of bad), and which rules of the fault fire above "low" in the
-mended half.
+mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the fault.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench import nsys_ai
 from bench.ingestion import ingest
 from profiledb.findings import judge, rulebook
 from profiledb.findings.finding import Finding
@@ -70,6 +71,7 @@ class Row:
     said_pct: float | None
     true_pct: float
     left: tuple[str, ...]
+    theirs: str = ""
 
     @property
     def counts(self) -> bool:
@@ -85,7 +87,7 @@ class Row:
         said = "" if self.said_pct is None else f"{self.said_pct:.0f} %"
         place = "not named" if self.place is None else str(self.place)
         left = ", ".join(self.left) or "none"
-        return f"| {self.fault} | {place} | {self.rule} | {said} | {self.true_pct:.0f} % | {left} |"
+        return f"| {self.fault} | {place} | {self.rule} | {said} | {self.true_pct:.0f} % | {left} | {self.theirs} |"
 
 
 def judged(library: Library, name: str) -> list[Finding]:
@@ -107,8 +109,12 @@ def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tu
     return Row(fault, place, one.rule.name, one.saving_pct, true_pct, left)
 
 
-def rows(folder: Path, data: Path) -> list[Row]:
-    """A row for each pair in a folder; the captures are taken into a library in ``data``."""
+def rows(folder: Path, data: Path, rival: str = "") -> list[Row]:
+    """A row for each pair in a folder; the captures are taken into a library in ``data``.
+
+    Args:
+        rival: path of ``nsys-ai``, which is asked about each capture with a fault; none where it is empty.
+    """
     ingest(tuple(sorted(folder.glob("*.sqlite"))), data / "inbox", data / "library")
     library = Library(data / "library")
     found = []
@@ -118,6 +124,9 @@ def rows(folder: Path, data: Path) -> list[Row]:
         took = [int(json.loads((folder / f"{fault}.{half}.json").read_text())["ns"]) for half in ("bad", "good")]
         bad, good = (judged(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
         found.append(row(fault, bad, good, (took[0], took[1])))
+        if rival:
+            place = nsys_ai.place(rival, folder / f"{fault}.bad.sqlite", fault)
+            found[-1] = replace(found[-1], theirs=str(place or "not named"))
     return found
 
 
@@ -125,10 +134,12 @@ def main() -> None:
     """Print the table and its totals."""
     parser = argparse.ArgumentParser(prog="python -m bench.conclusions", description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--nsys-ai", default="", metavar="PATH", help="the command nsys-ai, for a column beside ours")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-conclusions-") as data:
-        found = rows(given.folder, Path(data))
-    print("| fault | place | rule | saving said | saving measured | in the mended half |\n|---|---:|---|---:|---:|---|")
+        found = rows(given.folder, Path(data), given.nsys_ai)
+    print("| fault | place | rule | saving said | saving measured | in the mended half | place with nsys-ai |")
+    print("|---|---:|---|---:|---:|---|---:|")
     print("\n".join(map(str, found)))
     fair = [one for one in found if one.counts]
     first, three = (sum(one.place is not None and one.place <= most for one in fair) for most in (1, 3))

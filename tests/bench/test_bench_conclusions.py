@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench import conclusions
+from bench import conclusions, nsys_ai
 from bench.conclusions import NAMES, row
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook
@@ -21,11 +21,13 @@ def test_the_place_of_the_fault_and_its_saving() -> None:
     assert (told.counts, told.close, told.left) == (True, True, ("pageable_copies",))
     missed = row("odd_vocabulary", bad, [], (100, 95))
     assert (missed.place, missed.counts, missed.close, missed.left) == (None, False, False, ())
-    assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % | none |"
+    assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % | none |  |"
 
 
 def test_every_fault_of_the_workload_has_rules() -> None:
-    text = (Path(conclusions.__file__).parents[1] / "workloads" / "faults.py").read_text()
+    folder = Path(conclusions.__file__).parents[1] / "workloads"
+    text = "".join((folder / name).read_text() for name in ("faults.py", "rank_faults.py"))
     faults = [part.partition("(")[0] for part in text.split("@fault\ndef ")[1:]]
     assert sorted(faults) == sorted(NAMES)
+    assert sorted(nsys_ai.WORDS) == sorted(NAMES)
     assert frozenset().union(*NAMES.values()) <= set(rulebook.load(None))
