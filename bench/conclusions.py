@@ -2,9 +2,10 @@
 
 ``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
 folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with
-the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the saving that this promises
-and the one that was measured (bad less good, as a share of bad), and which rules of the fault fire above "low" in the
-mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the fault.
+the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the
+saving that this promises and the one that was measured (bad less good, as a share of bad), and which rules of the fault
+fire above "low" in the mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a
+word for the fault.
 """
 
 from __future__ import annotations

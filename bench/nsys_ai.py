@@ -41,6 +41,7 @@ WORDS: Mapping[str, str] = {
     "decoding_one_by_one": r"batch|gemv",
     "small_buckets": r"bucket|small (nccl|collective)",
     "unused_parameters_searched": r"unused",
+    "uneven_batches": r"straggl|imbalance|uneven",
     "one_microbatch": r"pipeline|bubble",
     "late_rank": r"straggl|imbalance|late",
     "reduced_at_the_end": r"overlap",
