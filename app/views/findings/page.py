@@ -36,7 +36,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _program(findings[0].program if findings else ())
+    _program(program.traits(session.run(manifest.id, "program")))
     if part is not None:
         st.markdown(_part(part, startup=startup))
         st.toggle("Judge start-up too", key=_STARTUP)
