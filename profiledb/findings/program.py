@@ -6,10 +6,13 @@ The analysis ``program`` recognizes it by names in the report, each with its evi
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from profiledb.query import kept
 from profiledb.report.library import Library
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KINDS = {
     "framework": (
@@ -52,7 +55,11 @@ def recognize(library: Library, report_id: str) -> Program:
     Raises:
         ReportNotFoundError: the report is gone.
     """
-    rows = kept.run(library, report_id, "program")
+    return traits(kept.run(library, report_id, "program"))
+
+
+def traits(rows: "pd.DataFrame") -> Program:
+    """The traits in rows of the analysis ``program``."""
     columns = (rows["trait"], rows["evidence"], rows["ranks"].fillna(0))
     told = [
         Trait(str(trait), str(evidence), int(ranks) or None) for trait, evidence, ranks in zip(*columns, strict=True)

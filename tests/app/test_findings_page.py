@@ -19,6 +19,7 @@ def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     at = page("findings", of(library, "dataloader_starved.nsys-rep"))
     said = texts(at)
     assert "next_batch" in said
+    assert "PyTorch, eager, training" in [one.value for one in at.caption]
     assert said.index("Data loading") < said.index("GPU idle"), "that it is idle stands under what keeps it idle"
     assert figures(at)["Findings"] == "1"
     assert any("Evidence" in expander.label for expander in at.expander)

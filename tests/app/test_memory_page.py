@@ -162,6 +162,9 @@ def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: st
 def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
     assert "or a CUDA graph" in advice("launch call", 1000, None, "cudaLaunchKernel")
     assert advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
+    assert "A CUDA graph or a compiled model" in advice("host code", 9e3, None)
+    assert "A CUDA graph" not in advice("host code", 9e3, None, traits={"torch.compile", "CUDA graphs"})
+    assert "compiled model" not in advice("host code", 9e3, None, traits={"torch.compile"})
 
 
 def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:

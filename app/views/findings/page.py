@@ -32,7 +32,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _program(findings[0].program if findings else ())
+    _program(program.traits(session.run(manifest.id, "program")))
     split.show(manifest.id, part.times if part else {})
     if not costly:
         st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))

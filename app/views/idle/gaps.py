@@ -1,5 +1,6 @@
 """When a GPU was idle, and what the CPU did meanwhile."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -74,7 +75,8 @@ def show(report_id: str) -> None:
         ]
     )
     shares.share_bar(reasons, "reason", "idle_ns", shares.REASONS, key="idle-bar")
-    st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code")))
+    traits = frozenset(session.run(report_id, "program")["trait"])
+    st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code"), traits))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
         st.markdown("**Idle time by range**")
@@ -90,7 +92,9 @@ def show(report_id: str) -> None:
         _gaps(report_id, _worded(gaps))
 
 
-def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
+def _why(
+    reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame, traits: Collection[str]
+) -> str:
     """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
@@ -101,7 +105,7 @@ def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sample
         sentence += f" {told}"
     gap_ns = usual_gap(top, gaps)
     path = None if where is None else where["range"]
-    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, path, str(top['function']))}".strip()
+    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
 
 
 def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:

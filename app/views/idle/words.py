@@ -1,6 +1,7 @@
 """Words of the page "Idle & launch": reasons for idle time and what to do about each."""
 
 import re
+from collections.abc import Collection
 
 TAKES = {
     "host code": "The CPU ran non-CUDA code for {share} of idle time.",
@@ -44,6 +45,14 @@ BETWEEN_LAUNCHES = (
     "This is code between launches, such as Python. A CUDA graph or a compiled model needs less of it, larger batches"
     " need fewer launches."
 )
+BESIDE_GRAPHS = (
+    "This is code between launches, beside the CUDA graphs that the program uses. Larger batches and more work in each"
+    " graph need fewer launches."
+)
+COMPILED = (
+    "This is code between launches of a compiled program. Fewer graph breaks, a CUDA graph and larger batches need less"
+    " of it."
+)
 LOADING = (
     "This looks like data loading. Worker processes, prefetching and pinned memory make a batch ready while the GPU"
     " runs the previous one."
@@ -63,7 +72,9 @@ GRAPHS = "The GPU waited for launches of CUDA graphs. Put more work into each gr
 """Advice for launch calls that launch graphs already."""
 
 
-def advice(reason: str, gap_ns: float, path: str | None, function: str = "") -> str:
+def advice(
+    reason: str, gap_ns: float, path: str | None, function: str = "", traits: Collection[str] = frozenset()
+) -> str:
     """What can be done about gaps of this reason.
 
     Args:
@@ -71,11 +82,13 @@ def advice(reason: str, gap_ns: float, path: str | None, function: str = "") -> 
         gap_ns: how long such a gap is, ns: code between launches is another matter than that of a batch.
         path: path of the range in which the CPU was for most of it, None where there is none.
         function: call in which the CPU was for most of it.
+        traits: what the program uses (profiledb.findings.program).
     """
     if reason == "launch call" and "GraphLaunch" in function:
         return GRAPHS
     if reason != "host code":
         return ADVICE.get(reason, "")
     if gap_ns < LONG_NS:
-        return BETWEEN_LAUNCHES
+        compiled = not {"torch.compile", "JAX", "XLA"}.isdisjoint(traits)
+        return BESIDE_GRAPHS if "CUDA graphs" in traits else COMPILED if compiled else BETWEEN_LAUNCHES
     return LOADING if path and _LOADING.search(path.rpartition("/")[2]) else OWN_WORK

@@ -28,11 +28,12 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
 -- clear: The GPU waits {value} of the time for threads that run without a break.
 -- advice: [Python, vLLM or SGLang] -> launch_less
+-- advice: [Python, else, PyTorch, not torch.compile, not CUDA graphs] Give the threads less to do in {place|the loop}: compile what is the model's own Python (`torch.compile(model, mode="reduce-overhead")`), and move data preparation, metrics and logging into other processes.
 -- advice: [Python, else] Take work off the threads in {place|the loop}: data preparation, metrics and logging into other processes, or into threads that do not hold the GIL.
 -- advice: [Python, CUDA graphs] Where they launch kernels beside the CUDA graphs, put these into the graphs, too.
 -- advice: [Python, else, vLLM] Give them less to do: fewer, larger batches (`--max-num-batched-tokens`), the API server in processes of its own (`--api-server-count`).
 -- advice: [Python, else, PyTorch, torch.compile] Where it is the model's own Python between launches, find what the compiler left out: `TORCH_LOGS="graph_breaks"`.
--- advice: [Python, else, PyTorch] Where it is the model's own Python between launches, compile it: `torch.compile(model, mode="reduce-overhead")`.
+-- advice: [Python, else, PyTorch] Use fewer and larger operations, and larger batches: each takes Python the same time.
 -- advice: [Python, else, JAX or XLA] Where it is the dispatch of steps, loop over them inside of `jax.jit` (`jax.lax.scan`).
 -- advice: [Python, else, CuPy or Numba] Where they launch kernels: fewer and larger ones.
 -- advice: [Python, else] Where they launch kernels: fewer and larger ones, or CUDA graphs.
