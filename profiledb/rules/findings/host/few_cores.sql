@@ -1,8 +1,8 @@
 -- title: Many threads on few cores
 -- question: Do threads share cores that others would have, while the GPU waits for them?
 -- The time that GPUs are idle while the CPU works, if meanwhile at least `least_ratio` times as many threads work as
--- there are cores that they run on, and these cores are at least `busy_pct` busy with them: a set of cores (`taskset`, a
--- CPU limit), or more threads than the machine has cores. How many threads work follows from their times on a core: n
+-- there are cores that they run on, and these cores are at least `busy_pct` busy with them: a set of cores (`taskset`,
+-- a CPU limit), or more threads than the machine has cores. How many threads work follows from their times on a core: n
 -- equal ones count as n, those that hardly run count as nothing (the square of the sum over the sum of the squares).
 -- Cores count that have a twentieth of the time or more. The saving is the share of this time that as many cores as
 -- threads would take less, of those that the machine has.

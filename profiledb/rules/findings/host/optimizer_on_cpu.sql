@@ -1,16 +1,17 @@
 -- title: Optimizer on the CPU
 -- question: Does the CPU update the parameters, while the GPU waits?
 -- The time that GPUs wait, or copy and compute nothing beside it, while a range called like an optimizer's update
--- (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) is open that does its work on the CPU: what it launches on the
--- GPU is less than a tenth of the time that passes in it, and it either copies `least_bytes` or more from the GPU and
--- about as much back, or runs PyTorch's operators of an update without a kernel. It is a share of the time from the first
--- to the last operation of each GPU. Without ranges of such names it cannot be judged.
+-- (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) is open that does its work on the CPU: what it launches on
+-- the GPU is less than a tenth of the time that passes in it, and it either copies `least_bytes` or more from the GPU
+-- and about as much back, or runs PyTorch's operators of an update without a kernel. It is a share of the time from the
+-- first to the last operation of each GPU. Without ranges of such names it cannot be judged.
 -- needs: kernel
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle
--- parts: host code, copies, copy call, synchronization, OS runtime call, other CUDA call, launch call, launch latency, between operations
+-- parts: host code, copies, copy call, synchronization, OS runtime call, other CUDA call, launch call, launch latency
+-- parts: between operations
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -1,10 +1,10 @@
 -- title: Weights read for few sequences
 -- question: Does the GPU read all weights for one vector, or for few?
--- The time of products of a matrix and one vector (gemv, in libraries' names) or at most eight (tiles of eight columns),
--- as a share of the time from the first to the last operation, where they take at least `least_pct` of the time of all
--- matrix products and run `launches` times or more: so it is where a language model decodes one sequence or few. Such a
--- product takes the time that reading the matrix takes, and would take about as long for 16 vectors. So many sequences at
--- once would save 15/16 of this time for each, if there are so many: that the report does not tell.
+-- The time of products of a matrix and one vector (gemv, in libraries' names) or at most eight (tiles of eight
+-- columns), as a share of the time from the first to the last operation, where they take at least `least_pct` of the
+-- time of all matrix products and run `launches` times or more: so it is where a language model decodes one sequence or
+-- few. Such a product takes the time that reading the matrix takes, and would take about as long for 16 vectors. So
+-- many sequences at once would save 15/16 of this time for each, if there are so many: that the report does not tell.
 -- needs: kernel
 -- includes: finding, work
 -- selects: part

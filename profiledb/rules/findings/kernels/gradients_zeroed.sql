@@ -3,14 +3,15 @@
 -- The time of kernels and memory sets that fill gradients with zeros, of the additions in the backward pass that this
 -- makes necessary, and the time right before each in which the GPU waited for it (not before the first fill of a row),
 -- as a share of the time from the first to the last operation. Fills of gradients are PyTorch's for a list of tensors
--- (`_foreach_zero_`), those in ranges called like zero_grad, and outside of the backward pass rows of at least `row` fills
--- of a stream with nothing between them, of which at least three are equally long; memory sets alone only from
--- `least_bytes` a row on. An addition reads twice and writes once, so that additions count up to three times the time of the
--- fills. A program without a backward pass cannot be judged.
+-- (`_foreach_zero_`), those in ranges called like zero_grad, and outside of the backward pass rows of at least `row`
+-- fills of a stream with nothing between them, of which at least three are equally long; memory sets alone only from
+-- `least_bytes` a row on. An addition reads twice and writes once, so that additions count up to three times the time
+-- of the fills. A program without a backward pass cannot be judged.
 -- needs: kernel
 -- includes: finding, training
 -- selects: part
--- parts: optimizer, copy, elementwise, copies, launch call, launch latency, host code, other CUDA call, between operations
+-- parts: optimizer, copy, elementwise, copies, launch call, launch latency, host code, other CUDA call
+-- parts: between operations
 -- unit: %
 -- fires: above
 -- param: threshold = 3 share of the time from which on it is said

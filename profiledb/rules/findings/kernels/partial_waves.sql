@@ -2,9 +2,9 @@
 -- question: Do kernels end with a wave of blocks that leaves most SMs empty?
 -- A kernel with more blocks than the GPU holds at once runs them in waves, and ends when the SM with the most blocks is
 -- done. Of its duration the share by which this SM has more blocks than the mean is lost. The value is the sum of that
--- as a share of the time from the first to the last operation, over kernels of `least_ns` or more that ran alone in more
--- than one wave, where at least `least_pct` of the duration are lost. How many blocks an SM holds follows from block,
--- registers and shared memory (`kernel_shapes`). Kernels that the bandwidth of the memory limits (elementwise,
+-- as a share of the time from the first to the last operation, over kernels of `least_ns` or more that ran alone in
+-- more than one wave, where at least `least_pct` of the duration are lost. How many blocks an SM holds follows from
+-- block, registers and shared memory (`kernel_shapes`). Kernels that the bandwidth of the memory limits (elementwise,
 -- reductions, copies and their like) do not count: their last wave runs faster.
 -- needs: kernel
 -- includes: finding, filling

@@ -9,7 +9,8 @@
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
--- parts: matmul, convolution, attention, normalization, softmax, elementwise, random, reduction, copy, other, launch call, launch latency, host code, other CUDA call, between operations
+-- parts: matmul, convolution, attention, normalization, softmax, elementwise, random, reduction, copy, other
+-- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
