@@ -30,6 +30,8 @@ OF_PART = frozenset({"warmup_inside"})
 """Remarks on the steady part: a warm-up before it distorts nothing that is told of it."""
 HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is time of the CPU, so that a line of source has a meaning."""
+LEAST_OF_LARGEST = 0.25
+"""Share of the largest own saving from which on a cause comes before it."""
 
 
 @dataclass(frozen=True)
@@ -139,18 +141,28 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _ordered(found: Sequence[Finding]) -> list[Finding]:
-    first = sorted((one for one in found if one.parent is None), key=_place)
-    return [one for top in first for one in (top, *sorted(below(top, found), key=_place))]
+    least = max((_own_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
+
+    def place(one: Finding) -> tuple[Any, ...]:
+        return _place(one, max(HIGH_PCT, least))
+
+    first = sorted((one for one in found if one.parent is None), key=place)
+    return [one for top in first for one in (top, *sorted(below(top, found), key=place))]
 
 
-def _place(finding: Finding) -> tuple[int, int, int, int, float, str]:
-    """Its place: of those that save 10 % by themselves causes come first, then places, symptoms and the frame, because
+def _own_pct(finding: Finding) -> float:
+    """Its own saving in percent of the time."""
+    own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
+    return (finding.saving_pct or 0.0) * (own or 0) / (finding.saving_ns or 1)
+
+
+def _place(finding: Finding, large_pct: float) -> tuple[int, int, int, int, float, str]:
+    """Its place: of those whose own saving is large causes come first, then places, symptoms and the frame, because
     what else is said of the time of a cause may go with it; else the costliest first."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     saves = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    own_pct = (finding.saving_pct or 0.0) * (saves or 0) / (finding.saving_ns or 1)
-    level = LEVELS.index(finding.rule.level) if own_pct >= HIGH_PCT else len(LEVELS)
+    level = LEVELS.index(finding.rule.level) if _own_pct(finding) >= large_pct else len(LEVELS)
     return verdicts.index(finding.verdict), remark, finding.severity == "low", level, -(saves or 0), finding.rule.name
 
 

@@ -143,7 +143,7 @@ def test_the_cpu_gets_ahead_by_what_cuda_queues(library: Library, publish: Publi
     waits = [made.call(9_000, SYNC, 3 * us, 5_000 * us)]
     assert not judged(library, by_hand(publish, kernels, api_call=waits), "sync_bound").saving_ns
     few = [kernels[0], *kernels[1:100], kernels[-1]]
-    assert judged(library, by_hand(publish, few, api_call=waits), "sync_bound").saving_ns > 4_000 * us
+    assert (judged(library, by_hand(publish, few, api_call=waits), "sync_bound").saving_ns or 0) > 4_000 * us
 
 
 def test_a_wait_of_one_process_costs_another_one_nothing(library: Library, publish: Publish) -> None:
