@@ -175,7 +175,7 @@ def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
         command = str(row.get(COMMAND) or "")
         return _unjudged(rule, threshold, facts, str(why), command, of)
     saving = row.get("saving_ns")
-    saved = None if saving is None else max(0, int(saving))
+    saved = None if saving is None else max(0, min(int(saving), window.ns or int(saving)))  # no share is above 100 %
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None

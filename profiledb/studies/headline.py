@@ -181,7 +181,7 @@ def of_a_model(rows: pd.DataFrame) -> bool:
     return not OF_A_MODEL.isdisjoint(rows["class"])
 
 
-def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement:
+def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
     """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
     kernels = ask("kernels")
     if (kernels["class"] == OTHER).sum() == 1:

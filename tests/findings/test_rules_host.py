@@ -145,7 +145,10 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
 
 
-@pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python")])
+@pytest.mark.parametrize(
+    ("module", "cause"),
+    [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python"), ("/usr/lib/libnvrtc.so.13", "compiling")],
+)
 def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
     """Of three samples in the gap two are in `dsin`, called by `gkps_`, and one in `gkps_`; one more lies outside."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
@@ -162,6 +165,7 @@ def test_functions_of_a_thread_that_computes(library: Library, publish: Publish,
     found = judged(library, report, "cpu_saturated")
     assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 39_985)
     assert found.facts["functions"] == (None if cause == "Python" else "dsin, gkps_")
+    assert found.facts["compiling_pct"] == (100 if cause == "compiling" else None)
     said = " ".join(found.rule.advised(found.cause, ()))
     assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
     alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")

@@ -4,12 +4,13 @@
 -- is the part that iterations of kernels cover (`detected_iterations`). Findings judge this part alone: what a program
 -- does once is no matter of its steps. There is none, and no row, with fewer than `least_steps` steps, where the GPUs
 -- do less than a fifth of their work in it, or where less than `least_pct` of the time lies outside. Iterations of
--- kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`.
+-- kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. Those
+-- that lead, of the first third, above what the others take, are a warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
 -- param: least_steps = 4 fewer steps are no steady part
--- param: kernels_pct = 25 share of the time that iterations told by kernels cover at least, percent
+-- param: kernels_pct = 10 share of the time that iterations told by kernels cover at least, percent
 -- param: least_pct = 5 share of the time outside from which on it is left out, percent
 -- param: outside_pct = 40 the same where kernels tell the steps, percent
 -- column: told_by | text | | ranges or kernels
@@ -19,10 +20,17 @@
 -- column: before_ns | ns | | from the first operation of any GPU to the begin
 -- column: after_ns | ns | | from the end to that of the last operation of any GPU
 WITH named AS MATERIALIZED (SELECT start_ns, end_ns FROM finding_step
+), told AS MATERIALIZED (
+    SELECT number, start_ns, end_ns, ns, count(*) OVER () AS iterations
+    FROM selected_step_time(CASE WHEN EXISTS (FROM named) THEN '' ELSE 'kernels' END)
+), iteration AS MATERIALIZED (
+    SELECT * FROM told
+    CROSS JOIN (SELECT warmup_limit(median(ns), mad(ns)) AS usual_ns FROM told WHERE 3 * number > iterations)
 ), step AS MATERIALIZED (
     SELECT 'ranges' AS told_by, start_ns, end_ns FROM named
     UNION ALL
-    SELECT 'kernels', start_ns, end_ns FROM selected_step_time(CASE WHEN EXISTS (FROM named) THEN '' ELSE 'kernels' END)
+    SELECT 'kernels', start_ns, end_ns FROM iteration
+    WHERE number >= (SELECT min(number) FROM iteration WHERE 3 * number > iterations OR ns <= usual_ns)
 ), part AS (
     SELECT any_value(told_by) AS told_by, count(*) AS steps, min(start_ns) AS low, max(end_ns) AS high FROM step
     HAVING count(*) >= $least_steps::BIGINT

@@ -21,9 +21,10 @@ CREATE OR REPLACE MACRO step_likeness(name) AS CASE
     ELSE 0
 END;
 
--- Whether a name is that of a part of a step and never of one: a data loader's next batch, a collective, an operator.
+-- Whether a name is that of a part of a step and never of one: a data loader's next batch, a collective, an operator, a
+-- pass of a compiler.
 CREATE OR REPLACE MACRO is_step_part(name) AS
-regexp_matches(name, '__next__|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
+regexp_matches(name, '__next__|XlaPass|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
 
 -- The hash of a graph that PyTorch compiled, and the number of the compiled region that a range is: "## Call
 -- CompiledFxGraph fud64jsr ##", "Torch-Compiled Region: 0/1"; else NULL.

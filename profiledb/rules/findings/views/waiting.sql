@@ -14,12 +14,15 @@ CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(
     || '([^a-z]|$)');
 
 -- The steps that count of the best loop of each process, with their times (`selected_step_time`) and their medians.
--- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes.
+-- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes. Nor are
+-- steps before the first or after the last operation of a GPU, where any worked.
 CREATE OR REPLACE VIEW finding_step AS
 WITH told AS (
     SELECT step.*, range.path_id, range.global_tid,
         TRY_CAST(regexp_extract(name, '(\d{1,9})\D*$', 1) AS BIGINT) AS named
     FROM selected_step_time('ranges') AS step JOIN range USING (pre)
+    WHERE NOT EXISTS (FROM selected_active) OR step.end_ns > (SELECT min(start_ns) FROM selected_active)
+        AND step.start_ns < (SELECT max(end_ns) FROM selected_active)
 ), loop AS (
     SELECT pid, count(*) AS steps, median(ns) AS median_ns, bool_or(step_likeness(name) = 2) AS said,
         count(named) < count(*) OR count(DISTINCT named - number) = 1 AS counts
