@@ -173,3 +173,22 @@ def test_optimizer_on_cpu(nsys_samples: Library, library: Library, publish: Publ
     assert judged(library, copied(publish, "round_trip", 2_000_000, 1_000_000), rule).verdict == "cannot_judge"
     assert sampled(nsys_samples, "transformer_training", rule).value == 0
     assert sampled(nsys_samples, "dataloader_starved", rule).verdict == "cannot_judge", "it names no optimizer"
+
+
+def test_operators_of_an_update_without_kernels(library: Library, publish: Publish) -> None:
+    """By hand: an optimizer from 1 to 11 ms, in it an operator from 2 to 10 ms; the GPU waits from 1 to 12 ms."""
+
+    def update(operator: str) -> Finding:
+        noted = ranges((MS, 11 * MS, "Optimizer.step#AdamW.step"), (2 * MS, 10 * MS, operator))
+        noted["range"][0]["post"] = 2
+        noted["range"][1] |= {"level": 1, "parent_id": 1}
+        noted["range_path"][1] |= {"level": 1, "parent_id": 1, "path": f"Optimizer.step#AdamW.step/{operator}"}
+        return judged(
+            library, by_hand(publish, [(0, 10, 100, MS), (12 * MS - 20, 12 * MS - 10, 12 * MS, 13 * MS)], **noted),
+            "optimizer_on_cpu",
+        )  # fmt: skip
+
+    found = update("aten::_fused_adam_")
+    assert (found.verdict, found.saving_ns) == ("fires", 10 * MS)
+    assert found.facts["down_bytes"] is None
+    assert update("aten::item").value == 0, "no update"
