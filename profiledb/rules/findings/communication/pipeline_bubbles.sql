@@ -18,7 +18,7 @@
 -- column: wait_ns | ns | | their waits in which the GPU computes nothing
 -- column: shortest_ns | ns | .1f | time of the shortest transfer
 -- column: longest_ns | ns | .1f | time of the longest one
--- says: In {transfers} transfers to and from other GPUs, which take {shortest_ns} to {longest_ns}, the GPU waits {wait_ns} for the other side and computes nothing: {value} of the time.
+-- says: In {transfers} {transfers|transfer|transfers} to and from other GPUs, which {transfers|takes|take} {shortest_ns} to {longest_ns}, the GPU waits {wait_ns} for the other side and computes nothing: {value} of the time.
 -- clear: Waits in transfers to and from other GPUs cost {value} of the time.
 -- advice: Split a batch into more micro-batches: of m micro-batches and p stages (p - 1) / (m + p - 1) of the time is bubble; schedules that interleave stages (1F1B with virtual stages, zero bubble) have less.
 -- advice: Give all stages the same work: embeddings and the head of the vocabulary make the first and the last one longer; `warpdeck scaling` compares the ranks.

@@ -1,12 +1,13 @@
 -- title: CPU and GPU wait for each other
 -- question: Does a synchronization keep the CPU from launching ahead?
--- What a synchronization or a copy that waits for the GPU keeps the CPU from: launching ahead. After such a call the GPU
--- has nothing queued and waits until the CPU launches again. Without these calls the CPU comes to each launch earlier by
--- the time that it did not wait, and the gaps of the GPU get shorter by that, at most by all of them (`finding_ahead`):
--- where the CPU takes longer than the GPU anyway, the time of the calls is saved, else the gaps. Calls after which
--- the CPU works for less than `least_ns` besides launches in the gaps count where there are at least `times` of one
--- function: a few are the price of reading a result. The value is the sum as a share of the time from the first to the last operation of each GPU. Gaps of up to `gap_ns` in which
--- such a call returned are its time as a whole: what launching takes there cannot be told before nobody waits.
+-- What a synchronization or a copy that waits for the GPU keeps the CPU from: launching ahead. After such a call the
+-- GPU has nothing queued and waits until the CPU launches again. Without these calls the CPU comes to each launch
+-- earlier by the time that it did not wait, and the gaps of the GPU get shorter by that, at most by all of them
+-- (`finding_ahead`): where the CPU takes longer than the GPU anyway, the time of the calls is saved, else the gaps.
+-- Calls after which the CPU works for less than `least_ns` besides launches in the gaps count where there are at least
+-- `times` of one function: a few are the price of reading a result. The value is the sum as a share of the time from
+-- the first to the last operation of each GPU. Gaps of up to `gap_ns` in which such a call returned are its time as a
+-- whole: what launching takes there cannot be told before nobody waits.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges

@@ -11,7 +11,8 @@
 -- includes: finding, idle, waiting, ranges
 -- selects: part
 -- once: functions, idle, steps
--- parts: sync_bound, synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
+-- parts: sync_bound
+-- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

@@ -72,13 +72,13 @@ WITH piece AS MATERIALIZED (
 )
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
--- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it would not have taken had nobody waited:
--- a synchronization all of its call, and in PyTorch the 2.5 µs that Python takes around it; a copy to the host, in whose call the CPU stayed until the copy was there, until
--- then; another copy of pageable memory, or one that blocks, until the GPU had nothing left to do before it (the begin of
--- a gap, where one lies in the call). Nobody can leave out (`kept`) `cudaEventSynchronize` in programs that use NCCL: in
--- its first ten iterations DistributedDataParallel measures itself with it; nor where cuDNN looks for its fastest
--- algorithm.
--- A call inside another one counts with it.
+-- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it would not have taken had nobody
+-- waited: a synchronization all of its call, and in PyTorch the 2.5 µs that Python takes around it; a copy to the host,
+-- in whose call the CPU stayed until the copy was there, until then; another copy of pageable memory, or one that
+-- blocks, until the GPU had nothing left to do before it (the begin of a gap, where one lies in the call). Nobody can
+-- leave out (`kept`) `cudaEventSynchronize` in programs that use NCCL: in its first ten iterations
+-- DistributedDataParallel measures itself with it; nor where cuDNN looks for its fastest algorithm. A call inside
+-- another one counts with it.
 CREATE OR REPLACE MACRO finding_wait() AS TABLE
 WITH gap AS MATERIALIZED (
     SELECT DISTINCT tid, start_ns AS a FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL
@@ -110,12 +110,12 @@ WHERE until_ns > s;
 -- ns, kept and whatever else, of which none lies in another one. The CPU then comes earlier to all that it launches
 -- later, by the sum of these times. A gap that ends with a launch after its begin gets shorter by as much, at most by
 -- all of it and by what gaps before it have not used up: with the time D that the CPU has gained when it launches the
--- end of a gap, the GPU is ahead by d = min(D, d before + gap). `lost_ns` is by how much the gap gets shorter. It goes to
--- `call`, the longest since the launch before. `host_ns` is the work of the CPU in the gap besides launches.
--- A call that is `kept` waits for the GPU as before: what the CPU has gained until then is lost.
--- The CPU gets ahead by as many launches as CUDA queues, about 1,024, and no further: after as many operations it starts
--- anew. A thread that another one drives comes earlier with it; one without such calls, with the thread of its process
--- that has most of them: PyTorch launches backward from a thread of its own.
+-- end of a gap, the GPU is ahead by d = min(D, d before + gap). `lost_ns` is by how much the gap gets shorter. It goes
+-- to `call`, the longest since the launch before. `host_ns` is the work of the CPU in the gap besides launches. A call
+-- that is `kept` waits for the GPU as before: what the CPU has gained until then is lost. The CPU gets ahead by as many
+-- launches as CUDA queues, about 1,024, and no further: after as many operations it starts anew. A thread that another
+-- one drives comes earlier with it; one without such calls, with the thread of its process that has most of them:
+-- PyTorch launches backward from a thread of its own.
 CREATE OR REPLACE MACRO finding_ahead(calls) AS TABLE
 WITH every AS MATERIALIZED (FROM query_table(calls)
 ), asked AS (FROM every WHERE NOT kept
@@ -183,8 +183,8 @@ SELECT gap_id, device_id, root, a, b, duration_ns, host_ns, call, call.s, call.e
 FROM moved QUALIFY lost_ns > 0;
 
 -- Gaps that get shorter, by `ns`, where the CPU does not wait for the GPU: `finding_ahead` of `finding_wait`. From `s`
--- to `e` the CPU was in the longest such call before the gap's end, `waited_ns` of it to no use. `few`: the gap follows a
--- copy of a few bytes to the host.
+-- to `e` the CPU was in the longest such call before the gap's end, `waited_ns` of it to no use. `few`: the gap follows
+-- a copy of a few bytes to the host.
 CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
 WITH wait AS MATERIALIZED (FROM finding_wait()
 )
