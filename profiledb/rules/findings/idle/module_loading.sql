@@ -21,8 +21,9 @@
 -- column: function | name | | the function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: [PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
--- advice: [not PyTorch] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [trace] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
+-- advice: [nsys, PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [nsys, not PyTorch] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside the loop.
 -- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
 WITH piece AS MATERIALIZED (
@@ -42,5 +43,6 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, calls,
+    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause,
     (SELECT function FROM main) AS function, (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;
