@@ -4,8 +4,8 @@
 -- is the part that iterations of kernels cover (`detected_iterations`). Findings judge this part alone: what a program
 -- does once is no matter of its steps. There is none, and no row, with fewer than `least_steps` steps, where the GPUs
 -- do less than a fifth of their work in it, or where less than `least_pct` of the time lies outside. Iterations of
--- kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. Those
--- that lead, of the first third, above what the others take, are a warm-up.
+-- kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`.
+-- Those that lead, of the first third, above what the others take, are a warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part

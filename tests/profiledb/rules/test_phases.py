@@ -181,6 +181,8 @@ def test_a_wrong_file_is_named(own: Callable[[str], Path], text: str, words: lis
         ("forward", "forward"), ("Model.forward", "forward"), ("step 3 forward pass", "forward"), ("fwd_3", "forward"),
         ("DistributedDataParallel.forward", "forward"), ("feed_forward", None), ("FeedForward", None),
         ("aten::_flash_attention_forward", None), ("vllm::moe_forward", None), ("Model::forward", "forward"),
+        ("sglang_profiler::forward_batch_info", None), ("sglang_profiler::rmsnorm2d_fwd_109", None),
+        ("net:forward", "forward"), ("layer fwd", "forward"), ("net:fwd", "forward"),
         ("aten::convolution_backward", "backward"), ("nn.Module: Net forward", "forward"), ("3: my_forward", "forward"),
         ("backward", "backward"), ("loss.backward", "backward"), ("AddmmBackward0", "backward"), ("bwd", "backward"),
         ("optimizer_step", "optimizer"), ("Optimizer.step#AdamW.step", "optimizer"), ("opt_step", "optimizer"),

@@ -55,7 +55,7 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
         ), low)) AS a
     FROM taken JOIN edge USING (device_id)
 )
-SELECT device_id, a, b, EXISTS (
+SELECT device_id, a, b, EXISTS(
         SELECT 1 FROM earlier_work AS earlier WHERE earlier.device_id = hole.device_id AND hole.b <= earlier.b
             AND 10 * (hole.b - greatest(a, launched_ns)) >= 9 * (hole.b - a)
     ) AS is_earlier

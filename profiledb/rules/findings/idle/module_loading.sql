@@ -21,7 +21,8 @@
 -- column: function | name | | the function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: [HIP] Leave the start out of what you measure: warm up before the profiler starts to record.
+-- advice: [trace] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
+-- advice: [else, HIP] Leave the start out of what you measure: warm up before the profiler starts to record.
 -- advice: [else, PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` on with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: [else, CuPy] Leave the start out of what you measure: warm up, then capture from `cupyx.profiler.profile()` on with `nsys profile --capture-range=cudaProfilerApi`; `CUPY_CACHE_IN_MEMORY=0` keeps compiled kernels on the disk.
 -- advice: [else, Numba] Compile before you measure: `@cuda.jit("void(float32[:])")` or `cache=True`, then capture from `cuda.profile_start()` on with `nsys profile --capture-range=cudaProfilerApi`.
@@ -45,5 +46,6 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, calls,
+    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause,
     (SELECT function FROM main) AS function, (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

@@ -14,8 +14,9 @@
 -- column: name | name | | what took most of it
 -- says: The profiler itself took {spent_ns} of the selected time ({value}), most of it for {name}. Without it the program is faster.
 -- clear: The profiler itself took {value} of the selected time.
--- advice: Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
--- advice: Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
+-- advice: [nsys] Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
+-- advice: [nsys] Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
+-- advice: [trace] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 -- source: nsys PROFILER_OVERHEAD; 5 % is ours
 WITH span AS (
     SELECT min(low) AS low, max(high) AS high FROM finding_edge
@@ -31,6 +32,7 @@ WITH span AS (
 )
 SELECT CASE WHEN EXISTS (FROM profiler_overhead) THEN 100.0 * total.ns / nullif(high - low, 0) END AS value,
     'The profiler says nothing of its own time in this report.' AS unjudged, total.ns AS spent_ns,
+    CASE WHEN EXISTS (FROM operator) THEN 'trace' ELSE 'nsys' END AS cause,
     (SELECT name FROM spent GROUP BY name ORDER BY sum(end_ns - start_ns) DESC, name LIMIT 1) AS name,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM span CROSS JOIN total WHERE high IS NOT NULL;
