@@ -26,7 +26,8 @@ class Finding:
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
     most of the saving belongs to (causes.py).
-    ``explains_ns`` is time of these parts that is its own whether mending it saves that or not.
+    ``explains_ns`` is time of these parts that is its own whether mending it saves that or not. ``leads``: a place that
+    comes before the causes in it, because none of them explains half of it.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``program`` is what the
     report tells of the program, by which advice goes. ``slowed`` says what the profiler adds to the value. ``line`` is
     the source line of the program in the first piece of evidence, where Python stacks tell.
@@ -48,6 +49,7 @@ class Finding:
     slowed: Slowed | None = None
     own_saving_ns: int | None = None
     parent: str | None = None
+    leads: bool = False
     explains_ns: int = 0
 
     @property

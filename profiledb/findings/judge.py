@@ -162,7 +162,8 @@ def _place(finding: Finding, large_pct: float) -> tuple[int, int, int, int, floa
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     saves = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    level = LEVELS.index(finding.rule.level) if _own_pct(finding) >= large_pct else len(LEVELS)
+    level = 0 if finding.leads else LEVELS.index(finding.rule.level)
+    level = level if _own_pct(finding) >= large_pct else len(LEVELS)
     return verdicts.index(finding.verdict), remark, finding.severity == "low", level, -(saves or 0), finding.rule.name
 
 

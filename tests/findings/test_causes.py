@@ -61,6 +61,22 @@ def test_a_rule_may_explain_more_than_it_saves() -> None:
     assert (found["range"].own_saving_ns, found["range"].parent) == (0, "waits")
 
 
+def test_a_place_leads_causes_that_explain_little_of_it() -> None:
+    save = finding("save", 380, "data loading, host code", "place")
+    assert nested(save, finding("output", 90, "host code"), finding("idle", 450, "idle", "frame")) == {
+        "save": (380, None),
+        "output": (20, "save"),  # 400 of both parts are left to 20
+        "idle": (50, "save"),
+    }
+    assert nested(save, finding("loading", 300, "data loading")) == {"save": (100, "loading"), "loading": (300, None)}
+    assert nested(save, finding("grid", 30, "kernels")) == {"save": (380, None), "grid": (30, None)}
+    (first, *_) = causes.nest([finding("output", 90, "host code"), save], PARTS)
+    assert not first.leads
+    assert [one.rule.name for one in causes.nest([save, finding("output", 90, "host code")], PARTS) if one.leads] == [
+        "save"
+    ]
+
+
 def test_a_rule_that_says_more_of_another_one_stands_under_it() -> None:
     layers = finding("layers", 40, "waits, host code")
     assert nested(finding("waits", 60, "host code"), layers) == {"waits": (60, None), "layers": (0, "waits")}
@@ -81,13 +97,13 @@ def test_remarks_and_rules_without_parts_take_nothing() -> None:
     assert nested(finding("choice", 90, "kernels", weight="low")) == {"choice": (90, None)}
 
 
-def test_one_that_several_explain_in_part_stands_by_itself() -> None:
+def test_a_place_that_several_explain_in_part_leads_them() -> None:
     found = nested(
         finding("first", 40, "host code"),
         finding("second", 30, "host code"),
         finding("range", 90, "host code", "place"),
     )
-    assert found == {"first": (40, None), "second": (30, None), "range": (30, None)}
+    assert found == {"first": (10, "range"), "second": (0, "range"), "range": (90, None)}
 
 
 def test_three_that_share_time_stand_under_the_first() -> None:
