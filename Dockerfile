@@ -42,5 +42,5 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
 
 # All addresses of the container: which of them the host shows to whom is said by what publishes the port, which should
-# be 127.0.0.1 or a proxy (README, "Behind a proxy, with login").
+# be 127.0.0.1 or a proxy (docs/team.md, "Behind a proxy, with login").
 CMD ["streamlit", "run", "app/main.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true"]

@@ -54,7 +54,7 @@ test test-all test-fast: export PYTHONDONTWRITEBYTECODE :=
 # Browser tests wait for pages to be drawn, so two at a time leave a core to what they wait for; everything else shares
 # the cores after them. Two tests load the whole machine and run by themselves, first: on a day when it is not
 # their turn (docs/tests.md) there is none, and the last part says how it ended. All parts always run. What one has taken
-# in the next ones find in the folder that the variable names (tests/support/kept.py).
+# in the next ones find in the folder that the variable names (tests/support/conversion_cache.py).
 BROWSER_TESTS := $(if $(PYTEST_ARGS),,tests/e2e)
 OTHER_TESTS := $(if $(PYTEST_ARGS),,--ignore=tests/e2e)
 define pytest

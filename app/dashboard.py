@@ -13,13 +13,13 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import pages, session, turns
-from app.frame import menu, top
+from app import page_list, script_queue, session
+from app.frame import header, menu
 from app.selection import bar
-from app.selection import settled as selecting
-from app.ui import arriving, navigate, theme
+from app.selection import page_selection as selecting
+from app.ui import bucket_wait, navigation, theme
 from app.ui import format as fmt
-from app.ui import page as ui
+from app.ui import page_elements as ui
 from app.web import access
 from profiledb.errors import (
     DamagedError,
@@ -29,8 +29,8 @@ from profiledb.errors import (
     StorageError,
     WarpdeckError,
 )
-from profiledb.operating import logs, tally
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.monitoring import counters, logs
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
@@ -80,24 +80,24 @@ def _pages() -> None:
 
 def _page(current: Manifest | None, offered: Manifest | None) -> None:
     """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
-    library = st.Page(pages.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
+    library = st.Page(page_list.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     admin = st.Page(
-        pages.ADMIN, title="Administration", icon=":material/shield_person:", url_path=pages.ADMIN_URL,
+        page_list.ADMIN, title="Administration", icon=":material/shield_person:", url_path=page_list.ADMIN_URL,
         visibility="hidden",
     )  # fmt: skip
     scripts = {
         view: st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, visibility="hidden")
-        for view in pages.VIEWS
+        for view in page_list.VIEWS
     }
     former = {
         st.Page(partial(_moved, view), title=view.title, url_path=url, visibility="hidden"): view
-        for view in pages.VIEWS
+        for view in page_list.VIEWS
         for url in view.was
     }
     chosen = st.navigation([library, admin, *scripts.values(), *former], position="hidden")
     if chosen in former:
         chosen.run()
-    navigate.arrived(chosen.url_path)
+    navigation.arrived(chosen.url_path)
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
     if access.is_guest() and not (view and view.for_guests):
@@ -115,7 +115,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
 def _looked(page: str, report: Manifest | None) -> None:
     """Counts a look at a page that was drawn to its end."""
     seconds = time.perf_counter() - _BEGAN
-    tally.PAGES.add(page, seconds)
+    counters.PAGES.add(page, seconds)
     logs.event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
 
 
@@ -125,12 +125,12 @@ def _one_report(library: StreamlitPage, scripts: menu.Scripts, shared: Manifest 
     st.info("The link that you have shows one report. Log in to see more.")
     if shared:
         link = {session.PARAMETER: shared.id}
-        st.page_link(pages.first(shared).path, label=f"Open {fmt.plain(shared.name)}", query_params=link)
+        st.page_link(page_list.first(shared).path, label=f"Open {fmt.plain(shared.name)}", query_params=link)
 
 
-def _moved(view: pages.View) -> None:
+def _moved(view: page_list.View) -> None:
     """Leads from an address that a page had before to the one that it has."""
-    navigate.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
+    navigation.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
 
 
 def _around(
@@ -138,21 +138,21 @@ def _around(
     scripts: menu.Scripts,
     offered: Manifest | None,
     current: Manifest | None,
-    view: pages.View | None,
+    view: page_list.View | None,
 ) -> None:
     """The menu for the report on offer, and the bar above the page with the one at hand."""
     with ui.boundary():
         menu.show(library, scripts, offered)
     with ui.boundary():
-        top.show(current, view)
+        header.show(current, view)
 
 
 def _way_out() -> None:
     if not access.is_guest():
-        st.page_link(pages.LIBRARY, label="See what is in the Library")
+        st.page_link(page_list.LIBRARY, label="See what is in the Library")
 
 
-def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
+def _offer(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
         manifest = session.report(view.subject)
@@ -167,7 +167,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
     about = TIMELINE in manifest.subjects and view.subject != LAUNCHES
     try:
         manifest.require_current()
-        arriving.bring(manifest)
+        bucket_wait.bring(manifest)
         settled = selecting.settle(manifest) if about else None
     except (DamagedError, OlderReportError, StorageError) as error:
         _around(library, scripts, None, None, view)
@@ -187,7 +187,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
         f" {_SHOWS[view.subject]}, which it does not have."
     )
-    fitting = pages.first(manifest)
+    fitting = page_list.first(manifest)
     st.page_link(fitting.path, label=f"Open {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
 
@@ -200,5 +200,5 @@ def _current() -> Manifest | None:
         return None
 
 
-with turns.of_pages.turn():
+with script_queue.of_pages.turn():
     main()

@@ -16,7 +16,7 @@ import psutil
 import pyarrow as pa
 
 from app import session
-from app.ui import kept
+from app.ui import figure_cache
 from app.web import visitors
 
 _M_ARENA_MAX = -8
@@ -73,7 +73,7 @@ def holders() -> dict[str, float]:
     process = psutil.Process()
     found = {
         "answers": float(session.answers_bytes()),
-        "figures": float(kept.size_bytes()),
+        "figures": float(figure_cache.size_bytes()),
         "duckdb": float(visitors.whole().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),
         "files": float(process.memory_info().shared),

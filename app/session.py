@@ -9,22 +9,22 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import turns
-from app.lasting import lasting
-from app.web import access, identity, visitors
+from app import script_queue
+from app.stale_cache import lasting
+from app.web import access, login_cookie, visitors
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ReportNotFoundError, WarpdeckError
+from profiledb.library.catalog import Job, Manifest, Subject
+from profiledb.library.library import Library
+from profiledb.library.report_links import Partner
 from profiledb.query import captures, header, request, views
+from profiledb.query.answer_cache import Answers
 from profiledb.query.captures import Capture
-from profiledb.query.shared import Answers
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest, Subject
-from profiledb.report.library import Library
-from profiledb.report.linked import Partner
-from profiledb.report.named import find
-from profiledb.studies.trends.board import Board
-from profiledb.studies.trends.shared import summaries_of
+from profiledb.report.report_lookup import find
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.team_summary_store import summaries_of
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -32,7 +32,7 @@ PARAMETER = "report"
 _VIEWS = 8
 """Kinds of users, by what they see, for whom lists are remembered."""
 # Who waits for a query lets other pages run.
-_ANSWERS = Answers(aside=turns.of_pages.aside)
+_ANSWERS = Answers(aside=script_queue.of_pages.aside)
 _LAST = "last_report"
 _SELECTED = "selected"
 
@@ -51,7 +51,7 @@ def library() -> Library:
     whole = visitors.whole()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return whole.asked_by(access.visitor()) if identity.login() else whole
+    return whole.asked_by(access.visitor()) if login_cookie.login() else whole
 
 
 def editing() -> Library:
@@ -126,7 +126,7 @@ def board() -> Board:
     shelf = library()
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
-    with turns.of_pages.aside():
+    with script_queue.of_pages.aside():
         return _board(shelf.folder, versions, shelf.catalog.sight.kind())
 
 
@@ -209,11 +209,12 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """Runs an analysis with these parameters alone, whatever is selected.
 
-    Answers are those of all sessions (profiledb.query.shared), and of the server before (profiledb.query.kept).
+    Answers are those of all sessions (profiledb.query.answer_cache), and of the server before
+    (profiledb.query.answer_store).
     """
     shelf = library()
     if not shelf.is_here(report_id):
-        with turns.of_pages.aside():
+        with script_queue.of_pages.aside():
             shelf.bring(report_id)
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 

@@ -21,7 +21,7 @@ from bench import nsys_ai
 from bench.ingestion import ingest
 from profiledb.findings import judge, rulebook
 from profiledb.findings.finding import Finding
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.studies.summary.document import page_params
 
 NAMES: Mapping[str, frozenset[str]] = {

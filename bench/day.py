@@ -26,15 +26,15 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from app.pages import VIEWS
+from app.page_list import VIEWS
 from bench import team_queue
 from bench.generate import Options, generate
 from bench.load import session
 from bench.pages import MAIN, Server, free_port, server
 from profiledb import config
-from profiledb.report.library import Library
+from profiledb.library.library import Library
+from profiledb.library.locations import open_library
 from profiledb.report.manifest import Manifest
-from profiledb.report.place import open_library
 
 KERNELS = 1_000
 LOOKS_OF_A_SESSION = 20

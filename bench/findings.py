@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.ingestion import report_ids
 from profiledb.findings import judge, rulebook
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], timeout_
 
 
 def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: Path = MAIN) -> list[PageTime]:
-    """Measure each of `paths`, such as `/overview?report=ID`; every cold time has a server and a browser of its own."""
+    """Measure each of `paths`, such as `/summary?report=ID`; every cold time has a server and a browser of its own."""
     times = []
     for index, path in enumerate(paths):
         other = paths[index - 1] if len(paths) > 1 else "/"

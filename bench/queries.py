@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from bench import measure
 from bench.ingestion import BenchError, report_ids
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 
 TIMEOUT_S = 900
 """After which nsys is stopped and counts as slower than this."""

@@ -31,8 +31,8 @@ from bench.load import PAUSE_S, Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
 from bench.timeline_bars import Bar, Prepared
-from profiledb.report.library import Library
-from profiledb.studies import opening
+from profiledb.library.library import Library
+from profiledb.studies import prefetch
 
 ROOT = Path(__file__).resolve().parent.parent
 CROWD_KERNELS = 1_000_000
@@ -46,7 +46,7 @@ PAGES = (
 )
 CROWD_PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "idle", "nvtx", "phases", "memory"))
 """Pages that are looked at without a browser: first by one session, then by many at once."""
-NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")
+NCU_PAGES = ("/roofline?report={id}", "/kernel_profiles?report={id}", "/kernel_profiles?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
 
@@ -188,7 +188,7 @@ def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list
     inbox, library = folder / "inbox", folder / "library"
     ingest(files, inbox, library)
     for report_id in report_ids(library):
-        opening.prepare(Library(library), report_id)
+        prefetch.prepare(Library(library), report_id)
     return _environment(inbox, library), report_ids(library)
 
 

@@ -27,7 +27,7 @@ from bench.load import CLICKS, PAUSE_S, SESSIONS, clicked, percentiles, session
 from bench.pages import MAIN, server
 from bench.run import CROWD_PAGES
 from bench.team_parts import Place
-from profiledb.report.catalog import Manifest
+from profiledb.library.catalog import Manifest
 
 KERNELS = 1_000_000
 SMALL = 1_000
@@ -120,9 +120,9 @@ def first_touch(place: Place, root: Path, main: Path = MAIN) -> float:
     big, small = large(place)
     env = dict(place.settings) | {"WARPDECK_CACHE": str(root)}
     with server(env, {"address": "127.0.0.1"}, main) as running, session(running.address) as one:
-        one.look(f"/overview?report={small.id}")
+        one.look(f"/summary?report={small.id}")
         began = time.monotonic()
-        if not one.look(f"/overview?report={big.id}"):
+        if not one.look(f"/summary?report={big.id}"):
             raise BenchError(f"{place.name}: the first look says an error")
         return time.monotonic() - began
 

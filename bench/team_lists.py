@@ -18,26 +18,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from app.views.trends import listing
+from app.pages.trends import series_table
 from bench.load import cpu_s, session
 from bench.pages import server
 from bench.trends import NEW, fill, spent
 from ingest import fingerprints
-from ingest.member import TeamWorker
 from ingest.queue import Queue
+from ingest.team_worker import TeamWorker
 from ingest.watch import Watch
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.report import migrations
-from profiledb.report.catalog import Job
-from profiledb.report.database import Shared
-from profiledb.report.inbox.folder import FolderInbox
-from profiledb.report.place import open_inbox, open_library
+from profiledb.library import migrations
+from profiledb.library.bucket.bucket_library import StoredLibrary
+from profiledb.library.bucket.object_index import File
+from profiledb.library.catalog import Job
+from profiledb.library.database import Shared
+from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.locations import open_inbox, open_library
+from profiledb.library.workers import Seen
 from profiledb.report.schema import SCHEMA_VERSION
-from profiledb.report.stored.index import File
-from profiledb.report.stored.library import StoredLibrary
-from profiledb.report.workers import Seen
-from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.series_board import Board
 from tests.support.s3 import S3
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -149,8 +149,8 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield told("list of reports", library.list)
             yield told("list of files", library.catalog.jobs)
             yield told("list of objects", library.store.index.all)
-            yield told("Trends, changes never looked for", lambda: listing.frame(Board(library).listed))
-            yield told("Trends, first look of a process", lambda: listing.frame(Board(library).listed))
+            yield told("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
+            yield told("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from of_worker(library, settings)
             yield from of_pages(library, env)
             yield told("worker, start", library.recover)

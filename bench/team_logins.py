@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from app.web.sign_in import WORDS
+from app.web.sign_in_middleware import WORDS
 from bench import team_queue
 from bench.team_losses import KILLED, STANDS_STILL, Looks, look
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in

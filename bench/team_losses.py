@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import team_queue
 from bench.ingestion import BenchError
 from profiledb.errors import CatalogError
-from profiledb.report.catalog import OPEN_STATES, Catalog, Job
+from profiledb.library.catalog import OPEN_STATES, Catalog, Job
 from tests.app.web.client import ask, session
 from tests.support.composed import Composed, started
 

@@ -15,9 +15,9 @@ import psutil
 
 from bench.pages import MAIN, Server, server
 from profiledb import config
-from profiledb.report.library import Library
-from profiledb.report.place import open_library
-from profiledb.studies import opening
+from profiledb.library.library import Library
+from profiledb.library.locations import open_library
+from profiledb.studies import prefetch
 from tests.support import needs, postgres
 from tests.support.proxied import behind
 from tests.support.s3 import S3
@@ -25,7 +25,7 @@ from tests.support.s3 import S3
 ROOT = Path(__file__).resolve().parent.parent
 DURABLE = ("-c", "shared_buffers=128MB", "-c", "max_connections=100")
 """How PostgreSQL runs: what it has committed is on the disk, as it is by itself."""
-_PARTS = {"streamlit": "server", "ingest": "worker", "profiledb.studies.opening": "preparing"}
+_PARTS = {"streamlit": "server", "ingest": "worker", "profiledb.studies.prefetch": "preparing"}
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def _take_in(settings: Mapping[str, str], *, prepared: bool = True) -> None:
     subprocess.run(argv, cwd=ROOT, env=os.environ | dict(settings), stdout=subprocess.DEVNULL, check=True)
     library = Place("", "", (), Path(), settings).library()
     for report in library.list() if prepared else ():
-        opening.prepare(library, report.id)
-        opening.timeline(library, report.id)
+        prefetch.prepare(library, report.id)
+        prefetch.timeline(library, report.id)
         library.keep(report.id)
 
 

@@ -23,9 +23,9 @@ from typing import Any
 from ingest import queue
 from ingest.queue import Queue
 from profiledb import config
-from profiledb.report import database, migrations
-from profiledb.report.catalog import OPEN_STATES, Catalog
-from profiledb.report.place import open_inbox
+from profiledb.library import database, migrations
+from profiledb.library.catalog import OPEN_STATES, Catalog
+from profiledb.library.locations import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
 _ENDS_S = 300

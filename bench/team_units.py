@@ -25,8 +25,8 @@ from bench.generate import Options, generate
 from bench.load import session
 from bench.team_parts import Place
 from bench.trends import spent
-from profiledb.report.library import Library
-from profiledb.studies import opening
+from profiledb.library.library import Library
+from profiledb.studies import prefetch
 
 IDLE_S = 20.0
 TOLD_S = 11.0
@@ -102,8 +102,8 @@ def of_size(root: Path, kernels: int) -> str:
     library = Library(folder)
     library.spare()  # as a worker does
     (report,) = library.list()
-    prepared = spent(partial(opening.prepare, library, report.id))
-    prepared += spent(partial(opening.timeline, library, report.id))
+    prepared = spent(partial(prefetch.prepare, library, report.id))
+    prepared += spent(partial(prefetch.timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
     sizes += [sum(path.stat().st_size for path in library.reports.glob("*.timeline*"))]

@@ -18,10 +18,10 @@ from urllib.parse import urlencode, urlsplit
 from playwright.sync_api import Page
 
 from bench.pages import browser_page, server
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.rules import classes
 from profiledb.timeline import build, tiles
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import Timelines
 
 LEVELS = 10

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.rules import classes
 from profiledb.timeline import area, build, search, tiles
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import Timelines
 
 ZOOMS = 10

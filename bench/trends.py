@@ -20,19 +20,19 @@ from pathlib import Path
 
 import numpy as np
 
-from app.views.library import filters
-from app.views.trends import listing
+from app.pages.library import filters
+from app.pages.trends import series_table
 from profiledb import config
-from profiledb.cli.check import WORSE
-from profiledb.report import database
-from profiledb.report.catalog import FILE as CATALOG
-from profiledb.report.database import Connection
-from profiledb.report.library import Library
-from profiledb.studies.trends import gate, keeping, printed
-from profiledb.studies.trends.board import Board
+from profiledb.access.cli.check import WORSE
+from profiledb.library import database
+from profiledb.library.catalog import FILE as CATALOG
+from profiledb.library.database import Connection
+from profiledb.library.library import Library
+from profiledb.studies.trends import gate, printout, summary_refresh
 from profiledb.studies.trends.budget import Budget
-from profiledb.studies.trends.shared import TOPIC
-from profiledb.studies.trends.store import FILE, Row
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.summary_store import FILE, Row
+from profiledb.studies.trends.team_summary_store import TOPIC
 from tests.support import serial
 
 SERIES, KERNELS, MADE = 100, 40, 500
@@ -60,7 +60,7 @@ def fill(library: Library, count: int) -> None:
     ids = []
     for n in range(MADE + 1, count + 1):
         factor = float((1.1 if n > count // 2 and n % SERIES % 5 == 0 else 1.0) * random.uniform(1, 1.01))
-        ids.append((f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", keeping.stamp(library, f"{n:016x}"), factor))
+        ids.append((f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", summary_refresh.stamp(library, f"{n:016x}"), factor))
     for at in range(0, len(ids), _AT_ONCE):
         with _writing(library, CATALOG, database.CATALOG) as db:
             _name(db, ids[at : at + _AT_ONCE])
@@ -110,13 +110,13 @@ def main(count: int) -> int:
         print(f"Library, list of reports: {spent(library.list):.2f} s")
         wanted = filters.Filters(text="train_77 h200")
         print(f"search: {spent(lambda: filters.matching(reports, {}, wanted, {})):.2f} s")
-        print(f"Trends, changes never looked for: {spent(lambda: listing.frame(Board(library).listed)):.2f} s")
+        print(f"Trends, changes never looked for: {spent(lambda: series_table.frame(Board(library).listed)):.2f} s")
         board = Board(library)
-        print(f"Trends, first look of a process: {spent(lambda: listing.frame(board.listed)):.2f} s")
-        print(f"Trends, again: {spent(lambda: listing.frame(board.listed)):.2f} s")
+        print(f"Trends, first look of a process: {spent(lambda: series_table.frame(board.listed)):.2f} s")
+        print(f"Trends, again: {spent(lambda: series_table.frame(board.listed)):.2f} s")
         one = board.listed[0].series
         print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
-        checked = spent(lambda: printed.text(gate.check(library, reports[0], "series", Budget()), "md"))
+        checked = spent(lambda: printout.text(gate.check(library, reports[0], "series", Budget()), "md"))
         print(f"check of a new report: {checked:.2f} s")
         library.catalog.decided.choose(new, one.name)
         for known in ("nothing of it known", "its summary known"):

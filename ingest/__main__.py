@@ -20,7 +20,7 @@ def execute(given: argparse.Namespace) -> int:
 
     def action() -> int:
         from ingest.conversion import processes
-        from ingest.conversion.forks import Forks
+        from ingest.conversion.fork_client import Forks
 
         processes.adopt()
         with closing(Forks()) as forks:

@@ -14,22 +14,22 @@ from typing import TypeVar
 
 from ingest import progress
 from ingest.conversion.child import Runner
-from ingest.conversion.forks import Forks
-from ingest.opening import Opening
-from ingest.operating import Operating, operated
-from ingest.retaining import Retaining
-from ingest.upgrading import Upgrading
+from ingest.conversion.fork_client import Forks
+from ingest.monitoring import Operating, operated
+from ingest.prefetch import Opening
+from ingest.report_upgrades import Upgrading
+from ingest.retention import Retaining
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, RefusedError, WarpdeckError
-from profiledb.report import disk
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
-from profiledb.report.place import open_inbox, open_library, refuse_newer
+from profiledb.library import disk
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox, open_library, refuse_newer
+from profiledb.library.visitor import WORKER
 from profiledb.report.sidecar import DROPPED
-from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
 from profiledb.words import visible
 
@@ -119,7 +119,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
 def _opened(settings: Settings) -> Library:
     """The library, its tables made or changed where that is due."""
     if settings.database:
-        from profiledb.report import migrations
+        from profiledb.library import migrations
 
         migrations.move(settings.database)
     return open_library(settings)

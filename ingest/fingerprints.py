@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from profiledb.report.inbox import Inbox
+from profiledb.library.inbox import Inbox
 
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
 EXPORT_SUFFIX = ".sqlite"

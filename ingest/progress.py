@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from profiledb import terminal
-from profiledb.operating import logs
-from profiledb.report.catalog import Job
+from profiledb.library.catalog import Job
+from profiledb.monitoring import logs
 from profiledb.words import visible
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Drawn(Lines):
 
 
 class Silent(Lines):
-    """Nothing: the log has an event a file (ingest.operating)."""
+    """Nothing: the log has an event a file (ingest.monitoring)."""
 
     def done(self, job: Job) -> None:
         """What became of a file: nothing to print."""

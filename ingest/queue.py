@@ -16,10 +16,10 @@ from psycopg_pool import PoolTimeout
 
 from profiledb.config import Settings
 from profiledb.errors import CatalogError
-from profiledb.report import catalog, database, postgres
-from profiledb.report.catalog import Job, now
-from profiledb.report.database import Shared
-from profiledb.report.inbox import Inbox
+from profiledb.library import catalog, database, postgres
+from profiledb.library.catalog import Job, now
+from profiledb.library.database import Shared
+from profiledb.library.inbox import Inbox
 
 TASK = "convert"
 ANY = "any"

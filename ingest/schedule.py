@@ -6,8 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from ingest.conversion import limits
-from profiledb.report.catalog import Job
-from profiledb.report.inbox import Inbox
+from profiledb.library.catalog import Job
+from profiledb.library.inbox import Inbox
 
 MOST = 4
 """Files at a time on machines with many cores: each takes some hundred megabytes."""

@@ -22,24 +22,24 @@ from procrastinate.worker import Worker as Taker
 
 from ingest import queue, tools
 from ingest.conversion.child import Runner
-from ingest.conversion.forks import Forks
-from ingest.endings import TRIES
-from ingest.member import LEADER, GivenBack, TeamWorker
-from ingest.opening import Opening
+from ingest.conversion.fork_client import Forks
+from ingest.database_watch import LOST, Reached, quiet
+from ingest.prefetch import Opening
+from ingest.process_endings import TRIES
 from ingest.progress import Lines
 from ingest.queue import Queue
-from ingest.reached import LOST, Reached, quiet
-from ingest.retaining import Retaining
-from ingest.upgrading import Upgrading
+from ingest.report_upgrades import Upgrading
+from ingest.retention import Retaining
+from ingest.team_worker import LEADER, GivenBack, TeamWorker
 from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError, StorageError
-from profiledb.report import catalog, identity, postgres
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
-from profiledb.report.place import open_inbox
-from profiledb.report.workers import Seen
+from profiledb.library import catalog, library_id, postgres
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox
+from profiledb.library.workers import Seen
 
 BEAT_S = 5.0
 STALLED_S = 20.0
@@ -98,7 +98,7 @@ def run(
         quiet(me.id)
         while not end.is_set():
             with serving:
-                identity.require(worker.library)
+                library_id.require(worker.library)
                 break
         leading = _Told(end, settings.scan_s, reached, "lead")
         leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ingest import endings, scrub
-from ingest.tail import Tail
+from ingest import process_endings, scrub
+from ingest.bounded_output import Tail
 from ingest.watchdog import Watchdog
 from profiledb import config
 from profiledb.errors import ConversionError
@@ -97,7 +97,7 @@ def run(
         EndedError: it was killed, crashed, got no memory or ran past its time.
         OSError: it wrote a longer file than it may.
     """
-    name, ooms = Path(argv[0]).name, endings.oom_kills()
+    name, ooms = Path(argv[0]).name, process_endings.oom_kills()
     who = " ".join([name, *map(str, argv[1:2])])
     with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
         try:
@@ -125,7 +125,7 @@ def run(
         raise watched.error(who, done.words)
     if done.returncode in _TOO_LONG:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), name)
-    if ended := endings.of(who, done.returncode, errors + out, ooms, done.words):
+    if ended := process_endings.of(who, done.returncode, errors + out, ooms, done.words):
         raise ended
     return done
 

@@ -21,10 +21,10 @@ from watchdog.observers.api import BaseObserver
 
 from ingest.formats import nsys_report
 from ingest.formats.nsys_sqlite import is_export
-from profiledb.report.inbox import Inbox, Kind
-from profiledb.report.inbox.folder import PAUSE_S as QUICK_S
-from profiledb.report.inbox.state import State
-from profiledb.report.names import is_taken
+from profiledb.library.inbox import Inbox, Kind
+from profiledb.library.inbox.file_stamp import State
+from profiledb.library.inbox.folder import PAUSE_S as QUICK_S
+from profiledb.report.file_names import is_taken
 
 CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
 """Events that say that something has changed; opened, and closed without writing, do not."""
@@ -43,7 +43,7 @@ class Watch:
 
     ``restless`` says after a look whether a file has not stood still for long enough yet, so that another look is
     worth while soon; ``wake`` is set when something happened in the folder. ``skipped`` has what the last look passed
-    over, each with the reason (skipped.py).
+    over, each with the reason (skipped_files.py).
     """
 
     def __init__(self, inbox: Inbox, patience_s: float) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingest.endings import EndedError
+from ingest.process_endings import EndedError
 
 LOOK_S = 1.0
 """Between two looks, or a tenth of the shorter limit."""

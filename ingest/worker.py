@@ -12,22 +12,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ingest import beside, deferral, fingerprints, schedule, skipped, supersede, tools
-from ingest.beside import Shelf
+from ingest import deferred_files, fingerprints, schedule, sidecar_intake, skipped_files, superseded_folders, tools
 from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
 from ingest.conversion.outcome import attempted, ended, ended_attempts
-from ingest.endings import ENDINGS, TRIES
 from ingest.fingerprints import NSYS_SUFFIXES
+from ingest.process_endings import ENDINGS, TRIES
+from ingest.sidecar_intake import Shelf
 from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError
-from profiledb.report import catalog
-from profiledb.report.catalog import Job, Manifest
-from profiledb.report.inbox import Inbox
-from profiledb.report.inbox.state import look
-from profiledb.report.library import Library
+from profiledb.library import catalog
+from profiledb.library.catalog import Job, Manifest
+from profiledb.library.inbox import Inbox
+from profiledb.library.inbox.file_stamp import look
+from profiledb.library.library import Library
+from profiledb.library.spaces import space_of
 from profiledb.report.sidecar import DROPPED, TRACES
-from profiledb.report.spaces import space_of
 from profiledb.words import visible
 
 _log = logging.getLogger("warpdeck")
@@ -68,7 +68,7 @@ class Worker:
     on_done: Callable[[Job], None]
     on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
-    _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
+    _deferrals: deferred_files.Deferrals = field(default_factory=deferred_files.Deferrals)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _skipped: Mapping[Path, str] | None = None
     left_open: ClassVar[tuple[str, ...]] = catalog.OPEN_STATES
@@ -98,7 +98,7 @@ class Worker:
         if not attempts:
             self.library.catalog.forget_job(job.path)
         elif attempts < TRIES:
-            again = replace(job, state=deferral.STATE, message=message, hint="It is tried again now.")
+            again = replace(job, state=deferred_files.STATE, message=message, hint="It is tried again now.")
             self.library.catalog.put_job(attempted(again, attempts))
         else:
             message += f" Warpdeck has tried {TRIES} times."
@@ -124,7 +124,7 @@ class Worker:
         jobs = self.library.catalog.jobs()
         known = {job.path: job for job in jobs}
         shelf = Shelf.of(self.library, self.inbox, jobs)
-        apart = beside.apart(paths, known, shelf)
+        apart = sidecar_intake.apart(paths, known, shelf)
         reports = [path for path in paths if path not in apart]
         at_hand = self.at_hand()
         fresh = [
@@ -157,7 +157,7 @@ class Worker:
         """What became of a file where this program itself met an error."""
         if not isinstance(error, StorageError):  # a bucket that is away is no mistake of ours
             _log.error("%s could not be taken in", visible(job.name), exc_info=error)
-        return deferral.of_error(job, error, self.library.folder)
+        return deferred_files.of_error(job, error, self.library.folder)
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:
         """Whether it failed with other tools than those at hand; what was read as no report asked for none."""
@@ -166,13 +166,13 @@ class Worker:
     def tell_skipped(self, found: Mapping[Path, str]) -> None:
         """Lists what lies in the inbox and is not read."""
         if found != self._skipped:
-            skipped.tell(self.library.catalog, found)
+            skipped_files.tell(self.library.catalog, found)
             self._skipped = found
 
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
         still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
-        of_files = {"failed", "dismissed", deferral.STATE, *beside.STATES, *self.left_open}
+        of_files = {"failed", "dismissed", deferred_files.STATE, *sidecar_intake.STATES, *self.left_open}
         for job in self.library.catalog.jobs():
             if job.state in of_files and self.inbox.is_gone(Path(job.path)):
                 self.library.catalog.forget_job(job.path)
@@ -238,7 +238,7 @@ class Worker:
             return self.record(shelf.lay(_done(job, outcome), work, outcome))
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             _log.exception("%s could not be laid beside its report", visible(job.name))
-            return self.record(deferral.of_error(job, error, self.library.folder))
+            return self.record(deferred_files.of_error(job, error, self.library.folder))
 
     def is_due(self, known: Job | None, mark: str) -> bool:
         """Whether a file in this state is to be taken: one that is new, has changed, was left open or has waited."""
@@ -305,7 +305,7 @@ class Worker:
         together = fingerprints.partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
         source = self.inbox.bring(path, together, work / "source", self.settings.convert_disk_mb << 20)
         size = state.bytes if (state := look(source)) else 0
-        columns = beside.columns_of(self.library, path) if task == "sidecar" else {}
+        columns = sidecar_intake.columns_of(self.library, path) if task == "sidecar" else {}
         most = limits.of(size, self.library.folder, self.settings)
         if limits.is_small(path, size):
             most = replace(most, threads=1)
@@ -317,7 +317,7 @@ class Worker:
         space = space_of(str(path), self.inbox.root)
         made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space)
         self.library.publish(work / DATABASE, made)
-        supersede.partial(self.library, made, known)
+        superseded_folders.partial(self.library, made, known)
         return {}
 
     def record(self, job: Job) -> int:

@@ -2,7 +2,7 @@
 
 import sys
 
-from profiledb.cli.main import main
+from profiledb.access.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

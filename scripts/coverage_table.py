@@ -27,9 +27,9 @@ from ingest.fingerprints import NSYS_SUFFIXES  # noqa: E402
 from ingest.ncu import cli, container, wheel  # noqa: E402
 from profiledb import words  # noqa: E402
 from profiledb.errors import NotCapturedError, WarpdeckError  # noqa: E402
+from profiledb.library.catalog import Job, Manifest  # noqa: E402
+from profiledb.library.library import Library  # noqa: E402
 from profiledb.query import analysis  # noqa: E402
-from profiledb.report.catalog import Job, Manifest  # noqa: E402
-from profiledb.report.library import Library  # noqa: E402
 from tests.support import deliberate, ncu_agree, oracle, step_set  # noqa: E402
 
 TARGET = ROOT / "docs" / "coverage.md"

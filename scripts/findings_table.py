@@ -10,10 +10,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from profiledb import words  # noqa: E402
-from profiledb.findings import judge, rulebook  # noqa: E402
-from profiledb.findings import words as sentences  # noqa: E402
+from profiledb.findings import (  # noqa: E402
+    judge,
+    rulebook,
+    sentences,
+)
 from profiledb.findings.finding import Finding  # noqa: E402
-from profiledb.report.library import Library  # noqa: E402
+from profiledb.library.library import Library  # noqa: E402
 from profiledb.studies.summary import document  # noqa: E402
 
 TARGET = ROOT / "docs" / "findings_samples.md"

@@ -13,7 +13,7 @@ from PIL import Image  # noqa: E402 (the root has to be on the path first)
 from playwright.sync_api import Page  # noqa: E402 (the root has to be on the path first)
 
 from bench.pages import browser_page, dashboard, wait_at_rest  # noqa: E402
-from profiledb.report.library import Library  # noqa: E402
+from profiledb.library.library import Library  # noqa: E402
 
 HOMES = (Path("/srv"), Path.home())
 """Where the data seems to lie in the Library's picture, which shows the folder: the first that can be written to."""
@@ -22,13 +22,13 @@ SAMPLES = ROOT / "sample_reports"
 TRAINING = "transformer_training"
 PAGES = {
     "library": "/",
-    "overview": f"/overview?report={TRAINING}.nsys-rep",
+    "summary": f"/summary?report={TRAINING}.nsys-rep",
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
-    "nvtx": f"/nvtx?report={TRAINING}.nsys-rep",
+    "ranges": f"/ranges?report={TRAINING}.nsys-rep",
     "idle": f"/idle?report={TRAINING}.nsys-rep",
     "findings": f"/findings?report={TRAINING}.nsys-rep",
     "timeline": f"/timeline?report={TRAINING}.nsys-rep",
-    "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
+    "kernel_profiles": "/kernel_profiles?report=kernels.ncu-rep&launch=5",
     "roofline": f"/roofline?report={TRAINING}.ncu-rep",
     "phases": f"/phases?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
     "energy": "/energy?report=energy.nsys-rep",

@@ -17,12 +17,12 @@ import pytest
 
 from ingest import tools
 from ingest.sidecars.files import read as read_sidecar
-from profiledb.report.library import Library
-from tests.support import edits, generated, groups, ingesting, kept, needs, pooled, sweep
+from profiledb.library.library import Library
+from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs, sweep
 from tests.support.answers import make_answers
+from tests.support.conversion_cache import pytest_unconfigure
 from tests.support.groups import pytest_xdist_make_scheduler
-from tests.support.ingesting import Ingested, pytest_sessionfinish
-from tests.support.kept import pytest_unconfigure
+from tests.support.ingestion import Ingested, pytest_sessionfinish
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.postgres import catalog, postgres, team
 from tests.support.s3 import s3, s3_server, s3_servers
@@ -52,8 +52,8 @@ os.environ["WARPDECK_SAMPLES"] = "off"
 
 
 def pytest_configure() -> None:
-    kept.pytest_configure()
-    pooled.pytest_configure()
+    conversion_cache.pytest_configure()
+    connection_pool.pytest_configure()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,8 +84,8 @@ def reports_of(folder: Path) -> list[Path]:
 
 
 def run_ingest(inbox: Path, library: Path, *options: str, **environment: str) -> Ingested:
-    """Runs the worker once over what is in an inbox (support/ingesting.py)."""
-    return ingesting.once(["--inbox", str(inbox), "--library", str(library), *options], environment)
+    """Runs the worker once over what is in an inbox (support/ingestion.py)."""
+    return ingestion.once(["--inbox", str(inbox), "--library", str(library), *options], environment)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -164,12 +164,12 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 def ingest_files(folder: Path, files: Iterable[Path]) -> None:
     """Makes ``folder/inbox`` and ``folder/library`` of copies of the files, a report and what lies beside it at a time.
 
-    What other tests of this run, in whatever process, have taken in already is copied (support/kept.py).
+    What other tests of this run, in whatever process, have taken in already is copied (support/conversion_cache.py).
     """
     names: dict[str, list[Path]] = {}
     for path in sorted(files, key=lambda path: path.name):
         names.setdefault(path.name.partition(".")[0], []).append(path)
-    with kept.folders(list(names.values()), _ingest_all) as parts:
+    with conversion_cache.folders(list(names.values()), _ingest_all) as parts:
         put_together(folder, parts, shutil.copy2)
 
 

@@ -22,10 +22,10 @@ from profiledb import config
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "ingest", "profiledb", "warpdeck", "workloads")
-# ingest converts; app.worker starts the ingest worker, profiledb.console.ask a question, warpdeck.running the server;
-# workloads may start a profiler on themselves.
+# ingest converts; app.worker_process starts the ingest worker, profiledb.console.question_process a question,
+# warpdeck.server_process the server; workloads may start a profiler on themselves.
 STARTS_PROCESSES = re.compile(
-    r"^(ingest/.*|workloads/.*|app/worker\.py|profiledb/console/ask\.py|warpdeck/running\.py)$"
+    r"^(ingest/.*|workloads/.*|app/worker_process\.py|profiledb/console/question_process\.py|warpdeck/server_process\.py)$"
 )
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 MAX_FILE_LINES = 500

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import ROOT, Ingest, Ingested
 from tests.support import changed as changes
-from tests.support import kept, page_reports, pooled, sweep
+from tests.support import connection_pool, conversion_cache, page_reports, sweep
 from tests.support.dropped import made
 
 
@@ -93,13 +93,13 @@ def test_what_was_changed_never_waits(tmp_path: Path) -> None:
         return collected(tmp_path, "738000", changed="\n".join(paths))
 
     every = {f"test_answers[{name}]" for name in ("kernels", "ranges.sqlite", "copies", "marks")}
-    (turn,) = ran("app/views/memoryless/page.py", "docs/page.md")
+    (turn,) = ran("app/pages/memoryless/page.py", "docs/page.md")
     assert ran("profiledb/analyses/kernels/kernels.sql", "sample_reports/ranges.sqlite") == {
         turn,
         "test_answers[kernels]",
         "test_answers[ranges.sqlite]",
     }
-    assert ran("app/views/memory/charts.py") == ran("ingest/memory.py") == ran("test_memory_page.py") == every
+    assert ran("app/pages/memory/charts.py") == ran("ingest/memory.py") == ran("test_memory_page.py") == every
 
 
 def test_git_says_what_was_changed(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_listed_test_has_its_turn(tmp_path: Path) -> None:
 
 
 def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kept.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(conversion_cache.VARIABLE, str(tmp_path))
     filled: list[str] = []
 
     def fill(groups: dict[Path, list[Path]]) -> None:
@@ -154,7 +154,7 @@ def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.Mo
             filled.append(files[0].read_text())
 
     def ask(*names: str) -> list[str]:
-        with kept.folders([[tmp_path / name] for name in names], fill) as folders:
+        with conversion_cache.folders([[tmp_path / name] for name in names], fill) as folders:
             return [(folder / "made").read_text() for folder in folders]
 
     for name, text in (("a.csv", "1"), ("b.csv", "2")):
@@ -170,16 +170,16 @@ def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_folder_that_was_not_finished_is_filled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kept.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(conversion_cache.VARIABLE, str(tmp_path))
     (tmp_path / "a.csv").write_text("1")
 
     def stop(groups: dict[Path, list[Path]]) -> None:
         (next(iter(groups)) / "half").touch()
         raise InterruptedError
 
-    with pytest.raises(InterruptedError), kept.folders([[tmp_path / "a.csv"]], stop):
+    with pytest.raises(InterruptedError), conversion_cache.folders([[tmp_path / "a.csv"]], stop):
         pass
-    with kept.folders([[tmp_path / "a.csv"]], lambda _: None) as (folder,):
+    with conversion_cache.folders([[tmp_path / "a.csv"]], lambda _: None) as (folder,):
         assert list(folder.iterdir()) == []
 
 
@@ -202,7 +202,7 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gc.collect()  # libraries of other tests
-    monkeypatch.setattr(pooled, "_free", [])
+    monkeypatch.setattr(connection_pool, "_free", [])
 
     def one_kernel(number: int) -> Library:
         """A library of a report of one kernel, which has been asked."""
@@ -218,7 +218,7 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     connection = first._attached._small._db
     del first
     gc.collect()
-    assert [db for db, *_ in pooled._free] == [connection]
+    assert [db for db, *_ in connection_pool._free] == [connection]
     second = one_kernel(2)
     assert second._attached._small._db is connection
     second._attached.reconnect()
@@ -230,4 +230,4 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     used.execute("CREATE TABLE memory.left_behind (a INTEGER)")
     del dirty
     gc.collect()
-    assert used not in [db for db, *_ in pooled._free]
+    assert used not in [db for db, *_ in connection_pool._free]

@@ -5,16 +5,16 @@ import socket
 import webbrowser
 from urllib.parse import urlencode
 
-from app import pages
+from app import page_list
 from profiledb import terminal
-from profiledb.report.catalog import Manifest
-from profiledb.report.serving import Serving
+from profiledb.library.catalog import Manifest
+from profiledb.library.server_file import Serving
 
 
 def link(serving: Serving, manifest: Manifest | None = None) -> str:
     """The address of a report on a server of this machine, on its first page; without one that of the Library."""
     home = f"http://localhost:{serving.port}{serving.base}/"
-    return f"{home}{pages.first(manifest).url}?{urlencode({'report': manifest.id})}" if manifest else home
+    return f"{home}{page_list.first(manifest).url}?{urlencode({'report': manifest.id})}" if manifest else home
 
 
 def can_open() -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 from ingest import arguments as of_ingest
 from profiledb import terminal
-from profiledb.cli import main as library
-from warpdeck import completion, migrate, opening, programs, serve
+from profiledb.access.cli import main as library
+from warpdeck import completion, migrate, open_command, program_access, serve
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
 
@@ -27,10 +27,10 @@ def parser(version: str = "") -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     serve.add(commands)
-    opening.add(commands)
+    open_command.add(commands)
     _add_ingest(commands)
     library.add_all(commands)
-    programs.add(commands)
+    program_access.add(commands)
     migrate.add(commands)
     completion.add(commands, parser)
     return top

@@ -24,7 +24,7 @@ def _move(down: str | None) -> None:
         raise ConfigError(
             "WARPDECK_DATABASE names no database.", hint="SQLite's tables are made where a library is opened."
         )
-    from profiledb.report import migrations
+    from profiledb.library import migrations
 
     migrations.move(settings.database, down or migrations.LATEST)
     terminal.say("The tables are in place." if down is None else f"The tables are those of {down}.")

@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.api import pools, uploads
-from app.web import paths, visitors
-from app.web.problems import answer, problem
+from app.api import thread_pools, uploads
+from app.web import url_paths, visitors
+from app.web.problem_json import answer, problem
+from profiledb.access.operations import openapi
+from profiledb.access.operations.operation import FORMATS, MOST_BYTES, Operation, Values
+from profiledb.access.operations.registry import operations
 from profiledb.errors import AnalysisError, WarpdeckError
-from profiledb.operations import openapi
-from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
-from profiledb.operations.registry import operations
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 
 LONGEST_QUERY = 32_768
 """Characters of the part of an address behind the question mark."""
@@ -33,7 +33,7 @@ _log = logging.getLogger("warpdeck")
 
 def routes() -> list[Route]:
     """The addresses, below that of the dashboard."""
-    prefix = paths.at(openapi.PREFIX)
+    prefix = url_paths.at(openapi.PREFIX)
     return [
         Route(f"{prefix}/openapi.json", _described, methods=["GET"]),
         Route(f"{prefix}/uploads", uploads.upload, methods=["POST"]),
@@ -49,7 +49,7 @@ def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
             return refused
         try:
             work = partial(_answer, visitors.library(request.scope), operation, values, form)
-            body = await pools.of(operation.name).run(visitors.of(request.scope), work)
+            body = await thread_pools.of(operation.name).run(visitors.of(request.scope), work)
         except WarpdeckError as error:
             return answer(error)
         except (duckdb.Error, OSError) as error:

@@ -13,15 +13,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from app.web import visitors
-from app.web.inbox import note
-from app.web.problems import problem, status
-from app.web.store import RefusedError, Upload, store
-from app.web.uploads import Pace
+from app.web.inbox_stream import note
+from app.web.problem_json import problem, status
+from app.web.upload_middleware import Pace
+from app.web.upload_store import RefusedError, Upload, store
 from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
-from profiledb.report.names import require_taken
-from profiledb.report.place import open_inbox
-from profiledb.report.spaces import EVERYBODY, Spaces, folder
+from profiledb.library.locations import open_inbox
+from profiledb.library.spaces import EVERYBODY, Spaces, folder
+from profiledb.report.file_names import require_taken
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"

@@ -6,13 +6,13 @@ from itertools import groupby
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from app import pages, session
-from app.selection import settled
+from app import page_list, session
+from app.selection import page_selection
 from app.ui import format as fmt
 from app.web import access
-from profiledb.report.catalog import Manifest
+from profiledb.library.catalog import Manifest
 
-Scripts = Mapping[pages.View, StreamlitPage]
+Scripts = Mapping[page_list.View, StreamlitPage]
 
 
 def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
@@ -23,7 +23,7 @@ def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> N
             st.page_link(library, icon=":material/folder_open:")
         _pages({view: page for view, page in scripts.items() if view.for_guests or not guest}, report)
         if access.may_administer():
-            st.page_link(pages.ADMIN, icon=":material/shield_person:")
+            st.page_link(page_list.ADMIN, icon=":material/shield_person:")
 
 
 def _pages(scripts: Scripts, report: Manifest | None) -> None:
@@ -32,22 +32,22 @@ def _pages(scripts: Scripts, report: Manifest | None) -> None:
             if view.across:
                 st.page_link(script, icon=view.icon)
         return
-    query = settled.link(report.id)
+    query = page_selection.link(report.id)
     fitting = [view for view in scripts if view.listed and view.fits(report)]
-    fitting.sort(key=lambda view: pages.GROUPS.index(view.group))
+    fitting.sort(key=lambda view: page_list.GROUPS.index(view.group))
     for group, views in groupby(fitting, lambda view: view.group):
         _group(group, list(views), scripts, report, query)
 
 
 def _group(
     group: str,
-    views: list[pages.View],
+    views: list[page_list.View],
     scripts: Scripts,
     report: Manifest,
     query: dict[str, str | list[str]],
 ) -> None:
     offered = {view: view.offers(report, session) for view in views}
-    shown = [view for view in views if offered[view] or group != pages.SPECIAL]
+    shown = [view for view in views if offered[view] or group != page_list.SPECIAL]
     if group and shown:
         st.caption(group)
     for view in shown:

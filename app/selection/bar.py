@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.selection import ranges
-from app.selection import settled as selecting
-from app.selection.settled import Settled
+from app.selection import page_selection as selecting
+from app.selection import range_picker
+from app.selection.page_selection import Settled
 from app.ui import format as fmt
 from profiledb.errors import NotCapturedError
 
@@ -33,7 +33,7 @@ def show(settled: Settled) -> None:
     with st.container(key=f"{settled.key}bar", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
             if len(settled.paths):
-                ranges.picker(settled)
+                range_picker.picker(settled)
                 _chips(settled)
                 if not _memory_alone(settled):
                     _mode(settled)

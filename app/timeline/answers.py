@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.report.library import Library
-from profiledb.timeline import area, event, events, moments, names, near, operators, search, tiles, trace
+from profiledb.library.library import Library
+from profiledb.timeline import alignment, area, event, events, names, neighbors, operators, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 
 LONGEST_NUMBER = 20
 """Characters of a number."""
@@ -116,9 +116,9 @@ def beside(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> b
     name = asked.number("name") if asked.texts("name") else None
     if asked.texts("by"):
         lane = asked.number("lane") if asked.texts("lane") else None
-        found = near.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
+        found = neighbors.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
     else:
-        found = near.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
+        found = neighbors.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
     return _json(events.item(opened, found) if found else None)
 
 
@@ -134,7 +134,7 @@ def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) ->
 
 def moments_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: Asked) -> bytes:
     """What this report is aligned with others by."""
-    return _json(moments.moments(cursor, opened))
+    return _json(alignment.moments(cursor, opened))
 
 
 def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:

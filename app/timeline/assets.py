@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from app.web import paths
+from app.web import url_paths
 
 PREFIX = "/_warpdeck/timeline/static"
 FOLDER = Path(__file__).with_name("static")
@@ -37,7 +37,7 @@ def path() -> str:
 
 def route() -> Route:
     """The address at which the files are."""
-    return Route(paths.at(f"{PREFIX}/{{digest}}/{{name}}"), answer)
+    return Route(url_paths.at(f"{PREFIX}/{{digest}}/{{name}}"), answer)
 
 
 async def answer(request: Request) -> Response:

@@ -15,7 +15,7 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 from app.timeline import assets
-from profiledb.report.marks import Mark
+from profiledb.library.marks import Mark
 
 NAME = "timeline"
 _PACKAGE = "warpdeck"

@@ -15,12 +15,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.timeline import answers
-from app.web import paths, visitors
-from app.web.pool import Pool
+from app.web import url_paths, visitors
+from app.web.fair_pool import Pool
 from profiledb import config
 from profiledb.errors import BusyError, DamagedError, ReportNotFoundError, WarpdeckError
 from profiledb.rules import classes
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import BuildingError, Timelines
 
 PREFIX = "/_warpdeck/timeline"
@@ -46,7 +46,7 @@ def _pool() -> Pool:
 
 def routes() -> list[Route]:
     """The addresses, below that of the dashboard."""
-    prefix = paths.at(PREFIX)
+    prefix = url_paths.at(PREFIX)
     return [
         Route(f"{prefix}/{{report_id}}/{name}", _door(name, answer), methods=["GET"])
         for name, answer in answers.ANSWERS.items()

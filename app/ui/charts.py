@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.kept import kept
+from app.ui.figure_cache import kept
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}

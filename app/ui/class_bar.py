@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from app.ui import charts, draw, theme
+from app.ui import chart_element, charts, theme
 from app.ui import format as fmt
 from profiledb.rules.classes import OTHER
 
@@ -19,5 +19,5 @@ def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
         )
         for row in rows.to_dict("records")
     ]
-    draw.chart(charts.share_bar(parts, theme.theme()), key)
+    chart_element.chart(charts.share_bar(parts, theme.theme()), key)
     return parts

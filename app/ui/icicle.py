@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GROUND, Theme, channels, frame, readable_on
-from app.ui.kept import kept
+from app.ui.figure_cache import kept
 
 ROW_PX = 26
 LEAST_SHARE = 0.0008

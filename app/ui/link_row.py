@@ -5,7 +5,7 @@ from typing import Literal
 import streamlit as st
 
 from app.ui import format as fmt
-from profiledb.report.catalog import Manifest
+from profiledb.library.catalog import Manifest
 
 
 def draw(report: Manifest, about: str, *, said: str = "", linked: bool) -> Literal["Link", "Unlink"] | None:

@@ -5,19 +5,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import pages, session
+from app import page_list, session
 from app.ui import format as fmt
-from app.ui import navigate
+from app.ui import navigation
 from profiledb.errors import WarpdeckError
 
-LAUNCHES = pages.script("ncu")
-KERNEL = pages.script("kernel")
+LAUNCHES = page_list.script("kernel_profiles")
+KERNEL = page_list.script("kernel")
 _ICON = ":material/arrow_outward:"
 
 
 def open_launch(report_id: str, launch: int) -> None:
     """Goes to a launch of a Compute report."""
-    navigate.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})
+    navigation.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})
 
 
 def to_launch(report_id: str, row: "pd.Series[Any]") -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import link_row, page, trace_links
-from profiledb.report.catalog import LAUNCHES, Manifest
+from app.ui import link_row, page_elements, trace_links
+from profiledb.library.catalog import LAUNCHES, Manifest
 
 CANDIDATES = 30
 """So many Compute reports are compared, the newest."""
@@ -74,7 +74,7 @@ def _candidate(report: Manifest, other: Manifest) -> Candidate:
 
 
 def _choose(report: Manifest) -> None:
-    with page.boundary():
+    with page_elements.boundary():
         st.caption(
             f"Nsight Compute shows why kernels take their time; {fmt.plain(report.name)} shows how much that"
             " matters. Kernels are matched by name, grid and block."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.ui import page
+from app.ui import page_elements
 from profiledb.errors import NotCapturedError
 
 
@@ -31,9 +31,9 @@ def show(report_id: str, sections: Sequence[Section]) -> None:
         except NotCapturedError as error:
             if section.loud and error.hint not in told:
                 st.subheader(section.title, anchor=False)
-                page.not_captured(error)
+                page_elements.not_captured(error)
                 told[error.hint] = error.message
             elif told.get(error.hint) != error.message:
                 quiet[error.message] = error
     for lack in quiet.values():
-        page.lacking(lack)
+        page_elements.lacking(lack)

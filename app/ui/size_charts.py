@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme
-from app.ui.kept import kept
+from app.ui.figure_cache import kept
 
 FEWEST = 3
 """Lengths that an exponent needs: two points lie on a line whatever happens."""

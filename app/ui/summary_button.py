@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from profiledb.report.catalog import Manifest
+from profiledb.library.catalog import Manifest
 from profiledb.studies.html import document as html
 from profiledb.studies.summary import document
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from app.ui import cell_text, name_card, theme
 from app.ui import format as fmt
-from app.ui import names, theme, written
-from app.ui.heads import Col, Kind
-from app.ui.kept import kept
+from app.ui.figure_cache import kept
+from app.ui.table_columns import Col, Kind
 from profiledb import spreadsheet
 
 ROW_PX = 32
@@ -101,18 +101,18 @@ def table(
 def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
     """What a table takes: built once, unless it is so long that keeping it would push out everything else."""
     if len(frame) * len(columns) > MOST_WRITTEN:
-        return (*drawn(frame, columns), names.whole(frame))
-    wanted = [name for name in frame.columns if name in names.NEEDED or any(c.name == name for c in columns)]
+        return (*drawn(frame, columns), name_card.whole(frame))
+    wanted = [name for name in frame.columns if name in name_card.NEEDED or any(c.name == name for c in columns)]
     built = _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
     cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never out of this process)
-    return written.styled(cells, texts), config, whole
+    return cell_text.styled(cells, texts), config, whole
 
 
 @kept
 def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
     """The parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
-    (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, written.texts(cells, words)))
-    return pickle.dumps((cells, texts, config, names.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
+    (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, cell_text.texts(cells, words)))
+    return pickle.dumps((cells, texts, config, name_card.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _style(cells: pd.DataFrame, words: Any) -> Any:
@@ -162,7 +162,7 @@ def _names(
     named = [c for c in columns if _name_px(c)]
     if not named and not opens:
         return True
-    return names.card(
+    return name_card.card(
         key,
         names=[config[c.name]["label"] for c in named],
         widths={config[c.name]["label"]: c.width for c in columns if isinstance(c.width, int)},

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.ui import served
+from app.ui import served_component
 from app.ui.charts import GROUND, Theme
 from profiledb import config
 from profiledb.rules import classes
@@ -41,7 +41,9 @@ def theme() -> Theme:
 
 def follow() -> None:
     """Has the page drawn again when the visitor's theme changes: by itself Streamlit leaves charts as they are."""
-    served.component("shade")(key="shade", data={"theme": theme()}, width="content", on_changed_change=_changed)
+    served_component.component("shade")(
+        key="shade", data={"theme": theme()}, width="content", on_changed_change=_changed
+    )
 
 
 def _changed() -> None:

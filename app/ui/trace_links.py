@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from app import session, turns
+from app import script_queue, session
 from app.ui import format as fmt
 from app.ui import link_row
 from profiledb.errors import WarpdeckError
-from profiledb.report.catalog import Manifest
-from profiledb.studies.traced import links
+from profiledb.library.catalog import Manifest
+from profiledb.studies.trace_link import links
 
 CANDIDATES = 10
 """So many traces are offered, the newest."""
@@ -44,7 +44,7 @@ def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
         library.unlink(report.id, "trace")
         return True
     try:
-        with st.spinner("Comparing kernels…"), turns.of_pages.aside():
+        with st.spinner("Comparing kernels…"), script_queue.of_pages.aside():
             links.link(library, report.id, trace.id)
     except WarpdeckError as error:
         st.error(fmt.plain(f"{error.message} {error.hint}"))

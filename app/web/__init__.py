@@ -7,20 +7,31 @@ noted, so are downloads, an upload goes to disk, and scripts are compressed.
 
 from starlette.middleware import Middleware
 
-from app.web import closed, counted, downloads, headers, hosts, login, packed, probes, sign_in, uploads
+from app.web import (
+    closed_paths_middleware,
+    compression_middleware,
+    download_audit,
+    headers_middleware,
+    login_middleware,
+    metrics_middleware,
+    probe_middleware,
+    sign_in_middleware,
+    trusted_host_middleware,
+    upload_middleware,
+)
 
 
 def stack() -> list[Middleware]:
     """The middleware, in the order in which a request meets it."""
     return [
-        Middleware(counted.Counted),
-        Middleware(headers.SecurityHeaders),
-        Middleware(hosts.KnownHosts),
-        Middleware(closed.Closed),
-        Middleware(probes.Probes),
-        Middleware(login.LoginGuard),
-        Middleware(sign_in.SignIn),
-        Middleware(downloads.Downloads),
-        Middleware(uploads.UploadsToDisk),
-        Middleware(packed.Packed),
+        Middleware(metrics_middleware.Counted),
+        Middleware(headers_middleware.SecurityHeaders),
+        Middleware(trusted_host_middleware.KnownHosts),
+        Middleware(closed_paths_middleware.Closed),
+        Middleware(probe_middleware.Probes),
+        Middleware(login_middleware.LoginGuard),
+        Middleware(sign_in_middleware.SignIn),
+        Middleware(download_audit.Downloads),
+        Middleware(upload_middleware.UploadsToDisk),
+        Middleware(compression_middleware.Packed),
     ]

@@ -8,34 +8,34 @@ import time
 
 import streamlit as st
 
-from app.web import identity, logins, roles, shared
+from app.web import login_cookie, login_generation, roles, sharing_middleware
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import NotAllowedError
-from profiledb.report.shares import Share
-from profiledb.report.visitor import LOCAL, Visitor
+from profiledb.library.sharing_links import Share
+from profiledb.library.visitor import LOCAL, Visitor
 
 
 def standing() -> Standing:
     """What the user of this session may do."""
-    if not identity.login():
+    if not login_cookie.login():
         return Standing.EDITOR
-    now = roles.standing(logins.claims_of_page(), config.load(), time.time())
+    now = roles.standing(login_generation.claims_of_page(), config.load(), time.time())
     return Standing.GUEST if now < Standing.VIEWER and _share() else now
 
 
 def _share() -> Share | None:
     """The link that the user of this session came with."""
-    return shared.of(st.context.cookies)
+    return sharing_middleware.of(st.context.cookies)
 
 
 def visitor() -> Visitor:
     """Who looks at this session."""
-    if not identity.login():
+    if not login_cookie.login():
         return LOCAL
-    user, settings, now = logins.claims_of_page(), config.load(), time.time()
+    user, settings, now = login_generation.claims_of_page(), config.load(), time.time()
     if roles.standing(user, settings, now) < Standing.VIEWER and (share := _share()):
-        return shared.visitor(share)
+        return sharing_middleware.visitor(share)
     return roles.visitor(user, settings, now)
 
 
@@ -94,7 +94,7 @@ def gate() -> bool:
 
 def _way_in() -> None:
     """The buttons to log in."""
-    for name in identity.providers(identity.section() or {}) or [""]:
+    for name in login_cookie.providers(login_cookie.section() or {}) or [""]:
         label = f"Log in with {name}" if name else "Log in"
         icon = ":material/login:"
         st.button(label, key=f"login-{name}", type="primary", icon=icon, on_click=st.login, args=(name or None,))
@@ -107,20 +107,20 @@ def out() -> None:
 
 def _log_out() -> None:
     """Ends the login on the server first: the browser's way to the provider clears its cookies then (sign_in)."""
-    logins.end(logins.claims_of_page())
+    login_generation.end(login_generation.claims_of_page())
     st.logout()
 
 
 def who() -> None:
     """Who is logged in and as what, with the way out, at the foot of the menu; nothing without a login."""
-    if not identity.login():
+    if not login_cookie.login():
         return
     if share := _share() if is_guest() else None:
         with st.sidebar.container(key="who"):
             st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
             _way_in()
         return
-    user = logins.claims_of_page()
+    user = login_generation.claims_of_page()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
     with st.sidebar.container(key="who"):
         st.text(f"{name}, {standing().name.lower()}")

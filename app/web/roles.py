@@ -5,8 +5,8 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.report.spaces import OF_PROGRAMS
-from profiledb.report.visitor import NONE, Visitor, named
+from profiledb.library.spaces import OF_PROGRAMS
+from profiledb.library.visitor import NONE, Visitor, named
 
 EVERYONE = "*"
 

@@ -2,11 +2,11 @@
 
 from starlette.types import Scope
 
-from app.web import identity
+from app.web import login_cookie
 from profiledb import config
-from profiledb.report.library import Library
-from profiledb.report.place import open_library
-from profiledb.report.visitor import LOCAL, Visitor
+from profiledb.library.library import Library
+from profiledb.library.locations import open_library
+from profiledb.library.visitor import LOCAL, Visitor
 
 _KEY = "warpdeck.visitor"
 
@@ -18,7 +18,7 @@ def note(scope: Scope, visitor: Visitor) -> None:
 
 def of(scope: Scope) -> Visitor:
     """Who sent a request. Without a login everybody is local; a request that nobody looked at is an error."""
-    if not identity.login():
+    if not login_cookie.login():
         return LOCAL
     visitor: Visitor = scope[_KEY]
     return visitor

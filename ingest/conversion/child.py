@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from ingest import endings, scrub
+from ingest import process_endings, scrub
+from ingest.bounded_output import Tail
 from ingest.conversion import processes
-from ingest.conversion.forks import Forks
+from ingest.conversion.fork_client import Forks
 from ingest.conversion.limits import Limits
-from ingest.endings import ENDINGS, TRIES, EndedError
-from ingest.tail import Tail
+from ingest.process_endings import ENDINGS, TRIES, EndedError
 from ingest.watchdog import Watchdog
 
 DATABASE = "report.duckdb"
@@ -133,7 +133,7 @@ class Runner:
         dies with it. The requests are the first line of its standard input, which is held open until then: where
         it closes early, this process has died, and that one ends itself.
         """
-        ooms = endings.oom_kills()
+        ooms = process_endings.oom_kills()
         process = self.forks.start(requests[0].source.name)
         if self.stopped.is_set():  # it came between the start and its being known
             processes.end_group(process.pid)
@@ -183,7 +183,7 @@ def _died(request: Request, status: int, words: str, watched: Watchdog, ooms: in
     if watched.verdict:
         error = watched.error(who, detail)
     else:
-        error = endings.of(who, status, words, ooms, detail) or EndedError(
+        error = process_endings.of(who, status, words, ooms, detail) or EndedError(
             "ended", who, detail, how=f"exit status {status}"
         )
     return {

@@ -14,19 +14,20 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ingest.conversion import prepared, processes, recognize, sandbox, upgrade
+from ingest.conversion import file_kind, prepared_files, processes, sandbox, schema_upgrade
 from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
+from ingest.file_state import contents, parts
 from ingest.formats import detect
-from ingest.state import contents, parts
 from profiledb import config, priority
 from profiledb.errors import ConversionError
-from profiledb.query import stored
-from profiledb.report import damage, rebuilt, schema, store
-from profiledb.report.catalog import Manifest
-from profiledb.report.inbox.state import look
-from profiledb.report.library import report_path
+from profiledb.library import manifest_rebuild
+from profiledb.library.catalog import Manifest
+from profiledb.library.inbox.file_stamp import look
+from profiledb.library.library import report_path
+from profiledb.query import precomputed_answers
+from profiledb.report import damage, schema, store
 
 HASH_FIRST_S = 0.05
 _OF_ANY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
@@ -55,11 +56,11 @@ def serve(request: Request) -> Outcome:
 
 
 def _companion(request: Request) -> Outcome:
-    return Outcome("companion" if recognize.is_companion(request.source) else "report")
+    return Outcome("companion" if file_kind.is_companion(request.source) else "report")
 
 
 def _sidecar(request: Request) -> Outcome:
-    table = recognize.sidecar(request)
+    table = file_kind.sidecar(request)
     if table is None:
         return Outcome("report")
     (request.work / SIDECAR).write_text(table.text, encoding="utf-8", newline="")
@@ -87,7 +88,7 @@ def _convert(request: Request) -> Outcome:
     return Outcome("ready", made.id, made.to_json())
 
 
-_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "upgrade": upgrade.upgrade}
+_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "upgrade": schema_upgrade.upgrade}
 
 
 def _known(sha256: str, library: Path) -> Outcome | None:
@@ -108,16 +109,16 @@ def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
         request.work / DATABASE,
         config.load().memory_limit,
         reader.access(source),
-        prepared.ready(),
+        prepared_files.ready(),
         request.limits.threads,
     ) as db:
         reader.convert(source, db, scratch)
         _tell("finishing")
         classes.classify(db)
-        stored.write(db)
+        precomputed_answers.write(db)
         name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
-        made = rebuilt.of(db)
+        made = manifest_rebuild.of(db)
     if made is None or not made.rows.keys() - _OF_ANY:
         raise ConversionError("The file was read but has no data.", hint="Capture again.")
     return replace(made, parts=parts(source))

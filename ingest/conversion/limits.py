@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.config import Settings
-from profiledb.report import disk
+from profiledb.library import disk
 
 FULL_TIME_BYTES = 450 << 20
 """A file of this size may use all the processor time of the setting; smaller ones a share of it."""

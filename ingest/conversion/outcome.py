@@ -10,11 +10,11 @@ import duckdb
 
 from ingest import scrub
 from ingest.conversion.child import Request
-from ingest.endings import ENDINGS, EndedError
+from ingest.process_endings import ENDINGS, EndedError
 from ingest.sidecars.files import ColumnsNeededError
 from profiledb.errors import WarpdeckError
-from profiledb.report import disk
-from profiledb.report.catalog import OPEN_STATES, Job
+from profiledb.library import disk
+from profiledb.library.catalog import OPEN_STATES, Job
 
 LONGEST = 600
 """Characters of a sentence: names of files and cells may stand in it."""

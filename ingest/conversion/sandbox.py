@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from ingest.conversion.child import Request
-from ingest.conversion.forks import ROOT
+from ingest.conversion.fork_client import ROOT
 from profiledb import config, confinement
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/dev", "/nix", "/snap")

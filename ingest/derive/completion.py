@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.derive import attribution, launches, nesting, projection, rejection, staging
 from profiledb.report.schema import read_sql
 
@@ -37,7 +37,7 @@ def complete(
         _write_ranges(db)
         rest()
         _write(db)
-        remarks.finish(db)
+        diagnostics.finish(db)
     except BaseException:
         db.execute("ROLLBACK")  # leaves the tables empty, for another way to read the same file
         raise

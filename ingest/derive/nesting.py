@@ -6,7 +6,7 @@ thread cross, as start/end ranges may, they are spread over lanes within which t
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.derive import lanes, paths
 from ingest.derive.innermost import ending_at, forget_leaps, place
 from profiledb.report.schema import count_rows, read_sql
@@ -54,10 +54,10 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(read_sql("write_ranges.sql", "ingest.derive"))
     if deep:
         text = f"{deep:,} ranges are nested more than {paths.DEEPEST} deep."
-        remarks.remember(db, "warning", f"{text} Their paths skip the ranges in between (…).")
+        diagnostics.remember(db, "warning", f"{text} Their paths skip the ranges in between (…).")
     if count := count_rows(db, "beyond"):
         text = f"{count:,} ranges cross too many others of their thread."
-        remarks.remember(db, "warning", f"{text} They are listed with their times but contain nothing.")
+        diagnostics.remember(db, "warning", f"{text} They are listed with their times but contain nothing.")
 
 
 def _find_parents(db: duckdb.DuckDBPyConnection) -> None:

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from profiledb.report.schema import quote
 
 INTERVALS = (
@@ -44,7 +44,7 @@ def _reject_endless(db: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _tell(db: duckdb.DuckDBPyConnection, count: int, table: str, what: str) -> None:
-    remarks.remember(db, "warning", f"{count:,} rows of {table} have {what} and are excluded everywhere.")
+    diagnostics.remember(db, "warning", f"{count:,} rows of {table} have {what} and are excluded everywhere.")
 
 
 def _move(db: duckdb.DuckDBPyConnection, table: str, condition: str, reason: str) -> int:

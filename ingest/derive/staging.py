@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from profiledb.report.schema import tables
 
 PREFIX = "staged_"
@@ -53,7 +53,7 @@ def stage(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("SET preserve_insertion_order = false")  # ids keep the order; insisting on it takes one core only
     db.execute("SET asof_loop_join_threshold = 0")  # tables of a transaction look so small that loops would be chosen
     db.execute(_CUT)
-    remarks.start(db)
+    diagnostics.start(db)
     for table in DERIVED:
         forget(db, table)
     db.execute(";".join(_empty(table, derived) for table, derived in DERIVED.items()))

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 import duckdb
 
-from ingest.formats import strangers
+from ingest.formats import foreign_files
 from profiledb.report.store import Access
 
 
@@ -52,7 +52,7 @@ def detect(path: Path) -> Format:
         for reader in _formats():
             if reader.matches(path):
                 return reader
-    raise strangers.error(path)
+    raise foreign_files.error(path)
 
 
 def _formats() -> Iterator[Format]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from ingest.ncu import text as ncu_text
+from ingest.ncu import csv_tables as ncu_text
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
 from profiledb.words import counted

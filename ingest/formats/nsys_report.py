@@ -7,11 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import remarks, tools
+from ingest import diagnostics, tools
 from ingest.formats import nsys_sqlite
 from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
-from profiledb.report import disk
+from profiledb.library import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
@@ -64,7 +64,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             raise
         nsys_sqlite.convert(beside, db, work)
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
-        remarks.note(db, "warning", _instead(source, beside, problem, converter))
+        diagnostics.note(db, "warning", _instead(source, beside, problem, converter))
     db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.nsys import load, sqlite
 from ingest.nsys.attach import wanted
 from profiledb.errors import ConversionError
@@ -38,7 +38,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         _note_wrong_cells(db, source)
     if not sqlite.is_sound(source):
         text = f"{source.name} is damaged: rows, tables and settings may be missing in this report."
-        remarks.note(db, "warning", f"{text} Export it again with: nsys export -t sqlite REPORT.nsys-rep")
+        diagnostics.note(db, "warning", f"{text} Export it again with: nsys export -t sqlite REPORT.nsys-rep")
     version = db.execute(
         "SELECT any_value(value) FROM capture_setting WHERE name = 'EXPORT_PRODUCT_VERSION'"
     ).fetchone()
@@ -49,7 +49,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:
     """Names the columns whose cells were left out: a number that is missing must not pass for one that is 0."""
     for table, column, count in sqlite.wrong_cells(source, wanted()):
-        remarks.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are excluded.")
+        diagnostics.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are excluded.")
 
 
 def is_export(tables: set[str]) -> bool:

@@ -11,7 +11,7 @@ import duckdb
 from ingest import tools
 from ingest.formats import nsys_report
 from profiledb.errors import ConversionError, DiskFullError
-from profiledb.report import disk
+from profiledb.library import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 

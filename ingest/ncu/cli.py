@@ -9,7 +9,7 @@ from ingest import scrub, tools
 from ingest.ncu import pages
 from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError, DiskFullError
-from profiledb.report import disk
+from profiledb.library import disk
 
 # Options that newer versions of ncu know; where one is refused the page is printed without.
 _EXTRA = {"raw": ("--print-metric-instances", "details"), "details": ("--print-metric-name", "label-name")}

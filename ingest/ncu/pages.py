@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ingest.ncu import units as ncu_units
 from ingest.ncu.columns import Instance, Metrics
+from ingest.ncu.csv_tables import METRIC_COLUMN, Page, pages
 from ingest.ncu.names import is_instanced, metric_of
 from ingest.ncu.tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
-from ingest.ncu.text import METRIC_COLUMN, Page, pages
 from profiledb.words import counted
 
 _NCU_SAYS = re.compile(r"==(ERROR|WARNING)== *(.*)")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ingest.ncu import units
 from ingest.ncu.columns import Metrics
-from ingest.ncu.slim import Measured
+from ingest.ncu.slim_copy import Measured
 from ingest.ncu.tables import Detail
 
 

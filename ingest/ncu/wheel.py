@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ingest.ncu import slim as ncu_slim
+from ingest.ncu import slim_copy as ncu_slim
 from ingest.ncu import units as ncu_units
 from ingest.ncu.columns import Instance, Metrics
 from ingest.ncu.container import Frame
 from ingest.ncu.names import is_instanced
 from ingest.ncu.shapes import Shape
-from ingest.ncu.slim import Measured
+from ingest.ncu.slim_copy import Measured
 from ingest.ncu.tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
 from profiledb.errors import ConversionError
 

@@ -6,7 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 import duckdb
 
 from ingest.derive import complete, stage
-from ingest.nsys import damaged, guard, lookups, metrics, notes, openmp, payload, python_stacks, ranges, redact, rest
+from ingest.nsys import (
+    damaged_cells,
+    lookups,
+    metrics,
+    notes,
+    openmp,
+    payload,
+    python_stacks,
+    ranges,
+    raw_tables,
+    redact,
+    row_guard,
+)
 from ingest.nsys.attach import attach, wanted
 from ingest.nsys.source import Source
 from profiledb.report.schema import read_sql
@@ -31,8 +43,8 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
     """
     try:
         _load(db, sources)
-    except damaged.REFUSED:
-        _load(db, [damaged.repaired(db, source) for source in sources])
+    except damaged_cells.REFUSED:
+        _load(db, [damaged_cells.repaired(db, source) for source in sources])
         return False
     return True
 
@@ -49,7 +61,7 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         db.execute(read_sql("stage.sql", "ingest.nsys"))
         openmp.stage(db, present)
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
-        guard.check(db, present)
+        row_guard.check(db, present)
         notes.graphs(db)
         notes.settings(db)
         notes.texts(db)
@@ -66,13 +78,13 @@ def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
 
 def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Columns) -> None:
     notes.unclosed(db)
-    rest.keep_events(db)
+    raw_tables.keep_events(db)
     for table in ("nvtx", "named"):
         db.execute(f"DROP TABLE temp.{table}")  # gives their memory back
     db.execute(_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables}))
     db.execute(read_sql("load_report.sql", "ingest.nsys"))
     metrics.pivot(db)
-    rest.keep(db, sources, present)
+    raw_tables.keep(db, sources, present)
 
 
 def _needed(sql: str, present: Collection[str]) -> str:

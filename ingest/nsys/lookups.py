@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from ingest import remarks, scrub
+from ingest import diagnostics, scrub
 from ingest.nsys.source import Source
 from profiledb.report.schema import identifier, quote
 
@@ -52,7 +52,7 @@ def keep_first(db: duckdb.DuckDBPyConnection) -> None:
                 DROP VIEW src.{table};
                 ALTER TABLE src."first of {table}" RENAME TO {table}
             """)
-            remarks.remember(
+            diagnostics.remember(
                 db, "warning", f"{rows - different:,} rows of {table} repeat an id; only the first of each counts."
             )
 
@@ -63,7 +63,7 @@ def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     db.execute("CREATE OR REPLACE TEMP TABLE enumeration (enum VARCHAR, id BIGINT, name VARCHAR, label VARCHAR)")
     if len(reads) > ENUMS:
         text = f"{len(reads) - ENUMS:,} enumerations are excluded: the export has {len(reads):,}, and {ENUMS} are read."
-        remarks.remember(db, "warning", text)
+        diagnostics.remember(db, "warning", text)
     parts = [_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
     try:
         _insert_enums(db, parts)
@@ -91,7 +91,7 @@ def _insert_enum(db: duckdb.DuckDBPyConnection, part: str) -> None:
         _insert_enums(db, [part])
     except (duckdb.BinderException, duckdb.ConversionException) as error:
         name = scrub.visible(part.split("'")[1])
-        remarks.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
+        diagnostics.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
 
 
 def _insert_enums(db: duckdb.DuckDBPyConnection, parts: list[str]) -> None:

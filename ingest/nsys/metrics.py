@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from profiledb.report.schema import identifier, quote
 
 MOST = 256
@@ -56,7 +56,7 @@ def _names(db: duckdb.DuckDBPyConnection) -> list[str]:
     """).fetchall()
     names = [name for (name,) in rows]
     if len(names) > MOST:
-        remarks.remember(db, "warning", f"{len(names) - MOST:,} GPU metrics are excluded: {MOST:,} are read.")
+        diagnostics.remember(db, "warning", f"{len(names) - MOST:,} GPU metrics are excluded: {MOST:,} are read.")
         kept = ", ".join(map(quote, names[:MOST]))
         db.execute(f"DELETE FROM gpu_metric_name WHERE name NOT IN ({kept})")
     return names[:MOST]

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.nsys.source import CUT, LONGEST
 from profiledb.report.schema import count_rows, quote
 
@@ -36,10 +36,10 @@ def unclosed(db: duckdb.DuckDBPyConnection) -> None:
         was, missing = ("was" if count == 1 else "were"), ("pop" if style == "PushPop" else "end")
         last = "It lasts" if count == 1 else "They last"
         text = f"{ranges} `{short(name)}` {was} never closed (no {missing}). {last} until the end of the capture."
-        remarks.remember(db, "warning", text)
+        diagnostics.remember(db, "warning", text)
     if more := len(rows) - NAMES if len(rows) > NAMES else 0:
         count = sum(n for *_, n in rows[NAMES:])
-        remarks.remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
+        diagnostics.remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
 
 
 def graphs(db: duckdb.DuckDBPyConnection) -> None:
@@ -47,14 +47,14 @@ def graphs(db: duckdb.DuckDBPyConnection) -> None:
     if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
         text = f"{launches} traced as a whole: their kernels are not in this report."
-        remarks.note(db, "warning", f"{text} To record them: nsys profile --cuda-graph-trace=node")
+        diagnostics.note(db, "warning", f"{text} To record them: nsys profile --cuda-graph-trace=node")
 
 
 def settings(db: duckdb.DuckDBPyConnection) -> None:
     """Says that an export has no settings, as those of old versions of nsys: no page can show the command line."""
     if not db.execute("SELECT 1 FROM capture_setting WHERE NOT starts_with(name, 'EXPORT_') LIMIT 1").fetchone():
         text = "The export has no settings of the capture (META_DATA_CAPTURE), such as its command line and options:"
-        remarks.note(db, "info", f"{text} they are missing in this report.")
+        diagnostics.note(db, "info", f"{text} they are missing in this report.")
 
 
 def texts(db: duckdb.DuckDBPyConnection) -> None:
@@ -66,7 +66,7 @@ def texts(db: duckdb.DuckDBPyConnection) -> None:
     (count,) = db.execute(f"SELECT sum(n)::BIGINT FROM ({counts})").fetchone() or (0,)
     if count:
         was = "1 text was" if count == 1 else f"{count:,} texts were"
-        remarks.note(db, "warning", f"{was} cut after {LONGEST:,} characters.")
+        diagnostics.note(db, "warning", f"{was} cut after {LONGEST:,} characters.")
 
 
 def short(name: str) -> str:

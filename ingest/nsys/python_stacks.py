@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.nsys import payload
 from ingest.nsys.source import Source
 
@@ -63,7 +63,9 @@ def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     except (sqlite3.Error, pa.ArrowException, OSError):
         return
     if left:
-        remarks.remember(db, "warning", f"{left:,} Python stacks are excluded: there are more frames than are read.")
+        diagnostics.remember(
+            db, "warning", f"{left:,} Python stacks are excluded: there are more frames than are read."
+        )
     if not events:
         return
     places = [(stack_id, depth, *frame) for frames, stack_id in stacks.items() for depth, frame in enumerate(frames)]

@@ -2,7 +2,8 @@
 
 nsys stores more of them than one expects: those of the profiled program (META_DATA_CAPTURE), of the machine's agent
 (TARGET_INFO_SYSTEM_ENV), and among the strings those of every process that it could see, a block each as the kernel
-shows it in /proc/PID/environ: NAME=value, separated by NUL. None of these texts is taken in (kept.py), and what they
+shows it in /proc/PID/environ: NAME=value, separated by NUL. None of these texts is taken in (column_allowlist.py),
+and what they
 hold is removed wherever it stands again: a program may print its environment, a shell may set a variable.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import duckdb
 
 from ingest import scrub
-from ingest.nsys import kept
+from ingest.nsys import column_allowlist
 from ingest.nsys.source import Facts, Source
 from profiledb.report.schema import identifier, quote
 
@@ -40,7 +41,7 @@ def facts(sources: Iterable[Source]) -> dict[str, Facts]:
     """All rows of the tables of names and values of an export, of which ``wanted`` keeps some."""
     tables: dict[str, Facts] = {}
     for source in sources:
-        for table in kept.FACTS:
+        for table in column_allowlist.FACTS:
             if table in source.tables and table not in tables:
                 tables[table] = source.facts(table)
     return tables
@@ -48,7 +49,7 @@ def facts(sources: Iterable[Source]) -> dict[str, Facts]:
 
 def wanted(table: str, rows: Facts) -> list[tuple[str, str | None]]:
     """The rows of a table of names and values that are kept, without secrets."""
-    chosen = [(name, value) for name, value in rows if kept.NAMES[table].fullmatch(name)]
+    chosen = [(name, value) for name, value in rows if column_allowlist.NAMES[table].fullmatch(name)]
     return _without_secrets([(name, value and value.replace("\0", " ")) for name, value in chosen])
 
 
@@ -82,7 +83,7 @@ def take_strings(db: duckdb.DuckDBPyConnection, tables: Mapping[str, Iterable[st
         f"SELECT {identifier(column)} AS id FROM {_AT_HAND.get(table) or f'src.{identifier(table)}'}"
         for table, columns in tables.items()
         for column in columns
-        if column in kept.STRING_COLUMNS
+        if column in column_allowlist.STRING_COLUMNS
     ]
     if uses:
         db.execute(f"""
@@ -100,7 +101,7 @@ def is_block(value: str) -> bool:
 def _environments(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> Iterator[str]:
     """Texts that hold environments: values that are called so, and blocks among the strings."""
     for pairs in rows.values():
-        yield from (value for name, value in pairs if value and kept.ENVIRONMENT.search(name))
+        yield from (value for name, value in pairs if value and column_allowlist.ENVIRONMENT.search(name))
     read = next((source.tables["StringIds"] for source in sources if "StringIds" in source.tables), None)
     if read:
         blocks = db.execute(f"SELECT value::VARCHAR FROM ({read}) WHERE contains(value::VARCHAR, chr(0))").fetchall()
@@ -140,11 +141,11 @@ def _without_secrets(rows: list[tuple[str, str | None]]) -> list[tuple[str, str 
     """Values without secrets; one may stand in the argument after its option, which is another row."""
     places: dict[str, list[tuple[int, int]]] = {}
     for at, (name, _) in enumerate(rows):
-        if match := kept.COMMAND.fullmatch(name):
+        if match := column_allowlist.COMMAND.fullmatch(name):
             places.setdefault(match[1], []).append((int(match[3] or -1), at))
     shown = [None if value is None else scrub.facts(value, name) for name, value in rows]
     for numbered in places.values():
         order = [at for _, at in sorted(numbered)]
         for at, text in zip(order, scrub.command([rows[at][1] or "" for at in order]), strict=True):
             shown[at] = text
-    return [(name, text and text[: kept.LONGEST_FACT]) for (name, _), text in zip(rows, shown, strict=True)]
+    return [(name, text and text[: column_allowlist.LONGEST_FACT]) for (name, _), text in zip(rows, shown, strict=True)]

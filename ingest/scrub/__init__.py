@@ -13,8 +13,8 @@ import duckdb
 
 from ingest.scrub import commands
 from ingest.scrub.commands import facts
-from ingest.scrub.names import SECRET_NAME
-from ingest.scrub.signs import CREDENTIAL, MARK, ROUGHLY, USERINFO, find_sign, without_credentials
+from ingest.scrub.secret_names import SECRET_NAME
+from ingest.scrub.secret_patterns import CREDENTIAL, MARK, ROUGHLY, USERINFO, find_sign, without_credentials
 from profiledb.report.schema import quote
 
 __all__ = [

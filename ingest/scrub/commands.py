@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.scrub.names import HARMLESS, hides, names_next, secrecy
-from ingest.scrub.signs import MARK, REGISTRIES, find_sign, without_credentials
+from ingest.scrub.secret_names import HARMLESS, hides, names_next, secrecy
+from ingest.scrub.secret_patterns import MARK, REGISTRIES, find_sign, without_credentials
 
 LONGEST_SCRIPT = 20_000
 """A longer text with a sign of a secret is not taken apart but cut."""

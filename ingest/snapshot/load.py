@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.derive import complete, stage
 from ingest.scrub import visible
-from ingest.snapshot.machine import Machine
-from ingest.snapshot.parts import TABLES, Annotation, Parts, Rows
-from ingest.snapshot.walk import Walk
+from ingest.snapshot.json_reader import Walk
+from ingest.snapshot.pickle_reader import Machine
+from ingest.snapshot.snapshot_rows import TABLES, Annotation, Parts, Rows
 from ingest.torch.source import Source
 from profiledb import words
 from profiledb.errors import ConversionError
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 
 def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
     for name in names:
-        remarks.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
+        diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
 
 
 def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:
@@ -154,20 +154,22 @@ def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:
         text = (
             f"The snapshot is {damage}. {counted(events, 'event')} could be read. The rest is missing in this report."
         )
-        remarks.note(db, "warning", text)
+        diagnostics.note(db, "warning", text)
     if parts.damaged:
-        remarks.note(db, "warning", f"{counted(parts.damaged, 'part')} of the snapshot could not be read.")
+        diagnostics.note(db, "warning", f"{counted(parts.damaged, 'part')} of the snapshot could not be read.")
     if not events:
         text = "The snapshot has no history: only what was held when it was taken. torch.cuda.memory"
-        remarks.note(db, "info", f"{text}._record_memory_history() records allocations and their stacks.")
+        diagnostics.note(db, "info", f"{text}._record_memory_history() records allocations and their stacks.")
     for device, missing in db.execute("SELECT device, missing FROM held WHERE missing > 0 ORDER BY 1").fetchall():
         text = f"The events of GPU {device} do not lead to what it held when the snapshot was taken:"
         text = f"{text} {counted(missing, 'allocation')} differ, as where recording ended before."
-        remarks.note(db, "warning", f"{text} Memory in use is allocations minus releases.")
+        diagnostics.note(db, "warning", f"{text} Memory in use is allocations minus releases.")
     (timed,) = db.execute("SELECT is_timed FROM session").fetchone() or (False,)
     if events and not timed:
-        remarks.note(db, "warning", "The snapshot has no times: its events stand a microsecond apart, in their order.")
+        diagnostics.note(
+            db, "warning", "The snapshot has no times: its events stand a microsecond apart, in their order."
+        )
     failed = "SELECT device, bytes, device_free FROM change WHERE kind = 'out_of_memory' ORDER BY number LIMIT 10"
     for device, size, free in db.execute(failed).fetchall():
         left = f", {words.bytes_(free)} of it was free" if free is not None else ""
-        remarks.note(db, "warning", f"Out of memory on GPU {device}: {words.bytes_(size)} asked for{left}.")
+        diagnostics.note(db, "warning", f"Out of memory on GPU {device}: {words.bytes_(size)} asked for{left}.")

@@ -12,7 +12,7 @@ from ingest.nsys.lookups import KNOWN
 from ingest.torch import facts, head, notes
 from ingest.torch.cutter import Cutter
 from ingest.torch.events import Events
-from ingest.torch.exact import Text
+from ingest.torch.json_text import Text
 from ingest.torch.source import Source
 from profiledb.errors import ConversionError
 from profiledb.report.schema import quote, read_sql

@@ -2,10 +2,10 @@
 
 import duckdb
 
-from ingest import remarks
+from ingest import diagnostics
 from ingest.torch.cutter import LOST_MOST, Cutter
 from ingest.torch.events import Events
-from ingest.torch.exact import Text
+from ingest.torch.json_text import Text
 from ingest.torch.source import Source
 from profiledb.words import counted
 
@@ -67,8 +67,8 @@ def _are(count: int, noun: str) -> str:
 
 
 def _warn(db: duckdb.DuckDBPyConnection, text: str) -> None:
-    remarks.note(db, "warning", text)
+    diagnostics.note(db, "warning", text)
 
 
 def _info(db: duckdb.DuckDBPyConnection, text: str) -> None:
-    remarks.note(db, "info", text)
+    diagnostics.note(db, "info", text)

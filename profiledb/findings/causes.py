@@ -14,9 +14,9 @@ A place of which causes explain something, but none of them half, leads them: th
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from profiledb.findings.bench import Part
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import LEVELS, Rule
+from profiledb.findings.rule_runner import Part
 
 CAUSE, PLACE = LEVELS[:2]
 

@@ -1,7 +1,7 @@
 """What rules found of each report, in a small file, so that lists of reports say it without asking anything.
 
 ``LIBRARY/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where a report
-is prepared (profiledb.studies.opening). It counts while nothing changed by which the answers go: the report, what lies
+is prepared (profiledb.studies.prefetch). It counts while nothing changed by which the answers go: the report, what lies
 beside it, the rules with their thresholds, the code that makes answers. What is damaged or out of date is no digest.
 """
 
@@ -14,11 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from profiledb import config
-from profiledb.findings import words
+from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
-from profiledb.query import kept, request
-from profiledb.report.library import Library
+from profiledb.library.library import Library
+from profiledb.query import answer_store, request
 
 FILE = "findings.json"
 MOST_BYTES = 1_000_000
@@ -44,7 +44,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
     if not config.load().answers_mb:
         return
     found = [
-        asdict(Found(one.rule.name, one.severity, one.saving_pct, words.plain(one)))
+        asdict(Found(one.rule.name, one.severity, one.saving_pct, sentences.plain(one)))
         for one in findings
         if one.verdict == "fires"
     ]
@@ -53,7 +53,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
     path = library.answers / report_id / FILE
     with suppress(OSError):  # a full disk, a library that is read only: the list does without it
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept.put(path, content)
+        answer_store.put(path, content)
 
 
 def read(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
@@ -84,7 +84,7 @@ def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: A
 
 def key(library: Library, report_id: str, linked: str | None, rules: Iterable[Rule]) -> str:
     """What differs wherever a finding of the report may differ; ``linked`` is the Compute report that it joins."""
-    text = repr((kept.code(), _versions(tuple(rules)), linked, request.stamps(library, report_id, linked)))
+    text = repr((answer_store.code(), _versions(tuple(rules)), linked, request.stamps(library, report_id, linked)))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from profiledb.findings.program import Program, names
 from profiledb.findings.rule import Rule
-from profiledb.findings.slowed import Slowed
+from profiledb.findings.trace_overhead import Slowed
 
 Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")

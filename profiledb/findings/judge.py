@@ -1,4 +1,4 @@
-"""What rules say of a selection of a report: their answers (bench.py) against their thresholds."""
+"""What rules say of a selection of a report: their answers (rule_runner.py) against their thresholds."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import bench, causes, program
-from profiledb.findings.bench import COMMAND, Row, Window
+from profiledb.findings import causes, program, rule_runner
 from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
 from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
-from profiledb.query import header, kept
-from profiledb.report.catalog import TIMELINE, Manifest
-from profiledb.report.library import Library
+from profiledb.findings.rule_runner import COMMAND, Row, Window
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.library import Library
+from profiledb.query import answer_store, header
 from profiledb.selection import model
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def judge(
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
     of = program.recognize(library, report.id)
     if part is None:
-        window, rows = bench.answers(library, report, model.parse(params), asked)
+        window, rows = rule_runner.answers(library, report, model.parse(params), asked)
         return _ordered(_found(library, report, asked, rows, window, of))
     inside = [rule for rule in asked if _looks_inside(rule)]
     around = [rule for rule in asked if not _looks_inside(rule)]
-    window, rows = bench.answers(library, report, model.parse({**params, **part.times}), inside)
-    whole, others = bench.answers(library, report, model.parse(params), around)
+    window, rows = rule_runner.answers(library, report, model.parse({**params, **part.times}), inside)
+    whole, others = rule_runner.answers(library, report, model.parse(params), around)
     found = _found(library, report, [rule for rule in asked if rule.costs], rows | others, window, of)
     found += [_finding(rule, rows[rule.name], window, of) for rule in inside if not rule.costs]
     found += [_finding(rule, others[rule.name], whole, of) for rule in around if not rule.costs]
@@ -96,7 +96,7 @@ def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], a
     if TIMELINE not in report.subjects or selection != model.Selection(warmup=selection.warmup, mode=selection.mode):
         return None
     try:
-        rows = ask("steady_part", params) if ask else kept.run(library, report.id, "steady_part", params)
+        rows = ask("steady_part", params) if ask else answer_store.run(library, report.id, "steady_part", params)
     except NotCapturedError:
         return None
     names = [one.name for one in fields(Steady)]
@@ -118,7 +118,7 @@ def _lines(library: Library, report: Manifest, found: Iterable[Finding], window:
     if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
         return {}
     text = ",".join(f"{one['start_ns'] + window.begin_ns}-{one['end_ns'] + window.begin_ns}" for one in spans.values())
-    rows = kept.run(library, report.id, "source_lines", {"spans": text})
+    rows = answer_store.run(library, report.id, "source_lines", {"spans": text})
     names = list(spans)
     return {names[int(number) - 1]: str(line) for number, line in zip(rows["number"], rows["line"], strict=True)}
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from profiledb import spreadsheet, words
-from profiledb.findings import program
-from profiledb.findings import words as sentences
+from profiledb.findings import program, sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.judge import Steady, below
 

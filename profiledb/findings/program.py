@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from profiledb.query import kept
-from profiledb.report.library import Library
+from profiledb.library.library import Library
+from profiledb.query import answer_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def recognize(library: Library, report_id: str) -> Program:
     Raises:
         ReportNotFoundError: the report is gone.
     """
-    return traits(kept.run(library, report_id, "program"))
+    return traits(answer_store.run(library, report_id, "program"))
 
 
 def traits(rows: "pd.DataFrame") -> Program:

@@ -45,9 +45,9 @@ from functools import cached_property
 
 from profiledb.errors import AnalysisError
 from profiledb.findings import advice
+from profiledb.library.catalog import LAUNCHES, TIMELINE, Subject
 from profiledb.query import header, views
 from profiledb.query.header import Analysis
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
 
 GROUPS = {
     "idle": "GPU idle",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from profiledb.errors import AnalysisError, NotCapturedError
-from profiledb.query import needs, request, stored, views
+from profiledb.library.catalog import LAUNCHES
+from profiledb.library.library import BROKEN, Library
+from profiledb.query import needs, precomputed_answers, request, views
 from profiledb.query.request import Request
-from profiledb.report.catalog import LAUNCHES
-from profiledb.report.library import BROKEN, Library
 from profiledb.rules import phases
 from profiledb.selection import apply
 
@@ -83,7 +83,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:
             phases.apply(cursor)
-        kept = stored.query(cursor, asked)
+        kept = precomputed_answers.query(cursor, asked)
         with _wrong_values():
             yield (cursor, kept, {}) if kept else (cursor, analysis.sql, dict(asked.values))
 

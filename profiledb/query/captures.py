@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from profiledb.errors import NotCapturedError
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
+from profiledb.library.catalog import LAUNCHES, TIMELINE, Subject
 from profiledb.report.schema import quote
 from profiledb.words import KIND_TITLES
 
@@ -272,7 +272,7 @@ def how_to_capture(
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             "No GPU activity was recorded, although CUDA calls were.",
-            why=f"{_UNREPORTED[wsl]} CUDA calls are on the CUDA API page.",
+            why=f"{_UNREPORTED[wsl]} CUDA calls are on the API page.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:

@@ -6,10 +6,10 @@ from typing import Any
 
 from profiledb import spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import header, output
 from profiledb.query.header import Analysis
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 
 INDEX = "index.csv"
 

@@ -9,7 +9,7 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- includes: selection, nsys           files of views that it builds on (views.py); what they include comes along
     -- selects: part, mode                 what of a selection changes its answer, see SELECTS
     -- param: by = demangled (demangled, short) which name to group by
-    -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
+    -- stored: yes                        its answer is worked out when a report is taken in (precomputed_answers.py)
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
                                           a linked trace (trace)
     -- column: avg_ns = Average | ns | .1f | mean duration of an execution
@@ -26,7 +26,7 @@ from importlib import resources
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.report.linked import Partner
+from profiledb.library.report_links import Partner
 from profiledb.selection import model
 
 SELECTS = ("part", "mode", "phases")

@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 import duckdb
 
 from profiledb import spreadsheet
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import request
 from profiledb.query.analysis import ready
 from profiledb.query.header import Analysis
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import identifier, quote
 
 LARGE = 100_000

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from profiledb import config
+from profiledb.library.library import Library
 from profiledb.query import header, views
 from profiledb.query.header import Analysis
-from profiledb.report.library import Library
 from profiledb.selection import model
 from profiledb.selection.model import Selection
 

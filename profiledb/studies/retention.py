@@ -13,11 +13,11 @@ from pathlib import Path
 
 from profiledb.config import Settings
 from profiledb.errors import WarpdeckError
-from profiledb.operating import logs
-from profiledb.report.catalog import Job, Manifest
-from profiledb.report.inbox import Inbox
-from profiledb.report.library import Library
-from profiledb.report.linked import LINKS
+from profiledb.library.catalog import Job, Manifest
+from profiledb.library.inbox import Inbox
+from profiledb.library.library import Library
+from profiledb.library.report_links import LINKS
+from profiledb.monitoring import logs
 from profiledb.rules.retention import Rule, Rules
 
 _TAKEN = ("ready", "duplicate")
@@ -116,7 +116,7 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     """The name of the series of each report, where a rule asks for it."""
     if not any(rule.series for rule in rules.rules):
         return {}
-    from profiledb.studies.trends.board import Board
+    from profiledb.studies.trends.series_board import Board
 
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 

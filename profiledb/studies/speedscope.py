@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 

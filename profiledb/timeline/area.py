@@ -12,9 +12,9 @@ import numpy as np
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
-from profiledb.timeline.counted import Counted, count
+from profiledb.timeline.area_sums import Counted, count
 from profiledb.timeline.medians import medians
-from profiledb.timeline.opened import LaneInfo, Opened
+from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
 LANES = 20_000

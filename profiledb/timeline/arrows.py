@@ -6,7 +6,7 @@ import duckdb
 
 from profiledb.timeline import events
 from profiledb.timeline.events import Event
-from profiledb.timeline.opened import LaneInfo, Opened
+from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 MOST = 64
 """Operations that one call points to; a launch of a graph may have thousands of nodes."""

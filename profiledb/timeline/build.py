@@ -13,9 +13,9 @@ from profiledb.query import views
 from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
 from profiledb.timeline import binned, bins, gaps, lines, medians, power, scan, steps, sums
+from profiledb.timeline.event_queries import KEYS, read_direct
 from profiledb.timeline.lanes import Lane, Names, tree
-from profiledb.timeline.opened import Lanes, read_lanes
-from profiledb.timeline.reading import KEYS, read_direct
+from profiledb.timeline.open_timeline import Lanes, read_lanes
 from profiledb.timeline.rows import ROWS, FirstFit
 
 VERSION = 5

@@ -9,7 +9,7 @@ from profiledb import words
 from profiledb.timeline import events
 from profiledb.timeline.arrows import arrows
 from profiledb.timeline.names import texts
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 
 Rows = list[tuple[str, str]]
 

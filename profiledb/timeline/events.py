@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import reading
-from profiledb.timeline.opened import LaneInfo, Lanes, Opened
+from profiledb.timeline import event_queries
+from profiledb.timeline.open_timeline import LaneInfo, Lanes, Opened
 
 Event = tuple[int, int, int, int, int, int]
 """An event: lane, row, begin and end in ns from the begin of the capture, number of its name, number in its lane."""
@@ -24,9 +24,9 @@ def sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: 
     for kind in sorted({lane.kind for lane in lanes if lane.direct}):
         mine = [lane.id for lane in lanes if lane.direct and lane.kind == kind]
         if len(mine) > FEW:
-            parts.append(reading.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
+            parts.append(event_queries.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
         else:  # compared with constants, a third of the work of a join
-            parts += [reading.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
+            parts += [event_queries.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
     return " UNION ALL ".join(parts) or f"SELECT {COLUMNS} FROM event LIMIT 0"
 
 

@@ -10,8 +10,8 @@ import duckdb
 import numpy as np
 
 from profiledb.timeline import events
-from profiledb.timeline.counted import Counted, count
-from profiledb.timeline.opened import LaneInfo, Lanes
+from profiledb.timeline.area_sums import Counted, count
+from profiledb.timeline.open_timeline import LaneInfo, Lanes
 from profiledb.timeline.unions import Numbers
 
 

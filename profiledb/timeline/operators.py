@@ -2,8 +2,8 @@
 
 from profiledb import words
 from profiledb.errors import NotCapturedError, NotLinkedError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 
 _LABELS = {
     "operator": "Operator", "shapes": "Input shapes", "types": "Input types", "modules": "Module",

@@ -8,8 +8,8 @@ from profiledb.errors import AnalysisError
 from profiledb.report.schema import quote
 from profiledb.timeline import events
 from profiledb.timeline.names import TEXTS
-from profiledb.timeline.near import SEARCHED
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.neighbors import SEARCHED
+from profiledb.timeline.open_timeline import Opened
 
 LONGEST = 256
 """Characters of what is searched for."""

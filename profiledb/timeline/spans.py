@@ -5,7 +5,7 @@ import duckdb
 from profiledb.errors import AnalysisError
 from profiledb.selection import apply
 from profiledb.selection.model import Selection
-from profiledb.timeline.opened import Opened
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.trace import Span, merged
 
 

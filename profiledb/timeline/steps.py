@@ -1,4 +1,4 @@
-"""The steps of a program, as the page Ranges & steps tells them, kept for the strip above the axis."""
+"""The steps of a program, as the page Ranges tells them, kept for the strip above the axis."""
 
 import duckdb
 

@@ -14,14 +14,14 @@ import duckdb
 import numpy as np
 
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
+from profiledb.library.library import Library, report_path
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
-from profiledb.report.library import Library, report_path
-from profiledb.report.sized import Attached
+from profiledb.report.open_reports import Attached
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
-from profiledb.timeline.opened import Opened, read_lanes
+from profiledb.timeline.open_timeline import Opened, read_lanes
 
 _log = logging.getLogger("warpdeck")
 _TRIES = 3

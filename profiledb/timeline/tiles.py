@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import binned, bins, events, lines
-from profiledb.timeline.opened import LaneInfo, Opened
+from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 MAGIC = 0x31544457
 BINS = 1024

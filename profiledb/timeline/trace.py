@@ -16,7 +16,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import events
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.names import TEXTS
-from profiledb.timeline.opened import LaneInfo, Opened
+from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 Span = tuple[int, int]
 """A stretch of time, ns from the begin of the capture; its end is not in it."""

@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import Once, copy_data, put_together, run_ingest
-from tests.support import kept
+from tests.support import conversion_cache
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -67,7 +67,7 @@ def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     copy = tmp_path / "data"
     copy_data(built, copy)
-    kept.share_answers(copy / "library")
+    conversion_cache.share_answers(copy / "library")
     return _use(copy, monkeypatch)
 
 

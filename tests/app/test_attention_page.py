@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui.size_charts import Line, family
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
 from profiledb.report.sidecar import Columns
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
 from tests.profiledb.analyses.test_attention import CLASSES, GPU, MATMUL_FLOPS, SOFTMAX_FLOPS, naive

@@ -6,11 +6,11 @@ import pytest
 
 from app import session
 from bench import team_queue
-from profiledb.report import postgres as module
-from profiledb.report.database import Shared
+from profiledb.library import postgres as module
+from profiledb.library.database import Shared
 from tests.app.conftest import Dashboard
 from tests.conftest import wait_until
-from tests.support import ingesting
+from tests.support import ingestion
 from tests.support.postgres import Server
 from tests.support.s3 import S3
 
@@ -28,7 +28,7 @@ def reports(team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(module, "FRESH_S", 0.0)
     team_queue.write(tmp_path / "inbox", 2)
-    ingesting.once(["--inbox", str(tmp_path / "inbox")], given)
+    ingestion.once(["--inbox", str(tmp_path / "inbox")], given)
     return [one.id for one in session.reports()]
 
 

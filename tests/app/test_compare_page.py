@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.compare import answer, verdict
 from profiledb.studies.compare import rows as compare_rows

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages import VIEWS, View
+from app.page_list import VIEWS, View
 from app.ui import format as fmt
-from profiledb.report.catalog import LAUNCHES, Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import LAUNCHES, Manifest
+from profiledb.library.library import Library
 from tests.app.conftest import MAIN, Dashboard, picker
 
 SECRET = "the secret words "
@@ -34,7 +34,7 @@ def test_every_page_says_that_its_report_is_damaged(dashboard: Dashboard, librar
     assert all(f"The file of {found.name} in the library is damaged" in one for one in said)
     assert not any(SECRET in code.value or "IO Error" in code.value for code in at.code)
     other = next(report for report in library.list() if report.kind == "nsys" and report.id != found.id)
-    again = dashboard("overview", report=other.id)
+    again = dashboard("summary", report=other.id)
     assert not again.exception
     assert not again.error
 

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.energy import charts
+from app.pages.energy import charts
 from ingest.sidecars.files import read
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import SAMPLES, Dashboard
-from tests.app.test_report_pages import HOSTILE, texts
+from tests.app.test_summary_page import HOSTILE, texts
 from tests.support.page_reports import empty
 from tests.support.powered import at_once, put_log, report
 

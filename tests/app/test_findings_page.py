@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
-from tests.app.test_report_pages import HOSTILE, Open, Publish, hostile, nothing, of, page, publish, texts
+from profiledb.library.library import Library
+from tests.app.test_summary_page import HOSTILE, Open, Publish, hostile, nothing, of, page, publish, texts
 
 __all__ = ["page", "publish"]  # fixtures
 
@@ -55,15 +55,15 @@ def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
 
 @pytest.mark.sweep(parts=12, of="pages")
 def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
-    at = page("overview", of(library, "idle_host_bound.nsys-rep"))
+    at = page("summary", of(library, "idle_host_bound.nsys-rep"))
     assert any("read_loss_item" in element.value and "Saves at most" in element.value for element in at.markdown)
-    clear = page("overview", of(library, "launches_graph.nsys-rep"))
+    clear = page("summary", of(library, "launches_graph.nsys-rep"))
     assert not any("Saves at most" in element.value for element in clear.markdown)
 
 
 def test_the_summary_covers_what_its_findings_judge(page: Open, library: Library) -> None:
     """One of 5 steps is a warm-up: the GPU is idle for 33.1 % of the other four, and for 33.7 % of all."""
-    at = page("overview", of(library, "transformer_steps.nsys-rep"))
+    at = page("summary", of(library, "transformer_steps.nsys-rep"))
     assert "Findings judge 4 steps (45.9 ms)." in texts(at)
     assert (figures(at)["GPU busy"], figures(at)["GPU idle"]) == ("66.9 %", "33.1 %")
     at.toggle(key="findings-startup").set_value(True).run()

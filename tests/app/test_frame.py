@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.frame import switcher
-from app.pages import SPECIAL, VIEWS
-from profiledb.report.library import Library
+from app.frame import report_switcher
+from app.page_list import SPECIAL, VIEWS
+from profiledb.library.library import Library
 from tests.app.conftest import Dashboard, picker
 
 
@@ -36,23 +36,23 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     assert groups == ["GPU", "Program", "Compare", "Special", "Data"]
     menu = links(at)
     assert list(menu)[:5] == ["Library", "Summary", "Findings", "Timeline", "Kernels"]
-    assert menu["Roofline"].query_string == f"report={report}&range=step_2"
+    assert menu["Roofline by time"].query_string == f"report={report}&range=step_2"
     assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
 
 
 def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("overview", report=find(library, "wsl2_no_kernels.nsys-rep"))
+    at = dashboard("summary", report=find(library, "wsl2_no_kernels.nsys-rep"))
     menu = links(at)
     gray = {label: link.help for label, link in menu.items() if link.disabled}
-    assert {"Kernels", "Roofline", "Idle & launch", "Phases", "Memory & copies"} <= set(gray)
+    assert {"Kernels", "Roofline by time", "Idle", "Phases", "Memory"} <= set(gray)
     assert all(reason.endswith(".") and "has no" in reason for reason in gray.values())
-    assert "CUDA API" not in gray
+    assert "API" not in gray
     special = {view.title for view in VIEWS if view.group == SPECIAL}
     assert not special & set(menu), "what is special is there only where its data is"
 
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
+    at = dashboard("kernel_profiles", report=next(report.id for report in library.list() if report.kind == "ncu"))
     assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends", "SQL"]
 
 
@@ -68,10 +68,10 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
 
 @pytest.mark.sweep(parts=12, of="pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
-    assert switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
+    assert report_switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]
     library.catalog.set_labels(last.id, ["pinned", "nightly"])
-    at = dashboard("overview", report=first.id)
+    at = dashboard("summary", report=first.id)
     box = picker(at)
     assert box.options[0].startswith(f"★ {last.name}")
     assert box.options[0].endswith("nightly"), "a label is found by typing it"
@@ -93,5 +93,5 @@ def test_a_report_is_pinned_with_one_click(dashboard: Dashboard, library: Librar
         assert button.label == label
         at = button.click().run()
         assert not at.exception
-        assert (switcher.PINNED in library.catalog.labels().get(report, [])) is stands
+        assert (report_switcher.PINNED in library.catalog.labels().get(report, [])) is stands
         assert picker(at).options[0].startswith("★") is stands

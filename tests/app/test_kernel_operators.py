@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
-from profiledb.studies.traced import links
+from profiledb.library.library import Library
+from profiledb.studies.trace_link import links
 from tests.app.conftest import Dashboard
 from tests.app.test_library_links import button
 from tests.app.test_library_page import select, table, texts

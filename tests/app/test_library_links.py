@@ -7,9 +7,9 @@ from streamlit.testing.v1.element_tree import Button
 from app import session
 from app.ui import report_links
 from profiledb.errors import NotLinkedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_library_page import select, table, texts
 

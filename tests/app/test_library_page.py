@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.ui import page
-from app.views.library import filters as library_filters
-from app.views.library import table as library_table
-from app.views.library.filters import Filters
-from app.views.library.table import gpu
-from app.web import inbox as received
+from app.pages.library import filters as library_filters
+from app.pages.library import table as library_table
+from app.pages.library.filters import Filters
+from app.pages.library.table import gpu
+from app.ui import page_elements
+from app.web import inbox_stream as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
-from profiledb.report.catalog import Job, Manifest
-from profiledb.report.inbox.folder import FolderInbox
-from profiledb.report.library import Library
-from profiledb.report.names import safe_name
+from profiledb.library.catalog import Job, Manifest
+from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.library import Library
+from profiledb.report.file_names import safe_name
 from tests.app.conftest import Dashboard
 
 
@@ -93,7 +93,7 @@ def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: L
     ],
 )
 def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
-    words, box = page.hint(hint)
+    words, box = page_elements.hint(hint)
     assert (words.replace("\\", ""), box) == (said, command)
 
 

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages import VIEWS
+from app.page_list import VIEWS
+from profiledb.library.catalog import TIMELINE
 from profiledb.query.captures import CAPTURES
-from profiledb.report.catalog import TIMELINE
 from tests.app.conftest import Dashboard
-from tests.app.test_nvtx_page import said
+from tests.app.test_ranges_page import said
 from tests.support.made_up import MATMUL, OWN, SOFTMAX, TRACE, Make, Report, make_report
 
 __all__ = ["make_report"]  # a fixture
@@ -54,7 +54,7 @@ def test_its_kernels(dashboard: Dashboard, report: Report) -> None:
 
 def test_its_ranges(dashboard: Dashboard, report: Report) -> None:
     """By process, as pages show it: the backward pass has what its helper thread launched."""
-    at = dashboard("nvtx", report=report.id)
+    at = dashboard("ranges", report=report.id)
     facts = {one.label: one.value for one in at.metric[:4]}
     assert facts == {"Ranges": "5", "Paths": "5", "Threads": "1", "CPU time": r"1\.00 µs"}
     assert [(str(name).strip(), *row) for name, *row in table(

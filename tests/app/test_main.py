@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import worker
-from app.pages import VIEWS
+from app import worker_process
+from app.page_list import VIEWS
 from profiledb import config
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.app.conftest import MAIN, Dashboard, picker
 
 
@@ -41,7 +41,7 @@ def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) 
     ids = [r.id for r in library.list() if r.kind == "nsys"]
     if len(ids) < 2:
         pytest.skip("one report only")
-    at = dashboard("overview")
+    at = dashboard("summary")
     picker(at).select(ids[1]).run()
     assert shown(at) == ids[1]
 
@@ -55,7 +55,7 @@ def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) 
 
 
 @pytest.mark.sweep(parts=4)
-@pytest.mark.parametrize("url", ["energy", "cpu_gpu", "scaling"])
+@pytest.mark.parametrize("url", ["energy", "cpu_vs_gpu", "scaling"])
 def test_only_pages_of_a_part_offer_to_choose_one(dashboard: Dashboard, library: Library, url: str) -> None:
     at = dashboard(url, report=library.find("tasks.nsys-rep").id)
     assert not at.exception
@@ -73,7 +73,7 @@ def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Librar
 @pytest.mark.sweep(parts=4)
 @pytest.mark.parametrize("name", ["nonsense", "' OR 1=1 --", "../../etc", "<b>x</b>"])
 def test_an_unknown_report_is_said(dashboard: Dashboard, data: Path, name: str) -> None:
-    at = dashboard("overview")
+    at = dashboard("summary")
     at.query_params["report"] = name
     at.run()
     assert not at.exception
@@ -87,9 +87,9 @@ def test_an_empty_library_has_pages_that_say_so(dashboard: Dashboard, empty: Pat
 
 
 def boom() -> None:
-    from app.ui import page
+    from app.ui import page_elements
 
-    with page.boundary():
+    with page_elements.boundary():
         raise ValueError("the secret words")
 
 
@@ -104,10 +104,10 @@ def test_no_traceback_reaches_the_page(caplog: pytest.LogCaptureFixture) -> None
 
 
 def lacking() -> None:
-    from app.ui import page
+    from app.ui import page_elements
     from profiledb.query.captures import how_to_capture
 
-    with page.boundary():
+    with page_elements.boundary():
         raise how_to_capture("gpu_metric")
 
 
@@ -124,11 +124,11 @@ def test_main_finds_its_packages_from_any_folder(tmp_path: Path) -> None:
 
 
 def test_the_worker_is_kept_running_and_ends_with_the_dashboard(empty: Path) -> None:
-    keeper = worker.Keeper(config.load(worker="auto", samples="off"))
+    keeper = worker_process.Keeper(config.load(worker="auto", samples="off"))
     assert keeper.look().state == "starting"
     assert keeper.look().state in ("starting", "here")
     keeper.stop()
-    assert not worker.held(empty / "library")
+    assert not worker_process.held(empty / "library")
     assert keeper.look().state == "stopped"  # it waits before it starts another
 
 
@@ -139,19 +139,19 @@ def test_a_worker_elsewhere_is_seen_and_left_alone(empty: Path) -> None:
     lock.parent.mkdir(parents=True)
     with lock.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert worker.held(empty / "library")
-        assert worker.Keeper(config.load()).look() == worker.Status("elsewhere")
-    assert not worker.held(empty / "library")
+        assert worker_process.held(empty / "library")
+        assert worker_process.Keeper(config.load()).look() == worker_process.Status("elsewhere")
+    assert not worker_process.held(empty / "library")
 
 
 def test_waits_grow_while_a_worker_keeps_dying(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = SimpleNamespace(now=0.0)
     broken = [sys.executable, "-c", "import sys; sys.exit('no disk')"]
-    monkeypatch.setattr(worker, "command", lambda _: broken)
-    keeper = worker.Keeper(config.load(), clock=lambda: moment.now)
-    for wait in worker.BACK_OFF_S:
+    monkeypatch.setattr(worker_process, "command", lambda _: broken)
+    keeper = worker_process.Keeper(config.load(), clock=lambda: moment.now)
+    for wait in worker_process.BACK_OFF_S:
         assert keeper.look().state == "starting"
         assert keeper._process is not None
         keeper._process.wait(timeout=30)
-        assert keeper.look() == worker.Status("stopped", "no disk")
+        assert keeper.look() == worker_process.Status("stopped", "no disk")
         moment.now += wait

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 
 from app import memory
-from app.pages import VIEWS
+from app.page_list import VIEWS
 from bench.day import drop, held
 from bench.load import Session, session
 from bench.pages import free_port, server
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import run_ingest
 
 BUSY = "SELECT count(*) FROM (SELECT hash(range) AS a, count(*) AS b FROM range(1_000_000) GROUP BY 1) WHERE b > 1"

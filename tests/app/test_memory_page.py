@@ -1,14 +1,14 @@
-"""The pages "Idle & launch", "Memory & copies" and "CUDA API": real reports, and those that lack most of it."""
+"""The pages "Idle", "Memory" and "API": real reports, and those that lack most of it."""
 
 import duckdb
 import pandas as pd
 import pytest
 
-from app.views.idle.gaps import usual_gap
-from app.views.idle.launch import meaning
-from app.views.idle.words import advice
-from profiledb.report.library import Library
-from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, page, publish, texts
+from app.pages.idle.gaps import usual_gap
+from app.pages.idle.launch import meaning
+from app.pages.idle.sentences import advice
+from profiledb.library.library import Library
+from tests.app.test_summary_page import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 
 __all__ = ["page", "publish"]  # fixtures
 

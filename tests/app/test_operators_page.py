@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
-from tests.app.test_nvtx_page import said
+from tests.app.test_ranges_page import said
 from tests.conftest import ingest_files
 from tests.support import made_traces
 from tests.support.made_traces import launch, operator

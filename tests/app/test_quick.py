@@ -13,7 +13,7 @@ import pytest
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from app.ui import charts, heads, kept, tables, written
+from app.ui import cell_text, charts, figure_cache, table_columns, tables
 from app.ui import format as fmt
 
 CELLS = pd.DataFrame(
@@ -40,10 +40,10 @@ def sent(styler: Any) -> ArrowData:
 @pytest.mark.parametrize("rows", [3, 0])
 def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None:
     cells = CELLS.head(rows)
-    ours = written.styler(cells, words)
+    ours = cell_text.styler(cells, words)
     theirs = cells.style.format(words).set_uuid(sent(ours).styler.uuid)
     assert sent(ours) == sent(theirs)
-    assert sent(written.styler(cells, words)) == sent(ours), "the browser has it"
+    assert sent(cell_text.styler(cells, words)) == sent(ours), "the browser has it"
     assert ours.data.equals(cells)
     assert ours.data["count"].astype(str).tolist() == [str(n) for n in cells["count"]]
 
@@ -51,7 +51,7 @@ def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None
 def test_a_figure_is_built_once_from_equal_values() -> None:
     built: list[int] = []
 
-    @kept.kept
+    @figure_cache.kept
     def build(rows: pd.DataFrame, theme: str) -> go.Figure:
         built.append(len(rows))
         return go.Figure(go.Scatter(x=rows["count"].tolist(), name=theme))
@@ -66,20 +66,20 @@ def test_a_figure_is_built_once_from_equal_values() -> None:
 
 
 def test_a_table_is_built_once_from_equal_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
-    columns = [heads.Col("name", "Name"), heads.Col("ns", "Time", kind="duration")]
+    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
+    columns = [table_columns.Col("name", "Name"), table_columns.Col("ns", "Time", kind="duration")]
     shown, config, whole = tables._parts(CELLS, columns)
-    assert len(kept._shelf._things) == 1
+    assert len(figure_cache._shelf._things) == 1
     other = CELLS.assign(share=0.5).copy(deep=True)  # a column that the table does not have
     assert sent(tables._parts(other, columns)[0]) == sent(shown)
-    assert len(kept._shelf._things) == 1
-    assert sent(shown) == sent(tables.drawn(CELLS, columns, written.styler)[0])
+    assert len(figure_cache._shelf._things) == 1
+    assert sent(shown) == sent(tables.drawn(CELLS, columns, cell_text.styler)[0])
     assert config["ns"]["label"] == "Time"
     assert whole == {}
     changed = tables._parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
     assert sent(changed) != sent(shown)
     assert sent(tables._parts(CELLS, columns[:1])[0]) != sent(shown)
-    assert len(kept._shelf._things) == 3
+    assert len(figure_cache._shelf._things) == 3
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def draw_figure(number: int) -> None:
 
 def draw_table(number: int) -> None:
     cells = pickle.loads(pickle.dumps(CELLS)).assign(count=number)
-    tables._parts(cells, [heads.Col(name, name) for name in cells.columns])
+    tables._parts(cells, [table_columns.Col(name, name) for name in cells.columns])
 
 
 @pytest.mark.parametrize("draw", [draw_figure, draw_table])
@@ -111,25 +111,25 @@ def test_what_is_kept_is_counted_by_what_it_takes(
     draw: Callable[[int], None], traced: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw(0)  # what Plotly and pandas make when they are used for the first time
-    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
+    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
     before = traced()
     for number in range(1, 41):
         draw(number)
     taken = traced() - before
-    assert 0.7 * taken < kept.size_bytes() < 1.4 * taken
+    assert 0.7 * taken < figure_cache.size_bytes() < 1.4 * taken
 
 
 def test_a_long_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
+    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
     rows = pd.DataFrame({"ns": range(tables.MOST_WRITTEN + 1)})
-    tables._parts(rows, [heads.Col("ns", "Time", kind="duration")])
-    assert not kept._shelf._things
+    tables._parts(rows, [table_columns.Col("ns", "Time", kind="duration")])
+    assert not figure_cache._shelf._things
 
 
 def test_what_is_kept_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
-    monkeypatch.setattr(kept, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
+    monkeypatch.setattr(figure_cache, "MOST_BYTES", 200_000)
     for number in range(40):
         charts.share_bar([charts.Part(f"part {number}", 100.0, "", "#112233")], "light")
-    assert 1 < len(kept._shelf._things) <= 5
-    assert kept._shelf._bytes <= 200_000
+    assert 1 < len(figure_cache._shelf._things) <= 5
+    assert figure_cache._shelf._bytes <= 200_000

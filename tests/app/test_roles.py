@@ -6,7 +6,7 @@ import pytest
 
 from app.web.roles import Standing, standing, visitor
 from profiledb import config
-from profiledb.report.visitor import NOBODY, NONE, Visitor
+from profiledb.library.visitor import NOBODY, NONE, Visitor
 
 NOW = 1_800_000_000.0
 

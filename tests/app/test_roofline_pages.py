@@ -11,8 +11,8 @@ from app.ui import format as fmt
 from app.ui.roofline.charts import NARROWEST_PX, Roof, Roofline, roofline
 from app.ui.roofline.labels import Room, Spot
 from app.ui.roofline.points import Point
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
 from tests.support.page_reports import empty
 
@@ -83,7 +83,7 @@ def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Libr
 def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, library: Library) -> None:
     systems = library.find("transformer_training.nsys-rep").id
     compute = library.find("transformer_training.ncu-rep").id
-    at = dashboard("roofline_time", report=systems, ncu=compute)
+    at = dashboard("roofline_by_time", report=systems, ncu=compute)
     assert not at.exception
     chosen = {"ncu": compute, "mode": "process", "warmup": "exclude"}
     row = analysis.run(library, systems, "ncu_coverage", chosen).iloc[0]
@@ -101,7 +101,7 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
 @needs_corpus
 @pytest.mark.nsight
 def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("roofline_time", report=library.find("streams_4090.nsys-rep").id)
+    at = dashboard("roofline_by_time", report=library.find("streams_4090.nsys-rep").id)
     assert not at.exception
     assert "no Compute report in this library measured these kernels" in texts(at)
     assert "ncu --set roofline" in texts(at)
@@ -113,7 +113,7 @@ def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard:
     report = library.find("dataloader_starved.nsys-rep").id
     shapes = "SELECT count(*) AS n FROM kernel"
     assert analysis.query(library, report, shapes)["n"].iloc[0] > 0
-    at = dashboard("roofline_time", report=report)
+    at = dashboard("roofline_by_time", report=report)
     assert not at.exception
     assert "No Compute report in this library covers this report" in texts(at)
     assert "in other launch shapes only" in texts(at)
@@ -126,11 +126,11 @@ def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard:
 @pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library: Library) -> None:
-    from app.views.roofline import parts
+    from app.ui.roofline import elements
 
     report = library.find("attention.ncu-rep").id
     rows = analysis.run(library, report, "ncu_roofline", {"precision": "main", "level": "dram"})
-    _, compute = parts.roofs(rows, rows, "dram")
+    _, compute = elements.roofs(rows, rows, "dram")
     (bf16,) = [roof for roof in compute if "bf16" in roof.title]
     assert bf16.clock_hz is not None
     assert bf16.peak == pytest.approx(132 * 4096 * bf16.clock_hz, rel=1e-3)  # SMs, FLOPs a cycle of each
@@ -142,8 +142,8 @@ def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library:
 def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashboard, data: Path) -> None:
     import duckdb  # the report is made by hand: none of the samples has so little
 
+    from profiledb.library.catalog import Manifest
     from profiledb.report import store
-    from profiledb.report.catalog import Manifest
     from profiledb.report.schema import SCHEMA_VERSION
 
     library = Library(data / "library")

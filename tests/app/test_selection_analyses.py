@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.selection import settled
-from app.selection.ranges import by_name, named
+from app.selection import page_selection
+from app.selection.range_picker import by_name, named
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.app.test_selection_bar import TRAINING, numbers, of
 
 
@@ -33,9 +33,9 @@ def test_attribution_adds_up_to_the_report(library: Library) -> None:
 
 def test_names_of_ranges_with_their_instances() -> None:
     assert [named("a", *ends, 5) for ends in ((1, 5), (2, 2), (2, 4))] == ["a", "a#2", "a#2-4"]
-    assert settled.milliseconds(1) == "0.000001"
-    assert settled.milliseconds(100_000_000) == "100"
-    assert settled.milliseconds(1_500_000) == "1.5"
+    assert page_selection.milliseconds(1) == "0.000001"
+    assert page_selection.milliseconds(100_000_000) == "100"
+    assert page_selection.milliseconds(1_500_000) == "1.5"
 
 
 def test_names_that_are_paths_are_listed_only_where_they_mean_the_same(library: Library) -> None:

@@ -8,10 +8,10 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, at_page, picker
 from tests.support import sweep
@@ -19,7 +19,7 @@ from tests.support.page_reports import empty
 
 TRAINING = "transformer_training.nsys-rep"
 INFERENCE = "transformer_inference.nsys-rep"
-PAGES = ("overview", "kernels", "kernel", "nvtx", "memory", "idle", "api")
+PAGES = ("summary", "kernels", "kernel", "ranges", "memory", "idle", "api")
 Open = Callable[..., AppTest]
 
 # Kernels, copies and memory sets inside ranges of a name, by either column; without what lies in a warm-up. A call has
@@ -277,6 +277,6 @@ def test_the_menu_keeps_the_selection(page: Open, library: Library) -> None:
     kept = selected(at)
     for key in list(at.query_params):  # as Streamlit does on a click in the menu
         del at.query_params[key]
-    at = at_page(at, "overview").run()
+    at = at_page(at, "summary").run()
     assert asked(at, "range") == ["backward"]
     assert selected(at) == kept

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from app import session
-from app.selection import compared
-from app.selection.settled import Settled
-from app.ui import found
+from app.selection import compared_report
+from app.selection.page_selection import Settled
+from app.ui import judged_findings
 from profiledb.findings import judge
 from profiledb.findings.rule import Rule
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.selection.model import Selection
 from tests.support.memory_reports import fill, make_gaps
 from tests.support.page_reports import Publish, kernel, make_library, make_publish
@@ -52,17 +52,17 @@ def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str
 
 def test_findings_go_by_files_beside_the_report(library: Library, gaps: str) -> None:
     manifest = library.find(gaps)
-    before = found.findings(manifest)
+    before = judged_findings.findings(manifest)
     verdicts = {one.rule.name: (one.verdict, one.why) for one in before}
     assert verdicts["power_limit_reached"][0] == "cannot_judge"
     put_log(library, gaps, [{"time_ns": number * 1_000_000, "power_w": 300.0, "device": 0} for number in range(9)])
-    now = {one.rule.name: (one.verdict, one.why) for one in found.findings(manifest)}
+    now = {one.rule.name: (one.verdict, one.why) for one in judged_findings.findings(manifest)}
     assert now == {one.rule.name: (one.verdict, one.why) for one in judge.judge(library, manifest, {}, now_rules())}
     assert now["power_limit_reached"] != verdicts["power_limit_reached"], "a power log has arrived"
 
 
 def now_rules() -> list[Rule]:
-    return list(found.rules().values())
+    return list(judged_findings.rules().values())
 
 
 def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library, publish: Publish) -> None:
@@ -72,8 +72,8 @@ def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library
         os.utime(library.path(one), ns=(10**18, 10**18))
     sides = [Settled(one, Selection(), Selection(), (), pd.DataFrame(), pd.DataFrame()) for one in ids]
     for a, b in ((0, 1), (0, 2)):
-        mine, theirs = compared.side(sides[a]), compared.side(sides[b])
-        rows = compared.compared(mine, theirs, "total", sides[a], sides[b]).kernels
+        mine, theirs = compared_report.side(sides[a]), compared_report.side(sides[b])
+        rows = compared_report.compared(mine, theirs, "total", sides[a], sides[b]).kernels
         assert list(rows["b_total_ns"]) == [(1000, 2000, 5000)[b]]
 
 

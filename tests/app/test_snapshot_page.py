@@ -3,8 +3,8 @@
 import pickle
 from pathlib import Path
 
-from app.pages import VIEWS
-from profiledb.report.library import Library
+from app.page_list import VIEWS
+from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.app.conftest import Dashboard
 from tests.conftest import Once, copy_data, ingest_files
@@ -36,7 +36,7 @@ def test_the_summary_tells_memory_and_asks_for_no_kernels(dashboard: Dashboard, 
     """By hand: 600 B at the peak, 500 of them by `loss`; 100 B at the start, 400 at the end; half of 2 KB free."""
     copy_data(once("snapshot", fill), empty)
     (report,) = Library(empty / "library").list()
-    at = dashboard("overview", report=report.id)
+    at = dashboard("summary", report=report.id)
     said = "\n".join(element.value for element in at.markdown)
     assert "**Tensors hold 600 B at the peak on GPU 0**. By what allocated it: `train.py(7): loss` 83.3 %" in said
     assert "**Memory grows by 300 B on GPU 0**, from 100 B at the start of the capture to 400 B at its end." in said

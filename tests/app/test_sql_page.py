@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.sql import charts
-from profiledb.console.questions import questions_of
-from profiledb.report.library import Library
+from app.pages.sql import charts
+from profiledb.console.saved_questions import questions_of
+from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 
 HOSTILE = "SELECT 1 AS \"<script>alert(1)</script> $x$ [a](http://b)\", 'a\u202eb' AS text, 2.5 AS number"

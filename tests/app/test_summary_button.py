@@ -2,15 +2,15 @@
 
 import pytest
 
-from app.views.phases import detected
-from profiledb.report.library import Library
+from app.pages.phases import detected_iterations
+from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
-from tests.app.test_nvtx_page import of, said
+from tests.app.test_ranges_page import of, said
 
 
 @pytest.mark.sweep(parts=12, of="pages")
 def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, library: Library) -> None:
-    for page, name in (("overview", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
+    for page, name in (("summary", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
         at = dashboard(page, report=of(library, name))
         assert not at.exception
         labels = [button.proto.label for button in at.get("download_button")]
@@ -24,7 +24,7 @@ def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) ->
     assert "Iterations detected from kernels: 3" in [one.label for one in at.expander]
     assert "This is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
-    assert list(shown.columns) == [column.name for column in detected.COLUMNS]
+    assert list(shown.columns) == [column.name for column in detected_iterations.COLUMNS]
     assert list(shown["number"]) == [1, 2, 3]
     none = dashboard("phases", report=of(library, "kernels.nsys-rep"))
     assert not any("Iterations" in one.label for one in none.expander)

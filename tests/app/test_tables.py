@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports
 from tests.support.exports import MAIN, OTHER, PID

@@ -5,14 +5,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from app.pages import VIEWS
-from app.views.memory.tensors import trend
+from app.page_list import VIEWS
+from app.pages.memory.tensors import trend
 from profiledb.errors import NotCapturedError, NotLinkedError
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.report.catalog import TIMELINE, Manifest
-from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
-from tests.app.test_nvtx_page import said
+from tests.app.test_ranges_page import said
 from tests.conftest import ROOT, Once, copy_data, ingest_files
 
 TRACE = ROOT / "tests/data/torch/training.pt.trace.json.gz"

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import worker
-from app.pages import VIEWS
-from app.selection import settled
-from app.views.library import tour as library_tour
-from app.views.library.tour import NAMES_REPORT
-from profiledb.report.catalog import LAUNCHES, Manifest
-from profiledb.report.library import Library
+from app import worker_process
+from app.page_list import VIEWS
+from app.pages.library import tour as library_tour
+from app.pages.library.tour import NAMES_REPORT
+from app.selection import page_selection
+from profiledb.library.catalog import LAUNCHES, Manifest
+from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, SAMPLES, Dashboard, at_page
 from tests.support import sweep
@@ -20,9 +20,9 @@ from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
-NOT_HERE = {"cpu_gpu", "energy", "scaling"} - {view.url for view in VIEWS}
+NOT_HERE = {"cpu_vs_gpu", "energy", "scaling"} - {view.url for view in VIEWS}
 """Pages that a checkout may lack; the tour then leaves them out."""
-BESIDE = {"cpu_gpu", "energy"}
+BESIDE = {"cpu_vs_gpu", "energy"}
 """Pages of what lies beside a report, which the library of these tests does not have."""
 
 
@@ -59,7 +59,7 @@ def test_the_file_names_what_there_is() -> None:
     pages = {view.url: "ncu" if view.subject == LAUNCHES else "nsys" for view in VIEWS} | dict.fromkeys(
         NOT_HERE, "nsys"
     )
-    keys = {prefix + key for prefix in ("", settled.OTHER) for key in settled.KEYS}
+    keys = {prefix + key for prefix in ("", page_selection.OTHER) for key in page_selection.KEYS}
     for stop in library_tour.written():
         assert set(stop["reports"]) <= files
         assert 1 <= len(stop["links"]) <= 3
@@ -135,7 +135,7 @@ def test_an_empty_library_waits_for_its_samples(
     at = dashboard()
     assert not tour(at)
     assert "No reports yet" in [one.value for one in at.subheader]
-    monkeypatch.setattr("app.worker.status", lambda: worker.Status("starting"))
+    monkeypatch.setattr("app.worker_process.status", lambda: worker_process.Status("starting"))
     monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
     assert "The first reports are being imported" in [one.value for one in dashboard().subheader]
     monkeypatch.setenv("WARPDECK_SAMPLES", str(empty / "inbox"))

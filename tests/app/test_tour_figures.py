@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from app.views.library import tour
+from app.pages.library import tour
 from profiledb import words
+from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records
 from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.trends import heat
-from profiledb.report.library import Library
-from profiledb.studies.trends.board import Board
+from app.pages.trends import heat
+from profiledb.library.library import Library
+from profiledb.studies.trends.series_board import Board
 from tests.app.conftest import Dashboard
 from tests.app.test_compare_page import said
 from tests.profiledb.studies.trends.test_series import SERIES, SLOW, filled

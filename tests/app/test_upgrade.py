@@ -20,13 +20,13 @@ import pytest
 
 from bench.pages import server
 from profiledb.errors import NewerLibraryError
-from profiledb.report import migrations, version
-from profiledb.report.catalog import Catalog
-from profiledb.report.database import Shared
-from profiledb.report.library import Library
-from profiledb.report.postgres import Postgres, revisions
+from profiledb.library import migrations, version
+from profiledb.library.catalog import Catalog
+from profiledb.library.database import Shared
+from profiledb.library.library import Library
+from profiledb.library.postgres import Postgres, revisions
+from profiledb.library.version import OLDEST_SCHEMA
 from profiledb.report.schema import SCHEMA_VERSION, tables
-from profiledb.report.version import OLDEST_SCHEMA
 from tests.app.conftest import Dashboard
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, run_ingest, wait_until
@@ -91,7 +91,7 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     monkeypatch.setenv("WARPDECK_WORKER", "off")
     for report in library.list():
-        for page in {"nsys": ("overview", "kernels"), "ncu": ("ncu",)}[report.kind]:
+        for page in {"nsys": ("summary", "kernels"), "ncu": ("kernel_profiles",)}[report.kind]:
             at = dashboard(page, report=report.id)
             assert not at.exception
             assert not at.error
@@ -147,7 +147,7 @@ def test_what_cannot_be_upgraded_stays_listed_until_its_source_comes(
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     monkeypatch.setenv("WARPDECK_WORKER", "off")
     systems = library.find("attention.sqlite").id
-    for page in ("overview", "timeline"):
+    for page in ("summary", "timeline"):
         at = dashboard(page, report=systems)
         assert not at.exception
         assert ["made by an older version" in error.value for error in at.error] == [True]

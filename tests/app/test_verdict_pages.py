@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import verdicts
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.app.conftest import SAMPLES, Dashboard
 
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
@@ -53,11 +53,11 @@ def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library:
     launch, told = by_hand(library)
     table = dashboard("roofline", report=compute).dataframe[0].value.set_index("launch_id")
     assert (table.loc[launch, "reading"], table.loc[launch, "verdict"]) == (told, "compute bound")
-    assert told in texts(dashboard("ncu", report=compute, launch=str(launch)))
+    assert told in texts(dashboard("kernel_profiles", report=compute, launch=str(launch)))
     library.link(systems, compute)
     rows = analysis.run(library, systems, "time_weighted_roofline")
     (row,) = rows[(rows["launch_id"] == launch) & (rows["match"] == "exact")].to_dict("records")
-    over_time = dashboard("roofline_time", report=systems)
+    over_time = dashboard("roofline_by_time", report=systems)
     assert told in list(over_time.dataframe[0].value["reading"])
     assert told in texts(dashboard("kernel", report=systems, kernel=str(row["kernel"])))
     lone = set(rows["kernel"]) - set(rows[rows["launch_id"].notna()]["kernel"])

@@ -8,9 +8,9 @@ import pytest
 from bench import team, team_lists, team_parts, trends
 from bench.team_units import Cost
 from profiledb import config
-from profiledb.report.database import Shared
-from profiledb.report.place import open_library
-from profiledb.report.stored.library import StoredLibrary
+from profiledb.library.bucket.bucket_library import StoredLibrary
+from profiledb.library.database import Shared
+from profiledb.library.locations import open_library
 from tests.support.postgres import Server
 from tests.support.s3 import S3
 

@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from app.web.sign_in import WORDS
+from app.web.sign_in_middleware import WORDS
 from bench.pages import Server
 from tests.app.web.client import ask, session
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in

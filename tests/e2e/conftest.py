@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bench import pages
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import Once, copy_data
 from tests.e2e import house
-from tests.support import kept
+from tests.support import conversion_cache
 
 BUSY_PER_CORE = 10
 
@@ -58,7 +58,7 @@ def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFa
     built = once("house", lambda folder: house.build(folder, with_sidecars))
     folder = tmp_path_factory.mktemp("house") / "data"
     copy_data(built, folder)
-    kept.share_answers(folder / "library")
+    conversion_cache.share_answers(folder / "library")
     return folder
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from bench.pages import turn, wait_at_rest
-from profiledb.report.catalog import now
-from profiledb.report.library import Library
+from profiledb.library.catalog import now
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES, ingest_files, put_together
 from tests.support import exports
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from app.pages import at
+from app.page_list import at
 from bench.pages import dashboard, go
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from tests.conftest import put_together
 from tests.e2e import house
 from tests.e2e.test_drop import cell
@@ -34,7 +34,7 @@ def own(
     with dashboard(settings) as address:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
-        for path in ("/", *(f"/overview?report={report.id}" for report in library.list())):
+        for path in ("/", *(f"/summary?report={report.id}" for report in library.list())):
             house.show(page, address, path)
         page.close()
         yield address, library
@@ -68,7 +68,7 @@ def open_row(page: Page, row: int) -> None:
 
 def expect_overview(page: Page, report: Manifest, after_library: bool = False) -> None:
     """The whole Summary of a report is there; after the Library, it stays there."""
-    here = re.compile(rf"/overview\?report={report.id}$")
+    here = re.compile(rf"/summary\?report={report.id}$")
     expect(page.get_by_text("Top kernels").first).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     if after_library:
@@ -118,7 +118,7 @@ def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
 
 
 @pytest.mark.parametrize(
-    ("url", "name"), [("overview", house.STEPS), ("roofline", house.INFERENCE), ("", house.STARVED)]
+    ("url", "name"), [("summary", house.STEPS), ("roofline", house.INFERENCE), ("", house.STARVED)]
 )
 def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     visitor: Page, address: str, library: Library, url: str, name: str
@@ -141,7 +141,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
 def test_back_and_forward_show_what_was_there(page: Page, address: str, library: Library) -> None:
     """In a document of its own: in one that others had open the steps are theirs, too."""
     first, second = library.find(house.TRAINING), library.find(house.STARVED)
-    page.goto(f"{address}/overview?report={first.id}")
+    page.goto(f"{address}/summary?report={first.id}")
     expect_overview(page, first)
     choose(page, second)
     expect_overview(page, second)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
-from app.views.library.table import ROW_PX
-from app.worker import held
+from app.pages.library.table import ROW_PX
+from app.worker_process import held
 from bench.pages import dashboard
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES, wait_until
 from tests.e2e import house
 from tests.support import sweep
@@ -56,7 +56,7 @@ def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, own: tupl
     click_first_row(page)
     expect(page).to_have_url(re.compile(r"/kernel\?"))
     expect(page.get_by_role("heading", name="Distribution")).to_be_visible()
-    page.goto(f"{address}/overview?report={NAME}")
+    page.goto(f"{address}/summary?report={NAME}")
     expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     expect(page.get_by_text("Top kernels").first).to_be_visible()
     assert not [url for url in asked if not url.startswith((address, "data:", "blob:"))], "nothing comes from elsewhere"
@@ -123,5 +123,5 @@ def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page
         expect(page.get_by_text("failed to import")).not_to_be_attached()
         assert {report.name for report in Library(tmp_path / "data" / "library").list()} == samples
         page.get_by_role("link", name="Compare both").first.click()
-        expect(page.get_by_role("heading", name="Two reports")).to_be_visible()
+        expect(page.get_by_role("heading", name="Compare")).to_be_visible()
         expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Page, expect
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 
 pytestmark = pytest.mark.browser
 

@@ -52,12 +52,12 @@ def test_an_editor_logs_in_uploads_and_logs_out(page: Page, address: str, data: 
     )
     expect(page.get_by_text("new.csv is in the inbox")).to_be_visible()
     assert (data / "inbox" / "new.csv").read_bytes() == b"no report\n"
-    page.goto(f"{address}/overview")
+    page.goto(f"{address}/summary")
     expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="End session").click()
     expect(page.get_by_text("Log in to see the reports.")).to_be_visible()
-    page.goto(f"{address}/overview")
+    page.goto(f"{address}/summary")
     expect(page.get_by_text("Log in to see the reports.")).to_be_visible()
     assert refused == []
 

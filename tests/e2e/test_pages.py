@@ -6,19 +6,19 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, expect
 
-from app.pages import VIEWS, at
+from app.page_list import VIEWS, at
 from app.ui.charts import Theme
 from bench.pages import turn, wait_at_rest
-from profiledb.report.catalog import LAUNCHES
-from profiledb.report.library import Library
+from profiledb.library.catalog import LAUNCHES
+from profiledb.library.library import Library
 from tests.e2e import house
 from tests.e2e.test_accessibility import broken
 from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 SHOWS = {
-    "attention": house.ATTENTION, "timer_check": house.ENERGY, "energy": house.ENERGY, "cpu_gpu": house.TASKS,
-    "scaling": house.PARALLEL, "ncu": house.LAUNCHES,
+    "attention": house.ATTENTION, "timer_check": house.ENERGY, "energy": house.ENERGY, "cpu_vs_gpu": house.TASKS,
+    "scaling": house.PARALLEL, "kernel_profiles": house.LAUNCHES,
 }  # fmt: skip
 """The report on which a page has most to show; the others show the training, or what was measured of it."""
 EVERY = ["", *(view.url for view in VIEWS)]

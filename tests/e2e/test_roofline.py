@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.e2e import house
 
 pytestmark = pytest.mark.browser
@@ -42,10 +42,10 @@ def test_a_click_opens_the_launch_and_a_link_stays(
     expect(page.locator(".js-plotly-plot .scatterlayer")).to_be_visible()
     page.wait_for_function(f"() => ({PLACE})('/1')")
     page.mouse.click(*page.evaluate(PLACE, "/1"))
-    expect(page).to_have_url(re.compile(r"/ncu\?.*launch=1(&|$)"))
+    expect(page).to_have_url(re.compile(r"/kernel_profiles\?.*launch=1(&|$)"))
     expect(page.get_by_text("Launch 1: reduction")).to_be_visible()
 
-    house.show(page, address, f"/roofline_time?report={systems}")
+    house.show(page, address, f"/roofline_by_time?report={systems}")
     expect(page.get_by_text("ncu covers 100.0 % of kernel time")).to_be_visible()
     page.get_by_role("button", name="Link", exact=True).click()
     expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies import headline
 from tests.e2e import house
 from tests.e2e.test_drop import click_first_row
@@ -25,7 +25,7 @@ def at_rest(page: Page, heading: str) -> None:
 
 
 def summary(page: Page, address: str, name: str) -> None:
-    house.show(page, address, f"/overview?report={name}")
+    house.show(page, address, f"/summary?report={name}")
     at_rest(page, "Summary")
 
 
@@ -45,7 +45,7 @@ def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, li
     summary(page, address, house.STARVED)
     expect(page.get_by_text("The GPU is idle").first).to_be_visible()
     page.get_by_text("Why the GPU is idle").click()
-    at_rest(page, "Idle & launch")
+    at_rest(page, "Idle")
     expect(page.get_by_text("step_*/next_batch/transform_image").first).to_be_visible()
     expect(page.get_by_text("This looks like data loading").first).to_be_visible()
 
@@ -68,14 +68,14 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     at_rest(page, "Roofline")
     expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
     expect(page.get_by_test_id("glide-cell-0-0").first).to_contain_text(str(largest)[:15])
-    menu(page, "Idle & launch").click()
-    at_rest(page, "Idle & launch")
+    menu(page, "Idle").click()
+    at_rest(page, "Idle")
     # The box of a command is drawn by a part that the browser loads later than the page.
     expect(page.get_by_test_id("stCode").filter(has_text="--gpu-metrics-devices").first).to_be_attached()
     commands = page.get_by_test_id("stCode").all_inner_texts()
     assert not [command for command in commands if not command.isascii()]
-    menu(page, "Ranges & steps").click()
-    at_rest(page, "Ranges & steps")
+    menu(page, "Ranges").click()
+    at_rest(page, "Ranges")
     page.get_by_text(f"Kernels of the slowest step: {step.selected}").click()
     at_rest(page, "Kernels")
     expect(page).to_have_url(re.compile(rf"range={step.selected}(&|$)"))
@@ -87,7 +87,7 @@ def test_training_against_inference_in_two_clicks(visitor: Page, address: str, l
     page.get_by_role("button", name="Compare with").click()
     page.get_by_role("combobox", name="Compare this report with").fill("inference")
     page.get_by_role("option", name=re.compile("inference")).click()
-    at_rest(page, "Two reports")
+    at_rest(page, "Compare")
     expect(page).to_have_url(re.compile(f"other={library.find(house.INFERENCE).id}"))
     expect(page.get_by_text(re.compile("B is (faster|slower)")).first).to_be_visible()
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)  # nothing covers what was asked for
@@ -95,7 +95,7 @@ def test_training_against_inference_in_two_clicks(visitor: Page, address: str, l
     at_rest(page, "Summary")
     page.get_by_role("button", name="Compare with").click()
     expect(page.get_by_role("combobox", name="Compare this report with")).to_have_value("")
-    expect(page).to_have_url(re.compile("/overview"))
+    expect(page).to_have_url(re.compile("/summary"))
 
 
 def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
@@ -210,8 +210,8 @@ def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> 
 
 def test_dragging_over_steps_selects_their_time(visitor: Page, address: str, library: Library) -> None:
     page = visitor
-    house.show(page, address, f"/nvtx?report={house.TRAINING}")
-    at_rest(page, "Ranges & steps")
+    house.show(page, address, f"/ranges?report={house.TRAINING}")
+    at_rest(page, "Ranges")
     chart = page.locator(".js-plotly-plot", has_text="Step").last
     chart.scroll_into_view_if_needed()
     box = chart.locator(".nsewdrag").first.bounding_box()
@@ -240,7 +240,7 @@ def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
 
 
 def test_old_addresses_lead_to_the_pages(page: Page, address: str) -> None:
-    for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_gpu", "CPU vs GPU")):
+    for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_vs_gpu", "CPU vs GPU")):
         page.goto(f"{address}/{old}?report={house.TRAINING}&range=step_2")
         at_rest(page, title)
         expect(page).to_have_url(re.compile(rf"/{new}\?report={re.escape(house.TRAINING)}&range=step_2$"))

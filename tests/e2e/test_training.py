@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, Position, expect
 
-from app.selection.address import milliseconds
+from app.selection.url_parameters import milliseconds
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.e2e import house
 
 pytestmark = pytest.mark.browser

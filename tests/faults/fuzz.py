@@ -34,8 +34,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ingest import tools
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
 from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
 from tests.ingest.snapshot.test_snapshots import snapshot

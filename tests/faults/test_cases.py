@@ -15,8 +15,8 @@ import pytest
 
 from ingest.formats.nsys_report import END, MAGIC
 from profiledb.errors import ReportNotFoundError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support import exports
 from tests.support.dropped import SAMPLE, job_of, made, stand_in

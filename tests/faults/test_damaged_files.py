@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ingest.ncu.messages import message
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES, Ingest
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS, event, text

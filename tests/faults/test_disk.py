@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.deferral import STATE
-from profiledb.report import disk
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from ingest.deferred_files import STATE
+from profiledb.library import disk
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, job_of, made
 from tests.support.processes import cpu_seconds, without_privileges

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest import endings
-from ingest.endings import ENDINGS, TRIES
-from profiledb.report.library import Library
+from ingest import process_endings
+from ingest.process_endings import ENDINGS, TRIES
+from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, job_of, made, stand_in
 from tests.support.kernels import LANDLOCK, without
@@ -159,7 +159,7 @@ def test_one_file_at_a_time_is_tried_again(inbox: Path, empty_library: Library, 
 
 
 def test_the_kernel_says_whom_it_killed_for_want_of_memory() -> None:
-    error = endings.of("nsys export", -signal.SIGKILL, "", ooms=endings.oom_kills() - 1)
+    error = process_endings.of("nsys export", -signal.SIGKILL, "", ooms=process_endings.oom_kills() - 1)
     assert error is not None
     assert error.message == "nsys export was killed because the machine or its container ran out of memory."
     assert ENDINGS[error.cause].again

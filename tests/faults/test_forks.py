@@ -11,9 +11,9 @@ import duckdb
 import psutil
 import pytest
 
-from ingest.conversion.forks import SERVER
-from ingest.endings import TRIES
-from profiledb.report.library import Library
+from ingest.conversion.fork_client import SERVER
+from ingest.process_endings import TRIES
+from profiledb.library.library import Library
 from tests.conftest import ROOT, wait_until
 from tests.support.dropped import SAMPLE, job_of, made, stand_in
 from tests.support.processes import processes_in, start_worker
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is t
 ASKED = """
 import os, sys
 from ingest.conversion import processes
-from ingest.conversion.forks import Forks
+from ingest.conversion.fork_client import Forks
 processes.adopt()
 forks = Forks()
 forks.warm(prepare=True)
@@ -177,7 +177,7 @@ server._import(server._MODULES + server._ARRAYS)
 print("numpy" in sys.modules, len(os.listdir("/proc/self/task")))
 """
     argv = [sys.executable, "-c", "import os, sys" + code]
-    from ingest.conversion.server import QUIET
+    from ingest.conversion.fork_server import QUIET
 
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, env=os.environ | QUIET, check=False)
     assert done.stdout.split() == ["True", "1"], done.stderr

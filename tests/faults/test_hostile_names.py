@@ -12,11 +12,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.conversion.prepared import sealed_copy
+from ingest.conversion.prepared_files import sealed_copy
 from ingest.nsys import load, sqlite
+from profiledb.library.library import Library
 from profiledb.query import views
 from profiledb.report import store
-from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest
 from tests.support import exports
 from tests.support.exports import MAIN, NVTX, Tables, kernel, kernels

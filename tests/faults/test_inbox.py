@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ingest.skipped import MOST, STATE
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from ingest.skipped_files import MOST, STATE
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
 from tests.conftest import ROOT, Ingest, wait_until
 from tests.support.dropped import made
 from tests.support.processes import start_worker, without_privileges

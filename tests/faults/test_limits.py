@@ -12,7 +12,7 @@ import pytest
 
 from ingest.conversion import limits
 from profiledb import config, confinement
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, job_of, made, stand_in
 from tests.support.processes import start_worker

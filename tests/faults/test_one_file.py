@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest
 from tests.support.dropped import made, needs_corpus
 from tests.support.processes import without_privileges

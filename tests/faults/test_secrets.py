@@ -16,8 +16,8 @@ import duckdb
 import pytest
 
 from ingest import scrub
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, Ingested
 from tests.support import exports, made_traces, spelled
 from tests.support.dropped import needs_corpus

@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 from profiledb import confinement
-from profiledb.console.ask import ask
+from profiledb.console.question_process import ask
 from profiledb.errors import AnalysisError
-from profiledb.report.catalog import FILE, Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import FILE, Manifest
+from profiledb.library.library import Library
 from tests.conftest import ROOT
 from tests.support import asked
 
@@ -167,7 +167,9 @@ def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: di
 
 def below() -> list[psutil.Process]:
     """Processes of questions that this one has started."""
-    return [one for one in psutil.Process().children(recursive=True) if "profiledb.console.child" in _words(one)]
+    return [
+        one for one in psutil.Process().children(recursive=True) if "profiledb.console.question_child" in _words(one)
+    ]
 
 
 def _words(process: psutil.Process) -> list[str]:

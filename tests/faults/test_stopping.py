@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from app.worker import held
-from profiledb.report.library import Library
+from app.worker_process import held
+from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker

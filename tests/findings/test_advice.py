@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from profiledb.errors import AnalysisError
-from profiledb.findings import advice, program, rulebook, words
+from profiledb.findings import advice, program, rulebook, sentences
 from profiledb.findings import rule as rules
 from profiledb.findings.finding import Finding
 from profiledb.findings.program import Trait
@@ -118,18 +118,18 @@ def finding(line: str, program_: program.Program = (), **more: object) -> Findin
 
 def test_the_change_is_told_at_its_place() -> None:
     line = "Compile {place|the step}."
-    assert words.advice(finding(line))[0] == "Compile the step."
-    assert words.advice(finding(line, facts={"range": "step_*"}))[0] == "Compile `step_*`."
+    assert sentences.advice(finding(line))[0] == "Compile the step."
+    assert sentences.advice(finding(line, facts={"range": "step_*"}))[0] == "Compile `step_*`."
     piece = {"name": "a gap", "range": "step_*/`forward`"}
-    assert words.advice(finding(line, evidence=(piece,)))[0] == f"Compile {code('step_*/`forward`')}."
-    assert words.plain_advice(finding(line, evidence=(piece,)))[0] == "Compile step_*/`forward`."
-    assert words.advice(finding("Look at {range}."))[0] == "Do it in C.", "a line without its column is left out"
+    assert sentences.advice(finding(line, evidence=(piece,)))[0] == f"Compile {code('step_*/`forward`')}."
+    assert sentences.plain_advice(finding(line, evidence=(piece,)))[0] == "Compile step_*/`forward`."
+    assert sentences.advice(finding("Look at {range}."))[0] == "Do it in C.", "a line without its column is left out"
 
 
 def test_what_does_not_fire_has_no_advice() -> None:
     quiet = finding("Do this.")
-    assert words.advice(quiet) == ("Do this.", "Do it in C.")
-    assert words.advice(Finding(quiet.rule, "clear", value=1.0)) == ()
+    assert sentences.advice(quiet) == ("Do this.", "Do it in C.")
+    assert sentences.advice(Finding(quiet.rule, "clear", value=1.0)) == ()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_does_not_fire_has_no_advice() -> None:
 )
 def test_no_number_is_said_twice(value: float, facts: dict[str, str], saving: int | None, left: str) -> None:
     one = finding("Do this.", facts=facts, saving_ns=saving, saving_pct=12.0)
-    assert words.bound(Finding(**{**one.__dict__, "value": value})) == left
+    assert sentences.bound(Finding(**{**one.__dict__, "value": value})) == left
 
 
 def test_a_program_in_one_line() -> None:

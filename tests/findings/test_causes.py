@@ -8,11 +8,11 @@ import pytest
 
 from profiledb.findings import causes, judge, output, rulebook
 from profiledb.findings import rule as rules
-from profiledb.findings.bench import Part
 from profiledb.findings.finding import Finding
+from profiledb.findings.rule_runner import Part
+from profiledb.library.catalog import TIMELINE
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.catalog import TIMELINE
-from profiledb.report.library import Library
 from tests.findings.test_rulebook import HEADER
 from tests.support import memory_reports as made
 from tests.support import sweep

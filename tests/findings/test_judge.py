@@ -8,11 +8,11 @@ import pytest
 
 from profiledb.errors import AnalysisError
 from profiledb.findings import judge as judges
-from profiledb.findings import output, rulebook, words
+from profiledb.findings import output, rulebook, sentences
 from profiledb.findings import rule as rules
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import EVIDENCE, Rule
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.findings.test_rulebook import HEADER
 from tests.support import sweep
@@ -116,9 +116,9 @@ def test_the_first_sentence_with_all_its_columns_is_said(nsys_samples: Library) 
         rule("named", "SELECT 12.0 AS value, 'a `b` <i>|c' AS range;"),
         rule("bare", "SELECT 12.0 AS value, NULL AS range;"),
     )
-    assert words.says(found["named"]) == "12.0 % in ``a `b` <i>|c``."
-    assert words.plain(found["named"]) == "12.0 % in a `b` <i>|c."
-    assert words.says(found["bare"]) == "12.0 %."
+    assert sentences.says(found["named"]) == "12.0 % in ``a `b` <i>|c``."
+    assert sentences.plain(found["named"]) == "12.0 % in a `b` <i>|c."
+    assert sentences.says(found["bare"]) == "12.0 %."
 
 
 def test_evidence_has_known_fields_and_an_end(nsys_samples: Library) -> None:
@@ -169,8 +169,8 @@ def holds(report: str, one: Finding) -> None:
     assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
     if one.rule.unit == "%" and one.rule.name not in MORE_THAN_ALL:
         assert one.value is None or 0 <= one.value <= 100.001, about
-    assert one.verdict != "fires" or (words.says(one) and one.advice), about
-    assert "{" not in words.plain(one).replace("{lambda", ""), about
+    assert one.verdict != "fires" or (sentences.says(one) and one.advice), about
+    assert "{" not in sentences.plain(one).replace("{lambda", ""), about
     assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
     ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
     assert all(length >= 0 for length in ends), about

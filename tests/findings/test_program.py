@@ -6,9 +6,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings import judge, program, rulebook, words
+from profiledb.findings import judge, program, rulebook, sentences
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support import sweep
 from tests.support.advised import wrong
@@ -172,8 +172,8 @@ def check(library: Library, cases: dict[str, str], subtests: pytest.Subtests) ->
             ]
             for one in fires:
                 assert one.program == of
-                assert words.advice(one), one.rule.name
-                assert wrong(words.advice(one), program.names(of)) == [], one.rule.name
+                assert sentences.advice(one), one.rule.name
+                assert wrong(sentences.advice(one), program.names(of)) == [], one.rule.name
 
 
 def _name(one: program.Trait) -> str:
@@ -285,8 +285,8 @@ def test_the_source_line_stands_at_the_place(nsys_samples: Library) -> None:
     found = judged(nsys_samples, "host_python.nsys-rep", "data_loading")
     assert found.line is not None
     assert found.line.startswith("images.py(41): prepare")
-    assert f"`{found.place}` (`{found.line}`)" in words.advice(found)[0]
-    assert found.line in words.plain_advice(found)[0]
+    assert f"`{found.place}` (`{found.line}`)" in sentences.advice(found)[0]
+    assert found.line in sentences.plain_advice(found)[0]
     assert judged(nsys_samples, "dataloader_starved.nsys-rep", "data_loading").line is None
 
 

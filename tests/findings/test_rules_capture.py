@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings.words import plain
-from profiledb.report.library import Library
+from profiledb.findings.sentences import plain
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
 from tests.support.found import Span, judged, rows, spans, union

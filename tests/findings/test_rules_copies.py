@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy

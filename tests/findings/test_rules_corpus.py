@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from profiledb.findings.words import plain
-from profiledb.report.library import Library
+from profiledb.findings.sentences import plain
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.found import judged
 from tests.support.page_reports import run

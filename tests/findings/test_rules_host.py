@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from profiledb.findings.finding import Finding
-from profiledb.findings.words import plain
-from profiledb.report.library import Library
+from profiledb.findings.sentences import plain
+from profiledb.library.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
 from tests.support import memory_reports as made

@@ -6,8 +6,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.findings.words import plain
-from profiledb.report.library import Library
+from profiledb.findings.sentences import plain
+from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish

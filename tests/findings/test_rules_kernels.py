@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, pct, rows, spans, union, window
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.second import idle
 from tests.second.raw import Call, Capture
 from tests.support import memory_reports as made

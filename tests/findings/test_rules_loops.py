@@ -2,9 +2,9 @@
 
 import pytest
 
-from profiledb.findings import judge, rulebook, words
+from profiledb.findings import judge, rulebook, sentences
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.support.exports import MAIN
 from tests.support.found import judged
 from tests.support.page_reports import make_library
@@ -96,7 +96,7 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     report = library.find(capture(steps, sorted(work)))
     part = judge.steady_part(library, report, {})
     assert part == judge.Steady(8, 200 * MS - 20, 280 * MS - 20, 200 * MS - 20, 52 * MS)
-    assert words.judged(part) == (
+    assert sentences.judged(part) == (
         "Findings judge 8 steps (80.0 ms). They leave out 200 ms of start-up before the first one and 52.0 ms after the"
         " last one."
     )

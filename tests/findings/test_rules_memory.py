@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from profiledb.findings import judge, rulebook
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import Once
 from tests.findings.test_rules_copies import H200, small
 from tests.profiledb.analyses import test_tensors

@@ -10,10 +10,10 @@ import pytest
 from profiledb.findings import judge as judges
 from profiledb.findings import rulebook
 from profiledb.findings.finding import Finding
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import copy_data
 from tests.support.page_reports import empty

@@ -6,8 +6,8 @@ from itertools import accumulate
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.second import steps as told
 from tests.second.nesting import ran
 from tests.support.found import judged

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from profiledb.findings.finding import Finding
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name

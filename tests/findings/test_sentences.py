@@ -5,7 +5,7 @@ import re
 import pytest
 
 from profiledb.findings import rule as rules
-from profiledb.findings import rulebook, words
+from profiledb.findings import rulebook, sentences
 from profiledb.findings.finding import Finding
 from tests.findings.test_rulebook import HEADER, QUERY
 
@@ -39,7 +39,7 @@ _PLURAL = re.compile(
 )
 def test_one_and_many_and_next_to_nothing(gaps: int, value: float, text: str) -> None:
     rule = rules.parse("something", COUNTED + QUERY, "idle")
-    assert words.says(Finding(rule, "fires", value=value, facts={"gaps": gaps})) == text
+    assert sentences.says(Finding(rule, "fires", value=value, facts={"gaps": gaps})) == text
 
 
 def test_no_rule_says_one_of_many() -> None:
@@ -68,4 +68,4 @@ def test_no_rule_says_one_of_many() -> None:
 )
 def test_what_is_not_there_is_not_counted(name: str, facts: dict[str, object], text: str) -> None:
     finding = Finding(rulebook.load()[name], "clear" if name == "graph_breaks" else "fires", value=12.0, facts=facts)
-    assert words.says(finding).startswith(text)
+    assert sentences.says(finding).startswith(text)

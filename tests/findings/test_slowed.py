@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from profiledb.findings import words
-from profiledb.report.library import Library
+from profiledb.findings import sentences
+from profiledb.library.library import Library
 from tests.support.found import judged
 from tests.support.made_traces import launch, operator, python, taken_in
 from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples, needs_torch_samples
@@ -36,7 +36,7 @@ def test_operators_of_ten_microseconds(tmp_path: Path, operators: int, verdict: 
     if verdict == "fires":
         assert replace(found, slowed=replace(found.slowed, left=0.1)).severity == "medium"
     assert found.slowed.left == pytest.approx(left, abs=0.001)
-    said = words.says(found)
+    said = sentences.says(found)
     assert f"(`record_shapes`): at about 10.0 µs for each of {operators} operators, up to {operators}0 µs" in said
     assert bool(found.command) == (verdict == "cannot_judge")
 
@@ -45,10 +45,10 @@ def test_what_the_settings_and_the_rows_say(tmp_path: Path) -> None:
     plain = judged(*taken_in(tmp_path / "plain", waiting(20)), "gpu_idle")
     assert (plain.verdict, plain.slowed) == ("fires", None)
     told = judged(*taken_in(tmp_path / "told", waiting(20), with_modules=1, profile_memory=0), "gpu_idle")
-    assert "(with_modules)" in words.plain(told)
+    assert "(with_modules)" in sentences.plain(told)
     stacks = [python("train.py(5): main", 1, None, 0, 900), python("nn.Module: Linear_0", 2, 1, 1, 90)]
     seen = judged(*taken_in(tmp_path / "seen", [*waiting(20), *stacks]), "gpu_idle")
-    assert "(`with_stack`, `with_modules`)" in words.says(seen)
+    assert "(`with_stack`, `with_modules`)" in sentences.says(seen)
     assert judged(*taken_in(tmp_path / "kernel", waiting(20, **SHAPES)), "hot_kernel").slowed is None
 
 
@@ -63,7 +63,7 @@ def test_a_linked_systems_report_tells_the_cost(torch_samples: Library) -> None:
         found = judged(torch_samples, TRAINING, "gpu_idle")
     finally:
         links.remove(nsys.id, "trace")
-    assert f"28.0 ms here and 12.9 ms in the linked Systems report `{nsys.name}`" in words.says(found)
+    assert f"28.0 ms here and 12.9 ms in the linked Systems report `{nsys.name}`" in sentences.says(found)
     assert alone.slowed
     assert found.slowed
     own = 1 - 12_914_758 / 28_044_776

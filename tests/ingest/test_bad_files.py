@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, Ingest
 from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
 

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from bench import team_queue
-from ingest import deferral
+from ingest import deferred_files
 from ingest.watch import Watch
 from ingest.worker import Worker
 from profiledb import config
 from profiledb.errors import StorageError
-from profiledb.report.catalog import Catalog
-from profiledb.report.database import Shared
-from profiledb.report.inbox import Inbox
-from profiledb.report.library import Library
-from profiledb.report.place import open_inbox, open_library
-from profiledb.report.stored.bucket import Bucket
+from profiledb.library.bucket.bucket import Bucket
+from profiledb.library.catalog import Catalog
+from profiledb.library.database import Shared
+from profiledb.library.inbox import Inbox
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox, open_library
 from profiledb.rules.retention import Rules
 from profiledb.studies import retention
-from tests.support import ingesting
+from tests.support import ingestion
 from tests.support.dropped import made
-from tests.support.ingesting import Waiting
+from tests.support.ingestion import Waiting
 from tests.support.s3 import BOTH, S3
 
 
@@ -125,7 +125,7 @@ def test_a_bucket_that_is_away_for_a_while(place: Place, s3: S3, tmp_path: Path)
         watch.finished()
     place.worker.take([place.inbox.root / "a.sqlite"])  # it went away after the look
     (job,) = place.library.catalog.jobs()
-    assert (job.state, "does not answer" in job.message) == (deferral.STATE, True)
+    assert (job.state, "does not answer" in job.message) == (deferred_files.STATE, True)
     s3.start()
     assert place.look() == {"a.sqlite": "ready"}
 
@@ -171,7 +171,7 @@ def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Pa
         bucket.put(path.name, path)
     bucket.put("00000.meta.json", b'{"workload": "put"}')
     shutil.rmtree(tmp_path / "from")
-    done = ingesting.once(
+    done = ingestion.once(
         ["--inbox", url, "--library", library_url, "--samples", "off"],
         {"WARPDECK_DATABASE": team.url, "WARPDECK_DATA": str(tmp_path)},
     )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ingest.deferral import AGAIN_S, MORE_BYTES, STATE, Deferrals
-from profiledb.report.catalog import Job
+from ingest.deferred_files import AGAIN_S, MORE_BYTES, STATE, Deferrals
+from profiledb.library.catalog import Job
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ingest.nsys import lookups, metrics
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports, hostile
 from tests.support.bounded import Convert, converted, make_convert, notes

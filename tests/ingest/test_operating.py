@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bench.pages import free_port
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
-from tests.profiledb.operating.test_exposition import values
+from tests.profiledb.monitoring.test_prometheus import values
 from tests.support.dropped import made
 from tests.support.kernels import LANDLOCK, without
 

@@ -13,8 +13,8 @@ import pytest
 from bench import team_queue
 from bench.pages import MAIN, free_port
 from profiledb.errors import RefusedError
-from profiledb.report import database, migrations, postgres
-from profiledb.report.catalog import Catalog
+from profiledb.library import database, migrations, postgres
+from profiledb.library.catalog import Catalog
 from profiledb.terminal import sentence
 from tests.conftest import ROOT, wait_until
 from tests.support import needs

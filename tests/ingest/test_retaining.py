@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.retaining import EVERY_S, Retaining
+from ingest.retention import EVERY_S, Retaining
 from profiledb import config
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import wait_until
-from tests.profiledb.report.test_library import publish
+from tests.profiledb.library.test_library import publish
 
 
 def test_it_looks_once_an_hour(empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

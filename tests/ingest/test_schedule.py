@@ -8,8 +8,8 @@ import pytest
 from ingest import schedule
 from ingest.command import SAMPLES_AT_ONCE, Samples
 from ingest.conversion import limits
-from profiledb.report.catalog import Job
-from profiledb.report.inbox.folder import FolderInbox
+from profiledb.library.catalog import Job
+from profiledb.library.inbox.folder import FolderInbox
 
 PATIENCE_S = 20
 INBOX = FolderInbox(Path())

@@ -9,8 +9,8 @@ import pytest
 
 from ingest.sidecars.files import ColumnsNeededError, read
 from profiledb.errors import ConversionError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.report.sidecar import Columns
 from tests.conftest import Ingest
 from tests.support.dropped import job_of, made

@@ -9,8 +9,8 @@ import pytest
 
 from ingest import tools
 from ingest.formats import nsys_stream
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import Ingest, Once
 from tests.support.dropped import job_of, stand_in
 

@@ -19,17 +19,17 @@ from procrastinate.worker import Worker as Taker
 from bench import team_queue
 from ingest import queue
 from ingest import team as team_worker
-from ingest.member import TeamWorker
 from ingest.queue import Queue
+from ingest.team_worker import TeamWorker
 from ingest.worker import Worker
 from profiledb import config
-from profiledb.report import identity
-from profiledb.report.catalog import Catalog, Job, Manifest
-from profiledb.report.database import Shared
-from profiledb.report.library import Library
-from profiledb.report.place import open_inbox
-from profiledb.report.postgres import Postgres
-from profiledb.report.workers import Seen, Workers
+from profiledb.library import library_id
+from profiledb.library.catalog import Catalog, Job, Manifest
+from profiledb.library.database import Shared
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox
+from profiledb.library.postgres import Postgres
+from profiledb.library.workers import Seen, Workers
 from tests.conftest import CORPUS, ROOT, Ingest, wait_until
 from tests.support.postgres import Server
 
@@ -79,7 +79,7 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
 
 @pytest.mark.parametrize("how", [("--once",), ()])
 def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
-    identity.require(Library(tmp_path / "library", Catalog(team)))
+    library_id.require(Library(tmp_path / "library", Catalog(team)))
     team_queue.write(inbox, 1)
     argv = [sys.executable, "-m", "ingest", *how, "--samples", "off", "--inbox", str(inbox)]
     done = subprocess.run(

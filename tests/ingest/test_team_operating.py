@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bench.pages import free_port
-from profiledb.report.catalog import Catalog
-from profiledb.report.database import Shared
-from profiledb.report.library import Library
+from profiledb.library.catalog import Catalog
+from profiledb.library.database import Shared
+from profiledb.library.library import Library
 from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
-from tests.profiledb.operating.test_exposition import values
-from tests.profiledb.report.test_library import publish
+from tests.profiledb.library.test_library import publish
+from tests.profiledb.monitoring.test_prometheus import values
 from tests.support.postgres import Server
 
 LOST, BACK = "cannot be reached; it is asked again", "can be reached again"

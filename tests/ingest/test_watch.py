@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.watch import Watch
-from profiledb.report.inbox.folder import FolderInbox
+from profiledb.library.inbox.folder import FolderInbox
 from tests.conftest import wait_until
 
 PATIENCE_S = 1000.0

@@ -13,9 +13,9 @@ from ingest import fingerprints, tools
 from ingest.watch import Watch
 from ingest.worker import Worker
 from profiledb import config
-from profiledb.report.catalog import Job
-from profiledb.report.inbox.folder import FolderInbox
-from profiledb.report.library import Library
+from profiledb.library.catalog import Job
+from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
 from tests.support import sweep

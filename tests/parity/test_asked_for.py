@@ -9,10 +9,10 @@ from sqlite3 import connect
 
 import pytest
 
-from app.pages import VIEWS
+from app.page_list import VIEWS
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, captures, views
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, Once
 
 NAMES = ("wsl2_no_kernels", "cpu_only_t4")

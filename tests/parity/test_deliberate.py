@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT
 from tests.support import deliberate, oracle
 from tests.support.oracle import Case

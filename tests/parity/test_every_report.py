@@ -11,10 +11,10 @@ import pytest
 from ingest.derive.paths import DEEPEST
 from ingest.nsys import redact, sqlite
 from ingest.nsys.attach import wanted
-from ingest.nsys.kept import FACTS, RAW
+from ingest.nsys.column_allowlist import FACTS, RAW
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from profiledb.rules import classes
 from tests.conftest import CORPUS, SAMPLES, reports_of
 from tests.support.answers import Answers

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES, Once
 from tests.support import edits, generated, oracle, sweep
 from tests.support.ddp_samples import make_ddp

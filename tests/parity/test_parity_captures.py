@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import ROOT, Once, run_ingest
 from tests.support import oracle
 

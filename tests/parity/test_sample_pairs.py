@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, captures, views
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records, run
 

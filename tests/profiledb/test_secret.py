@@ -6,8 +6,8 @@ import pytest
 
 from profiledb import secret
 from profiledb.errors import ConfigError
-from profiledb.operating import logs
-from profiledb.report import postgres
+from profiledb.library import postgres
+from profiledb.monitoring import logs
 
 WORD = "p4ss:w@rd/ä"
 URL = "postgresql://warpdeck@database/warpdeck"

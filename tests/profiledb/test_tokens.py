@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.access.operations.tokens import Token, Tokens, tokens_of
 from profiledb.config import load
 from profiledb.errors import AnalysisError
-from profiledb.operations.tokens import Token, Tokens, tokens_of
-from profiledb.report import migrations, token_uses
-from profiledb.report.catalog import Catalog
-from profiledb.report.postgres import Postgres
+from profiledb.library import migrations, token_uses
+from profiledb.library.catalog import Catalog
+from profiledb.library.postgres import Postgres
 from tests.support.postgres import Server
 from warpdeck.main import main
 

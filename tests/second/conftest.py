@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.second.raw import Capture, read
 from tests.support import ddp_samples, sweep

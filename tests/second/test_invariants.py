@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
-from profiledb.report.catalog import LAUNCHES, TIMELINE
+from profiledb.library.catalog import LAUNCHES, TIMELINE
 from tests.parity.test_every_report import FILES
 from tests.second import phases
 from tests.second.conftest import EVERY, EXPORTS, PARTS, Rows, Sample, known

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.second import roofline
 from tests.second.agree import agree, keyed

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import ROOT, Once, ingest_files
 from tests.second import tensors
 from tests.second.agree import agree, keyed

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies.scaling import family, nccl
 from profiledb.studies.scaling import runs as scaling
 from profiledb.studies.scaling.runs import Run, RunAnalysis

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from tests.support import changed, sweep
 
 

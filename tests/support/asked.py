@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from profiledb import config
-from profiledb.console import bounds
-from profiledb.console.bounds import Bounds
+from profiledb.console import question_limits
+from profiledb.console.question_limits import Bounds
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import empty
 
@@ -31,5 +31,5 @@ def small(folder: Path) -> tuple[Library, Manifest]:
 
 def limits(rows: int = 100, seconds: float = 20.0, most_bytes: int = 1 << 20) -> Bounds:
     """Bounds as a page has them, or narrower."""
-    usual = bounds.shown(config.load())
+    usual = question_limits.shown(config.load())
     return Bounds(seconds, 1024, usual.threads, rows, most_bytes)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.support import exports
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
-from profiledb.cli import main as cli
+from profiledb.access.cli import main as cli
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies.compare import matching
 from profiledb.studies.compare.matching import Side
 from tests.conftest import ROOT

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 from bench.pages import free_port
-from profiledb.report.database import Shared, shared
+from profiledb.library.database import Shared, shared
 from tests.conftest import ROOT
 from tests.support import needs, s3
 from tests.support.postgres import Server

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES, Once, ingest_files
 
 FOLDER = SAMPLES / "ddp"

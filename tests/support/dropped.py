@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES
 from tests.support import exports
 from tests.support.exports import kernel, kernels

@@ -8,7 +8,7 @@ from typing import Any
 
 from profiledb.findings import judge, rulebook
 from profiledb.findings.finding import Finding
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 
 Span = tuple[int, int]

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import ingest_files
 
 PID, MAIN, AUTOGRAD = 100, 100, 101

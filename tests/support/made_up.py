@@ -18,9 +18,9 @@ from ingest.conversion.child import Request
 from ingest.conversion.limits import Limits
 from ingest.derive import complete, stage
 from ingest.derive.staging import global_tid
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.store import Access
 
 NAME = "made-up trace"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION, quote
 from tests.support.page_reports import empty
 

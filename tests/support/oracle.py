@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import header, output
-from profiledb.report.library import Library
 from profiledb.spreadsheet import defused
 
 Table = list[list[str]]

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from app import pages
+from app import page_list
 from profiledb.query import header
 
 ROOT = Path(__file__).parents[2]
 BAR = ROOT / "app/selection/bar.py"
 """Stands above every page."""
-LEFT_OUT = ("app.pages", "profiledb.studies.opening", "profiledb.studies.html", "profiledb.studies.traced")
+LEFT_OUT = ("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link")
 """What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
 _ROOMS = ("app.", "profiledb.studies.")
 
@@ -19,7 +19,7 @@ _ROOMS = ("app.", "profiledb.studies.")
 def asked(url: str) -> frozenset[str]:
     """The analyses that the page at this address asks."""
     found: set[str] = set()
-    todo, seen = [pages.script(url), BAR], set()
+    todo, seen = [page_list.script(url), BAR], set()
     while todo:
         file = todo.pop()
         if file in seen:

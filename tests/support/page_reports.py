@@ -11,10 +11,10 @@ import duckdb
 import pandas as pd
 import pytest
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]

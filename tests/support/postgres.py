@@ -15,9 +15,9 @@ import psutil
 import psycopg
 import pytest
 
-from profiledb.report import database, migrations
-from profiledb.report.catalog import FILE, Catalog
-from profiledb.report.database import Shared
+from profiledb.library import database, migrations
+from profiledb.library.catalog import FILE, Catalog
+from profiledb.library.database import Shared
 from tests.support import needs
 
 PASSWORD = "p4ssw0rd"

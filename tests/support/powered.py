@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.report.sidecar import TABLES
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import ROOT
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support import exports
 from tests.support.exports import MAIN, kernel

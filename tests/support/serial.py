@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from profiledb.studies.trends import keeping
-from profiledb.studies.trends.shared import summaries_of
-from profiledb.studies.trends.store import Facts, Row
+from profiledb.studies.trends import summary_refresh
+from profiledb.studies.trends.summary_store import Facts, Row
+from profiledb.studies.trends.team_summary_store import summaries_of
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -47,5 +47,5 @@ def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
     )  # fmt: skip
     library.catalog.add_report(manifest)
-    summaries_of(library).put(of, keeping.stamp(library, of.report_id), figures)
+    summaries_of(library).put(of, summary_refresh.stamp(library, of.report_id), figures)
     return manifest

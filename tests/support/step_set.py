@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "steps.toml"
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from profiledb.findings import judge, rulebook
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.studies.summary import document
 
 SHARE = re.compile(r"(?P<less><?)(?P<value>[\d,]+(?:\.\d+)?) %")

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.library import Library
 from profiledb.report.schema import tables
 from profiledb.rules import classes
 from profiledb.timeline.store import Timelines

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES, Once, ingest_files
 
 FOLDER = SAMPLES / "torch"

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from profiledb.findings.finding import Finding
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.second import idle, raw
 from tests.second.idle import Gap

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiledb.report import serving
+from profiledb.library import server_file
 from tests.conftest import ROOT, wait_until
 
 RUNS = "The dashboard runs until Ctrl-C."
@@ -77,7 +77,7 @@ class Desk:
     def serves(self) -> bool:
         """Whether it serves, and ``open`` has opened all."""
         said = (self.folder / "said").read_text()
-        return RUNS in said or ("You can now view" in said and serving.read(self.library) is not None)
+        return RUNS in said or ("You can now view" in said and server_file.read(self.library) is not None)
 
     def said(self) -> list[str]:
         """What ``running`` has printed so far."""

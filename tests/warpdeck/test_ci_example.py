@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from profiledb.findings import rulebook
-from profiledb.report.decided import LEFT_OUT
-from profiledb.report.library import Library
+from profiledb.library.library import Library
+from profiledb.library.series_decisions import LEFT_OUT
 from profiledb.studies.trends import budget
 from tests.conftest import ROOT, SAMPLES
 

@@ -7,13 +7,13 @@ import pytest
 
 from profiledb.config import load
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.report.catalog import Job
-from profiledb.report.library import Library
-from profiledb.report.serving import Serving
-from tests.profiledb.report.test_library import publish
-from warpdeck import browser, following, opening
-from warpdeck.following import Ended
-from warpdeck.taking import Taken
+from profiledb.library.catalog import Job
+from profiledb.library.library import Library
+from profiledb.library.server_file import Serving
+from tests.profiledb.library.test_library import publish
+from warpdeck import browser, import_progress, open_command
+from warpdeck.import_progress import Ended
+from warpdeck.inbox_copy import Taken
 
 SERVING = Serving(8501, "/team", "/inbox", "ab" * 32)
 
@@ -35,7 +35,7 @@ def taken(name: str) -> Taken:
 )
 def test_the_first_that_becomes_a_report_is_shown_once(ends: list[tuple[str, str]], shown: list[str]) -> None:
     opened: list[str] = []
-    first = opening._First([taken("a"), taken("b")], opened.append)
+    first = open_command._First([taken("a"), taken("b")], opened.append)
     for name, address in ends:
         first.ended(Ended(taken(name), None), address)
     assert opened == shown
@@ -43,7 +43,7 @@ def test_the_first_that_becomes_a_report_is_shown_once(ends: list[tuple[str, str
 
 def test_a_link_leads_to_the_first_page_of_the_report(empty_library: Library) -> None:
     manifest = publish(empty_library, "aaaa000000000001")
-    assert browser.link(SERVING, manifest) == "http://localhost:8501/team/overview?report=aaaa000000000001"
+    assert browser.link(SERVING, manifest) == "http://localhost:8501/team/summary?report=aaaa000000000001"
     assert browser.link(SERVING) == "http://localhost:8501/team/"
 
 
@@ -59,7 +59,7 @@ def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
     files = [Taken("known.sqlite", "0", None), *map(taken, ends)]
     told: list[tuple[str, str]] = []
 
-    class Told(following.Steps):
+    class Told(import_progress.Steps):
         def _print(self, name: str, step: str) -> None:
             told.append((name, step))
 
@@ -73,7 +73,8 @@ def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
         )
 
     ended = {
-        end.taken.name: (end.report_id, end.words) for end in following.follow(empty_library, files, Told(), next_end)
+        end.taken.name: (end.report_id, end.words)
+        for end in import_progress.follow(empty_library, files, Told(), next_end)
     }
     assert ended == {
         "known.sqlite": ("0", ""),
@@ -94,13 +95,13 @@ def test_steps_of_the_conversion_are_told_once_each(empty_library: Library, caps
         state, message = next(steps)
         empty_library.catalog.put_job(Job("/inbox/a\x1b[1m", "a", "1", state, message=message))
 
-    list(following.follow(empty_library, [taken("a\x1b[1m")], following.Steps(), step))
+    list(import_progress.follow(empty_library, [taken("a\x1b[1m")], import_progress.Steps(), step))
     assert capsys.readouterr().out.splitlines() == [f"a [1m: {word}" for word in ("waiting", "converting", "finishing")]
 
 
 def test_without_a_worker_the_wait_ends() -> None:
     now, here = [0.0], [True]
-    held = following.Held(lambda: here[0], lambda: now[0])
+    held = import_progress.Held(lambda: here[0], lambda: now[0])
     for moment, worker in ((100, True), (101, False), (125, False), (131, True), (140, False), (160, False)):
         now[0], here[0] = moment, worker
         held.require()
@@ -145,7 +146,7 @@ def test_without_a_browser_it_says_how_to_get_there(
 def test_a_server_with_another_inbox_is_said(tmp_path: Path) -> None:
     settings = load(inbox=tmp_path / "inbox", library=tmp_path / "library")
     with pytest.raises(ConfigError, match="takes files from /inbox, not from"):
-        opening._inbox(settings, SERVING)
+        open_command._inbox(settings, SERVING)
     (tmp_path / "link").symlink_to(tmp_path / "inbox")
     same = Serving(1, "", str(tmp_path / "link"), "")
-    assert opening._inbox(settings, same).root == tmp_path / "link"
+    assert open_command._inbox(settings, same).root == tmp_path / "link"

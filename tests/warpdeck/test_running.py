@@ -13,8 +13,8 @@ from bench.pages import free_port
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.report import serving
-from warpdeck import running, serve
+from profiledb.library import server_file
+from warpdeck import serve, server_process
 
 
 @pytest.fixture
@@ -47,15 +47,15 @@ def speaking(answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def test_no_file_and_garbage_are_no_server(settings: Settings) -> None:
-    assert running.find(settings) is None
+    assert server_process.find(settings) is None
     for content in ("", "{}", "null", '{"port": "x"}', "\0" * 500):
-        (settings.library / serving.NAME).write_text(content)
-        assert running.find(settings) is None
+        (settings.library / server_file.NAME).write_text(content)
+        assert server_process.find(settings) is None
 
 
 def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
-    serving.write(settings.library, serving.begin(free_port(), "", settings.inbox_text))
-    assert running.find(settings) is None
+    server_file.write(settings.library, server_file.begin(free_port(), "", settings.inbox_text))
+    assert server_process.find(settings) is None
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
 )
 def test_another_program_on_the_port_is_not_taken_for_it(answer: bytes, settings: Settings) -> None:
     with speaking(answer) as (port, heard):
-        serving.write(settings.library, serving.begin(port, "", settings.inbox_text))
-        assert running.find(settings) is None
+        server_file.write(settings.library, server_file.begin(port, "", settings.inbox_text))
+        assert server_process.find(settings) is None
     assert len(heard) == 1  # asked once, and not led elsewhere
 
 
 def test_an_answer_to_an_earlier_question_proves_nothing(settings: Settings) -> None:
-    one = serving.begin(1, "", settings.inbox_text)
+    one = server_file.begin(1, "", settings.inbox_text)
     replayed = one.answer("0" * 32).encode()
     with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n" + replayed) as (port, heard):
-        found = serving.Serving(port, "", one.inbox, one.key)
-        assert not running.answers(found)
-        assert not running.answers(found)
+        found = server_file.Serving(port, "", one.inbox, one.key)
+        assert not server_process.answers(found)
+        assert not server_process.answers(found)
     assert heard[0] != heard[1]
     assert all(one.key.encode() not in asked for asked in heard)
 
@@ -92,8 +92,8 @@ def test_an_answer_to_an_earlier_question_proves_nothing(settings: Settings) -> 
 def test_a_base_path_cannot_smuggle_a_request(settings: Settings) -> None:
     with speaking(b"") as (port, heard):
         fields = {"port": port, "base": "/x HTTP/1.1\r\nHost: evil\r\n\r\n", "inbox": "/", "key": "ab" * 32}
-        (settings.library / serving.NAME).write_text(json.dumps(fields))
-        assert running.find(settings) is None
+        (settings.library / server_file.NAME).write_text(json.dumps(fields))
+        assert server_process.find(settings) is None
     assert heard == []
 
 
@@ -101,11 +101,11 @@ def test_one_command_at_a_time_starts_a_server(settings: Settings) -> None:
     entered = threading.Event()
 
     def second() -> None:
-        with running.alone(settings):
+        with server_process.alone(settings):
             entered.set()
 
     thread = threading.Thread(target=second, daemon=True)
-    with running.alone(settings):
+    with server_process.alone(settings):
         thread.start()
         assert not entered.wait(0.3)
     assert entered.wait(10)

@@ -11,7 +11,7 @@ import { json } from "./wire.js";
 
 const MOST_LANES = 2000;
 /** @type {Record<string, string>} */
-const LINKS = { kernel: "Kernel", range: "Ranges & steps", profiles: "Kernel profiles", compare: "Compare" };
+const LINKS = { kernel: "Kernel", range: "Ranges", profiles: "Kernel profiles", compare: "Compare" };
 
 export class Panel {
   /** @param {Timeline} app */

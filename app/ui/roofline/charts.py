@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, GRAY, Theme, faded, frame
-from app.ui.kept import kept
+from app.ui.figure_cache import kept
 from app.ui.roofline.labels import Room, Spot
 from app.ui.roofline.points import Point, draw_points, legend, name_largest, take, write
 

@@ -1,7 +1,7 @@
 -- title: GPU time by kernel class
 -- How the time of the kernels divides among classes such as matmul and attention (classes.toml). The share is of the
 -- sum of kernel durations, so kernels that run at the same time both count.
--- page: overview
+-- page: summary
 -- needs: kernel
 -- includes: selection
 -- selects: part

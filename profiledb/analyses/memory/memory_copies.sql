@@ -1,7 +1,7 @@
 -- title: Memcpy and memset
 -- The sums of `copies` under the names of nsys: by kind and direction, the longest total first, in exact bytes. The
 -- rate is bytes over the time in which copies of this direction ran, each for itself.
--- page: overview
+-- page: summary
 -- needs: memop
 -- includes: memory
 -- selects: part

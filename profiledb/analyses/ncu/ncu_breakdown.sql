@@ -1,7 +1,7 @@
 -- title: What is behind the speed of light
 -- Compute and memory throughput are each the largest of many units. One row per launch and unit, the largest first, for
 -- those that ncu names as their breakdown and that the report has.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

@@ -1,7 +1,7 @@
 -- title: How much of the kernel time a Compute report explains
 -- One row: the kernel time of the selection, and how much of it is that of kernels of which ncu measured a launch with
 -- the same name, grid and block. time_weighted_roofline has the kernels one by one.
--- page: roofline_time
+-- page: roofline_by_time
 -- includes: pair
 -- selects: part
 -- joins: ncu

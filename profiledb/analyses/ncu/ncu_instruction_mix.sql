@@ -1,7 +1,7 @@
 -- title: Instructions of a launch by pipe and by opcode
 -- One row per launch and pipe of the SM, or opcode, the largest first. A pipe is measured in two ways: by instructions
 -- that it executed, and by cycles in which it was busy; a report may have one of them, or only some pipes.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

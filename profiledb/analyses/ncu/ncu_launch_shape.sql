@@ -2,7 +2,7 @@
 -- One row per launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be
 -- partly filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all
 -- blocks take as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection, launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

@@ -2,7 +2,7 @@
 -- One row per launch: the verdict of the speed of light, which is the one that every page shows, with what the roofline
 -- and the warps say beside it. They can differ, for the roofline counts floating-point work and traffic of the device
 -- memory alone, and a wait of a warp limits nothing that other warps cover.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: verdict
 -- param: launch =  keeps this launch only

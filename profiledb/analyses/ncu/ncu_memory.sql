@@ -2,7 +2,7 @@
 -- One row per launch and figure; the value is empty where the report lacks the metrics behind it. A sector has 32
 -- bytes: fewer bytes used of it, or more sectors for a request than the accesses need, say that threads read apart from
 -- each other. A request of shared memory takes a wavefront, and one more for each conflict of banks.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch

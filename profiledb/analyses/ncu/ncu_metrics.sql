@@ -1,6 +1,6 @@
 -- title: Metrics of a launch
 -- All metrics that ncu stored for one launch, by name, in base units.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_metric
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- param: search =  keeps metrics whose name contains this text, in upper or lower case; not a pattern

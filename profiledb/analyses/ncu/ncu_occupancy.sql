@@ -2,7 +2,7 @@
 -- One row per launch: occupancy in theory and as measured, and what limits it: the smallest of the numbers of blocks
 -- that registers, shared memory, warps, blocks and barriers of an SM allow. Where several are the smallest all are
 -- named.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

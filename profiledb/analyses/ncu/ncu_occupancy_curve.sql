@@ -1,7 +1,7 @@
 -- title: Theoretical occupancy if the launch were another
 -- What ncu works out for other numbers of registers, amounts of shared memory and block sizes, all else as it was.
 -- Nothing for a launch of which the report has no such curve, as in text that ncu printed.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

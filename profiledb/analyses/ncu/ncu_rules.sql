@@ -2,7 +2,7 @@
 -- What ncu's own rules say of one launch, word for word and in its order, with the speed-up that ncu estimates, and how
 -- much of that the launch can reach: one at 91 % of the peak of the device memory gains at most 9 %, unless the rule
 -- spares traffic (`profile_advice` of the findings).
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_rule
 -- includes: ncu
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

@@ -4,7 +4,7 @@
 -- grid does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else
 -- compute or memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control
 -- only.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection
 -- param: launch =  keeps this launch only

@@ -3,7 +3,7 @@
 -- cycles that a warp spends in it for an instruction that it issues, and all states together are the latency of the
 -- warp. The state "selected" is the issue itself and no stall. Samples are those of the program counter sampling, which
 -- counts the same states apart from that. A reason has the same name in all versions of ncu: gmma, no_instruction.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given

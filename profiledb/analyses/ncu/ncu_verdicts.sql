@@ -1,7 +1,7 @@
 -- title: What limits the launches that ncu measured
 -- Launches by verdict (see ncu_speed_of_light), those with the most time first. Launches without a verdict stand under
 -- an empty one.
--- page: ncu
+-- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection
 -- column: verdict | text | | what limits the launches; empty if speed of light was not collected

@@ -5,7 +5,7 @@
 -- differently. Figures are those of the launch with the median duration, for launches of the same grid and block only.
 -- They hold under ncu's clock control, and for the one launch that was measured: total, calls and shares are those of
 -- the Systems report.
--- page: roofline_time
+-- page: roofline_by_time
 -- includes: selection, pair
 -- selects: part
 -- joins: ncu

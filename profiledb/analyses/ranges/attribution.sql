@@ -2,7 +2,7 @@
 -- How much of the work on the GPUs ranges account for. attributed: launched by a thread that had a range open;
 -- inferred: only the thread that drives the launching one had, as in a backward pass of PyTorch, so that the mode
 -- `process` counts it; unattributed: in no range. The three rows add up to the selection.
--- page: nvtx
+-- page: ranges
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: selection

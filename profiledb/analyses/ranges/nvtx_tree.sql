@@ -2,7 +2,7 @@
 -- One row per path, that is a stack of range names, from the roots down and in the order of time: what the ranges of
 -- that path took on the CPU, and what they ran on the GPU in the mode of the selection. A range counts what the ranges
 -- inside it ran, so a path and the paths below it do not add up; self time does.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -1,7 +1,7 @@
 -- title: Ranges in numbers
 -- A single row: how many ranges there are, and what the outermost ones took together. Those of several threads may lie
 -- beside each other, so that the sums can be longer than the capture.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -4,7 +4,7 @@
 -- than three median absolute deviations and more than a tenth above the median of the later two thirds, in their time
 -- on the CPU or on the GPU; at most the first third can. Where there are more than `points`, they are cut into
 -- stretches of which the shortest and the longest on either side are kept, so that outliers stay.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

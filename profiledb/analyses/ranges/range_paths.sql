@@ -1,7 +1,7 @@
 -- title: Paths of ranges
 -- What a selection can name, of the whole report: one row per path with how many instances of it there are to pick
 -- from. `nvtx_tree` has the same paths with their times.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection
 -- column: path | text | | all names, joined by slashes, as a selection takes them

@@ -2,7 +2,7 @@
 -- How much the instances of a range differ: a row for their time on the CPU (cpu), from their first operation on the
 -- GPU to the end of the last (gpu), and in which their operations ran (busy). What was never closed is left out.
 -- `range_instances` says which ones look like a warm-up.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -1,7 +1,7 @@
 -- title: Ranges by name
 -- Durations of ranges on the CPU by name and style, with the names as the program gave them. A range counts in
 -- full, whatever ranges it encloses.
--- page: overview
+-- page: summary
 -- needs: range
 -- includes: selection, nsys
 -- selects: part

@@ -2,7 +2,7 @@
 -- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memsets
 -- and whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts
 -- its own work in them.
--- page: overview
+-- page: summary
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part

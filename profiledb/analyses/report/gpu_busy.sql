@@ -3,7 +3,7 @@
 -- graphs, so work that runs at the same time counts once and no share exceeds 100 %. A GPU of the machine that the
 -- program did not use has 0 operations and no times. Of a selection its own work counts, in full even
 -- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
--- page: overview
+-- page: summary
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part

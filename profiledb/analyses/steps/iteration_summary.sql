@@ -2,7 +2,7 @@
 -- One row per pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
 -- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest
 -- are the steps that count, on every page and in every analysis that tells something of a step.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -11,7 +11,7 @@
 -- name that says so, and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of
 -- those that lie in a range called warm-up are one. Where a pattern has more than `points`, the extremes of each
 -- stretch are kept.
--- page: nvtx
+-- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

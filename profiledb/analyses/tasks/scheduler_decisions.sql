@@ -1,7 +1,7 @@
 -- title: Decisions of a scheduler
 -- One row per decision that lies beside the report, in their order: the device and why, what was predicted and
 -- measured, the regret, and what NVML said of the GPU. Of more than `points` of a policy as many are kept, evenly.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
 -- param: policy =  decisions of this policy alone

@@ -1,7 +1,7 @@
 -- title: Errors of predicted times by task
 -- One row per policy, task and device whose times a scheduler predicted: how far predictions were off, and in which
 -- direction.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
 -- column: policy | text | | who decided

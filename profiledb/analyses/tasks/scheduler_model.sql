@@ -2,7 +2,7 @@
 -- One row per task and device of the model: what a call, a row of the matrix, a byte that is moved, an operation and a
 -- byte of a large result cost. A predicted time is the sum of them (model.TASK.DEVICE.TERM of NAME.meta.json). Terms of
 -- 0 do not count and are empty.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: meta
 -- includes: sidecar
 -- column: task | text | | what was computed

@@ -3,7 +3,7 @@
 -- of all. Regret is the time of the tasks on the devices that were chosen over that on the faster ones, less one. What
 -- a task takes on a device is the median of the runs of its size under that load, by the policy that always chooses
 -- this device where there is one. Decisions about what was measured on one device alone have no regret.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
 -- column: policy | text | | who decided

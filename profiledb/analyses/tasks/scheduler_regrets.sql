@@ -1,7 +1,7 @@
 -- title: Decisions with regret
 -- One row per policy, task, size, load and device that was chosen although the other one is faster, by what both were
 -- measured to take; those that cost most come first.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
 -- param: most = 100 at most this many rows per policy

@@ -4,7 +4,7 @@
 -- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
 -- median. What the report does not tell is empty: without such ranges all that comes from the profile, except for what
 -- the program tells itself.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: selection, sidecar, memory, peak, task, task_energy, share
 -- column: gpu_name | text | | product name of the GPU that worked most

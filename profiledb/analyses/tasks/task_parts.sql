@@ -1,7 +1,7 @@
 -- title: Parts of the same work on CPU and GPU
 -- One row per task, size, device and part of the times that lie beside the report, in the order in which they ran. The
 -- shares of a task, size and device add up to 100.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: sidecar, task, attention
 -- column: task | text | | what was computed

@@ -1,7 +1,7 @@
 -- title: Repetitions of the same work on CPU and GPU
 -- One row per task, size, device and repetition of the times that lie beside the report. Of more than `points` of a
 -- task, size and device as many are kept, spread evenly over their order.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: sidecar, task
 -- param: points = 500 at most this many per task, size and device

@@ -2,7 +2,7 @@
 -- One row per task and size of the times that lie beside the report: all parts of a device together, and computing
 -- alone, as if the data were there already. The n-th row of a part is its n-th repetition; a repetition that lacks a
 -- part has no total. The speed-up is the median of the CPU over that of the GPU.
--- page: cpu_gpu
+-- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: sidecar, task
 -- column: task | text | | what was computed

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from profiledb.errors import AnalysisError
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.catalog import TIMELINE, Manifest
-from profiledb.report.library import Library
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.matching import Side

@@ -13,10 +13,10 @@ from typing import Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import judge, output
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.studies.html import charts, markdown
-from profiledb.studies.summary import document, found
+from profiledb.studies.summary import document, top_findings
 from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -63,7 +63,7 @@ def _charts(answers: Answers) -> str:
 
 def _findings(answers: Answers) -> str:
     """All rules: what fires with its advice, what cannot be judged, what is clear."""
-    text = output.as_markdown(found.judged(answers), answers.report.name).partition("\n")[2]
+    text = output.as_markdown(top_findings.judged(answers), answers.report.name).partition("\n")[2]
     return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
 
 

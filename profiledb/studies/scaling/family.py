@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import sidecar
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 
 _ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite)$", re.IGNORECASE)
 _RANK = re.compile(r"[._-]+rank[._-]?(\d{1,6})$", re.IGNORECASE)

@@ -8,9 +8,9 @@ import pandas as pd
 
 from profiledb import config, words
 from profiledb.findings.judge import Steady
-from profiledb.query import header, kept
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
+from profiledb.query import answer_store, header
 from profiledb.rules import classes
 
 BY_STEPS = frozenset(("iterations", "iteration_summary", "detected_iterations", "mfu", "tensor_growth", "tensor_steps"))
@@ -38,7 +38,7 @@ class Answers:
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """The rows of an analysis, of the selected part where it looks at one; raises NotCapturedError."""
         selected = header.get(name).taken(self.params) | times(self.part, name)
-        return kept.run(self.library, self.report.id, name, selected | params)
+        return answer_store.run(self.library, self.report.id, name, selected | params)
 
 
 Section = Callable[[Answers], str]

@@ -9,12 +9,11 @@ from typing import Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import judge
-from profiledb.findings import words as sentences
+from profiledb.findings import judge, sentences
+from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.library.library import Library
 from profiledb.query import captures, views
 from profiledb.query.analysis import rows_or_none
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
-from profiledb.report.library import Library
 from profiledb.selection import model
 from profiledb.studies.summary import memory, ncu, nsys
 from profiledb.studies.summary.answers import Answers

@@ -3,10 +3,10 @@
 from typing import Any
 
 from profiledb import words
+from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
-from profiledb.report.catalog import Manifest
 from profiledb.studies import headline
-from profiledb.studies.summary import found, nsys
+from profiledb.studies.summary import nsys, top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, name, table
 
 TOP = 10
@@ -94,4 +94,4 @@ def segments(answers: Answers) -> str:
     return "## Fragmentation\n\n" + table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 
 
-SECTIONS: tuple[Section, ...] = (nsys.short, found.section, devices, peak, grown, segments, largest)
+SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.section, devices, peak, grown, segments, largest)

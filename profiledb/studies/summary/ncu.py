@@ -7,7 +7,7 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies.summary import found
+from profiledb.studies.summary import top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 10
@@ -141,4 +141,4 @@ def roofline(answers: Answers) -> str:
     return ""
 
 
-SECTIONS: tuple[Section, ...] = (short, found.section, verdicts, top, roofline)
+SECTIONS: tuple[Section, ...] = (short, top_findings.section, verdicts, top, roofline)

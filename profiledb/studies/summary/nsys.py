@@ -12,7 +12,7 @@ from profiledb.rules.phases import ALL
 from profiledb.studies import headline
 from profiledb.studies import split as split_words
 from profiledb.studies.idle import code, place, whole_step
-from profiledb.studies.summary import found
+from profiledb.studies.summary import top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 5
@@ -79,7 +79,7 @@ def short(answers: Answers) -> str:
         )
     lines = headline.lines(told)
     if told[0].page == "idle":
-        lines[0] += found.idle_remark(found.judged(answers))
+        lines[0] += top_findings.idle_remark(top_findings.judged(answers))
     return "\n".join(["## In short", "", *lines])
 
 
@@ -258,5 +258,5 @@ def mfu(answers: Answers) -> str:
 
 
 SECTIONS: tuple[Section, ...] = (
-    short, found.section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
+    short, top_findings.section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from profiledb.errors import AnalysisError, ConfigError
 from profiledb.studies.trends.measures import FINDING, MEASURES, kept_name
-from profiledb.studies.trends.store import Row
+from profiledb.studies.trends.summary_store import Row
 
 MOST_BYTES = 64_000
 MOST_RANGES = 100

@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from profiledb.studies.trends import changes
+from profiledb.studies.trends import change_points
 from profiledb.studies.trends.measures import Measure
 from profiledb.studies.trends.series import Point
 
@@ -56,7 +56,7 @@ def find(
         return None
     first, last = np.asarray(values[:SIDE]), np.asarray(values[-SIDE:])
     base, now = median(values[:SIDE]), median(values[-SIDE:])
-    scatter = changes.MADS * changes.deviation(np.concatenate([first - base, last - now]))
+    scatter = change_points.MADS * change_points.deviation(np.concatenate([first - base, last - now]))
     limit = max(allowed * abs(base), scatter)
     if (now - base) * measure.worse <= limit:
         return None

@@ -8,10 +8,10 @@ are means.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from profiledb.studies.trends.found import Trend
 from profiledb.studies.trends.measures import PARTS
 from profiledb.studies.trends.series import Point
-from profiledb.studies.trends.store import Row
+from profiledb.studies.trends.series_changes import Trend
+from profiledb.studies.trends.summary_store import Row
 
 WORK = {"kernel_ns": "Kernels", "copy_ns": "Copies", "memset_ns": "Memsets", "idle_ns": "Idle GPU"}
 """What wall time is made up of, beside overlap."""

@@ -17,11 +17,10 @@ import numpy as np
 from profiledb import config
 from profiledb.errors import AnalysisError, ReportNotFoundError
 from profiledb.findings import digest, judge, rulebook
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.studies.summary import document
-from profiledb.studies.trends import changes, found, keeping, series
-from profiledb.studies.trends.board import MAIN, Board
+from profiledb.studies.trends import change_points, series, series_changes, summary_refresh
 from profiledb.studies.trends.budget import Budget, Held
 from profiledb.studies.trends.budget import check as check_budget
 from profiledb.studies.trends.drift import Drift
@@ -29,8 +28,9 @@ from profiledb.studies.trends.drift import find as find_drift
 from profiledb.studies.trends.explain import Explained
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
-from profiledb.studies.trends.shared import summaries_of
-from profiledb.studies.trends.store import Row
+from profiledb.studies.trends.series_board import MAIN, Board
+from profiledb.studies.trends.summary_store import Row
+from profiledb.studies.trends.team_summary_store import summaries_of
 
 OWN = "series"
 """What names the series of the new report itself."""
@@ -127,9 +127,9 @@ def check(
         AnalysisError: nothing can be compared, or a budget cannot be checked.
         ReportNotFoundError: nothing is called ``against``.
     """
-    keeping.ensure(library, [report])
+    summary_refresh.ensure(library, [report])
     if against:
-        keeping.refresh(library)  # what belongs to a series is known of summaries alone
+        summary_refresh.refresh(library)  # what belongs to a series is known of summaries alone
     if budget.never or "findings" in budget.most:
         _judge(library, report)
     board = Board(library)
@@ -164,7 +164,7 @@ def _judge(library: Library, report: Manifest) -> None:
     params = document.page_params(library, report, {})
     part = judge.steady_part(library, report, params)
     digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
-    keeping.ensure(library, [report])
+    summary_refresh.ensure(library, [report])
 
 
 def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
@@ -206,9 +206,9 @@ def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
 def _apart(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
     """What keeps a report from being compared, in words."""
     if not anywhere:
-        return found.differences(one.around, new.around)
+        return series_changes.differences(one.around, new.around)
     of_gpu = [[fact for fact in side.around if fact[0] == GPU] for side in (one, new)]
-    return found.differences(*of_gpu) if base.series else ()
+    return series_changes.differences(*of_gpu) if base.series else ()
 
 
 def _elsewhere(base: _Base, new: Point) -> Counter[str]:
@@ -253,7 +253,7 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
             f"No report of {base.told} ran on {dict(new.around)[GPU]} before this one, only on {', '.join(gpus)}.",
             hint="The next report on this GPU is held against this one.",
         )
-    differs = "; ".join(found.differences(base.points[-1].around, new.around))
+    differs = "; ".join(series_changes.differences(base.points[-1].around, new.around))
     raise AnalysisError(
         f"No report of {base.told} ran like this one: {differs}.", hint="--anywhere compares all the same."
     )
@@ -309,7 +309,7 @@ def _one(
     level = median(old)
     known = len(old) >= ENOUGH
     allowed = growth_pct.get(measure.name, GROWTH_PCT[0] if known else GROWTH_PCT[1]) / 100 * abs(level)
-    scatter = changes.MADS * changes.deviation(np.asarray(old) - level) if known else 0.0
+    scatter = change_points.MADS * change_points.deviation(np.asarray(old) - level) if known else 0.0
     return Judged(measure, level, new, max(allowed, scatter), len(old), measure.name in counting)
 
 

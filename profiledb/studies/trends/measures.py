@@ -18,14 +18,14 @@ import pandas as pd
 from profiledb import config
 from profiledb.errors import NotCapturedError
 from profiledb.findings import digest, rulebook
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare.matching import Part, Side
 from profiledb.studies.summary import document
 from profiledb.studies.summary.answers import Answers
-from profiledb.studies.trends.store import Facts, Row
+from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.words import number, visible
 
 KERNELS = 40

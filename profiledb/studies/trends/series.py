@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.report.catalog import Catalog
+from profiledb.library.catalog import Catalog
 from profiledb.rules.series import Rules
 from profiledb.studies.trends.measures import kept_name
-from profiledb.studies.trends.store import Facts
+from profiledb.studies.trends.summary_store import Facts
 from profiledb.words import visible
 
 LEFT_OUT = "left out"

@@ -21,16 +21,16 @@ from jsonschema import Draft202012Validator
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app import pages
+from app import page_list
 from app.api import routes
 from profiledb import spreadsheet
-from profiledb.cli import main as command
-from profiledb.operations import about, assistants, openapi
-from profiledb.operations.model import FORMATS
-from profiledb.operations.registry import operations
+from profiledb.access.cli import main as command
+from profiledb.access.operations import answer_context, mcp_tools, openapi
+from profiledb.access.operations.operation import FORMATS
+from profiledb.access.operations.registry import operations
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import header
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from tests.conftest import ingest_files
 from tests.support import answers as asking
 from tests.support import exports, page_analyses, sweep
@@ -99,7 +99,7 @@ def test_every_analysis_answers_what_the_command_line_prints(
             table = client.get(path, params={**params, "format": "csv"})
             assert alike(table.content) == alike(printed(samples, capfdbinary, "run", one.name, report.id, *given_))
             asked = {"report": report.id, "analysis": one.name, "params": params}
-            tool = json.loads(alike(assistants.answer(samples, "run_analysis", asked).encode()))
+            tool = json.loads(alike(mcp_tools.answer(samples, "run_analysis", asked).encode()))
             assert tool["rows"] == body["rows"][: len(tool["rows"])]
             assert len(tool["rows"]) >= min(len(body["rows"]), 5) or "shortened" in tool
     assert checked
@@ -201,7 +201,7 @@ def test_the_page_of_an_analysis_asks_it(name: str) -> None:
     if known.page:
         assert name in page_analyses.asked(known.page)
     else:
-        assert not [view.url for view in pages.VIEWS if name in page_analyses.asked(view.url)]
+        assert not [view.url for view in page_list.VIEWS if name in page_analyses.asked(view.url)]
 
 
 def test_the_other_operations_say_what_the_command_line_says(
@@ -284,7 +284,7 @@ hostile = st.text(max_size=30)
 def test_an_empty_time_is_none(ns: Any, address: str) -> None:
     """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
     one = Manifest("a", 1, "x", "nsys", "", 1)
-    assert about.page(one, params={"from_ns": ns}) == f"/overview?report=a{address}"
+    assert answer_context.page(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -316,20 +316,20 @@ def test_a_client_made_of_the_description_gets_documented_answers(client: TestCl
 
 def test_tools_are_the_operations_and_bounded(samples: Library) -> None:
     for one in operations().values():
-        schema = assistants.schema(one)
+        schema = mcp_tools.schema(one)
         Draft202012Validator.check_schema(schema)
         assert set(schema["required"]) == {param.name for param in one.params if param.required}
-    whole = {"report": STEPS, "analysis": "cuda_gpu_trace", "rows": assistants.MOST_ROWS}
-    text = assistants.answer(samples, "run_analysis", whole, "http://127.0.0.1:8501")
-    assert len(text) <= assistants.MOST_CHARACTERS
+    whole = {"report": STEPS, "analysis": "cuda_gpu_trace", "rows": mcp_tools.MOST_ROWS}
+    text = mcp_tools.answer(samples, "run_analysis", whole, "http://127.0.0.1:8501")
+    assert len(text) <= mcp_tools.MOST_CHARACTERS
     body = json.loads(text)
     assert body["page"] is None
     busy = {"report": STEPS, "analysis": "gpu_busy"}
-    linked = json.loads(assistants.answer(samples, "run_analysis", busy, "http://127.0.0.1:8501"))
+    linked = json.loads(mcp_tools.answer(samples, "run_analysis", busy, "http://127.0.0.1:8501"))
     assert linked["page"].startswith("http://127.0.0.1:8501/overview?")
     assert body["total"] > len(body["rows"])
-    assert len(assistants.answer(samples, "list_analyses", {})) <= assistants.MOST_CHARACTERS
-    assert "shortened" not in json.loads(assistants.answer(samples, "list_analyses", {}))
+    assert len(mcp_tools.answer(samples, "list_analyses", {})) <= mcp_tools.MOST_CHARACTERS
+    assert "shortened" not in json.loads(mcp_tools.answer(samples, "list_analyses", {}))
 
 
 def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
@@ -337,7 +337,7 @@ def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
     from mcp import Client
 
     async def talk() -> None:
-        async with Client(assistants.server(lambda: samples)) as client:
+        async with Client(mcp_tools.server(lambda: samples)) as client:
             tools = await client.list_tools()
             assert {tool.name for tool in tools.tools} == set(operations())
             answer = await client.call_tool("get_report", {"report": STEPS})

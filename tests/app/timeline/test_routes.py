@@ -12,7 +12,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from starlette.applications import Starlette
 
 from app.timeline import routes
-from app.web import login
+from app.web import login_middleware
 from app.web.roles import Standing
 from profiledb.errors import BusyError
 from tests.support.timelines import NAMES, REPORT, TIDS, calls, joined, kernels, library, report_row
@@ -184,8 +184,8 @@ def test_whoever_leaves_takes_the_query_along(client: Door) -> None:
 
 def test_viewers_and_guests_may_ask_and_nobody_else() -> None:
     for way in ("lanes", "tile", "search"):
-        assert login.needs("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.GUEST
-        assert login.needs("POST", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.EDITOR
+        assert login_middleware.needs("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.GUEST
+        assert login_middleware.needs("POST", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.EDITOR
 
 
 def test_the_timeline_goes_with_its_report(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from app.web.refusals import FREE
-from profiledb.operations.tokens import Tokens
-from profiledb.report.audit import Entry
-from profiledb.report.library import Library
-from profiledb.report.visitor import Visitor
+from app.web.refusal_throttle import FREE
+from profiledb.access.operations.tokens import Tokens
+from profiledb.library.audit import Entry
+from profiledb.library.library import Library
+from profiledb.library.visitor import Visitor
 from tests.app.web.client import Answer, Session, ask, session
 from tests.app.web.provider import guarded, log_in, provider, way_in
 from tests.conftest import SAMPLES, ingest_files
@@ -103,7 +103,7 @@ def test_downloads_questions_and_links(address: str, data: Path) -> None:
     catalog = Library(data / "library").catalog
     report = catalog.reports()[0]
     with session(address, log_in(address, "victor")) as page:
-        page.run("overview")
+        page.run("summary")
         for button in (report_file(page, ".html"), report_file(page, ".summary.md")):
             path = page.made_file(button)
             assert ask(address, path, Cookie=page.cookie).status == 200

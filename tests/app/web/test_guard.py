@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.web import identity, login, visitors
-from profiledb.operations.tokens import Token
+from app.web import login_cookie, login_middleware, visitors
+from profiledb.access.operations.tokens import Token
 
 
 class Slow:
@@ -36,9 +36,9 @@ def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await login.LoginGuard(answer)(scope, None, send)  # type: ignore[arg-type]
+        await login_middleware.LoginGuard(answer)(scope, None, send)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(identity, "login", lambda: True)
-    monkeypatch.setattr(login, "tokens_of", lambda _: Slow())
+    monkeypatch.setattr(login_cookie, "login", lambda: True)
+    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: Slow())
     asyncio.run(ask())
     assert [message["status"] for message in sent] == [200]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.web import packed
+from app.web import compression_middleware
 from bench.pages import Server, server
 from tests.app.web.client import Answer, Session, ask, session
 from tests.conftest import ROOT, SAMPLES, ingest_files
@@ -102,7 +102,7 @@ def test_static_files_carry_the_headers(running: Server) -> None:
 
 def test_downloads_carry_the_headers_and_stay_private(running: Server, page: Session) -> None:
     page.run()
-    heard = str(page.run("overview"))
+    heard = str(page.run("summary"))
     path = "/media/" + heard.split("/media/")[1].split('"', maxsplit=1)[0]
     answer = ask(running.address, path)
     assert answer.status == 200
@@ -167,7 +167,7 @@ def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
 def test_scripts_come_compressed_and_stay_in_the_browser(running: Server) -> None:
     shell = ask(running.address, "/").body.decode()
     paths = [f"/{path}" for path in re.findall(r'(?:src|href)="\./(static/[^"]+\.(?:js|css))"', shell)]
-    large = [path for path in paths if len(ask(running.address, path).body) >= packed.LEAST]
+    large = [path for path in paths if len(ask(running.address, path).body) >= compression_middleware.LEAST]
     assert len(large) > 1
     for path in large:
         plain = ask(running.address, path)

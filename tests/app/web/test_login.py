@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from app.pages import VIEWS
+from app.page_list import VIEWS
 from bench.pages import MAIN, Server
-from profiledb.operations.tokens import Tokens
-from profiledb.report.library import Library
-from profiledb.report.visitor import Visitor
+from profiledb.access.operations.tokens import Tokens
+from profiledb.library.library import Library
+from profiledb.library.visitor import Visitor
 from tests.app.web.client import BackMsg, Session, ask, form, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import ROOT, SAMPLES, ingest_files
@@ -98,7 +98,7 @@ def told(page: Session, data: Path) -> list[str]:
 def download(page: Session) -> str:
     """The address of a download that a page offers."""
     page.run("kernels")
-    page.run("overview")
+    page.run("summary")
     return "/media/" + page.text().split("/media/")[1].split('"')[0]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from app.web import identity, login
-from app.web.login import LoginGuard
+from app.web import login_cookie, login_middleware
+from app.web.login_middleware import LoginGuard
 
 
 class Hanging:
@@ -25,8 +25,8 @@ class Hanging:
 def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tokens = Hanging()
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
-    monkeypatch.setattr(identity, "login", lambda: True)
-    monkeypatch.setattr(login, "tokens_of", lambda _: tokens)
+    monkeypatch.setattr(login_cookie, "login", lambda: True)
+    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: tokens)
     ended: list[str] = []
 
     async def ask(path: str, headers: list[tuple[bytes, bytes]]) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bench.pages import Server, free_port, server
-from profiledb.report.database import Shared
-from profiledb.report.library import Library
+from profiledb.library.database import Shared
+from profiledb.library.library import Library
 from tests.app.web.client import BackMsg, ConnectionClosed, Session, ask, session
 from tests.app.web.provider import ROLES, guarded, log_in, provider, write_secrets
 from tests.app.web.test_access_log import report_file
@@ -72,7 +72,7 @@ def test_a_copied_cookie_opens_nothing_after_logging_out(dashboard: Server, data
     assert is_open(address, copied)
     with session(address, mine) as left, session(address, mine) as other, session(address, mine) as page:
         left.run()
-        other.run("overview")
+        other.run("summary")
         assert ask(address, other.made_file(report_file(other, ".html")), Cookie=other.cookie).status == 200
         page.run()
         path = "/media/" + left.text().split("/media/")[1].split('"')[0]

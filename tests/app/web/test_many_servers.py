@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.pages import Server, server
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.app.web.client import ask, session
 from tests.conftest import run_ingest, wait_until
 from tests.support.dropped import made

@@ -17,14 +17,14 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from app.web import uploads
-from app.web.pool import Pool
+from app.web import upload_middleware
+from app.web.fair_pool import Pool
 from bench.pages import free_port, server
+from profiledb.access.operations.tokens import Tokens
 from profiledb.errors import BusyError
-from profiledb.operations.tokens import Tokens
-from profiledb.report.inbox.folder import FolderInbox
-from profiledb.report.library import Library
-from profiledb.report.visitor import LOCAL, Visitor
+from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.library import Library
+from profiledb.library.visitor import LOCAL, Visitor
 from tests.app.web.client import Answer, ask
 from tests.app.web.provider import guarded, provider
 from tests.conftest import SAMPLES, ingest_files, wait_until
@@ -181,10 +181,10 @@ def test_one_person_leaves_a_thread_to_others() -> None:
 
 
 def test_an_upload_that_trickles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "WINDOW_S", 0.2)
+    monkeypatch.setattr(upload_middleware, "WINDOW_S", 0.2)
 
     async def trickle(size: int) -> int:
-        pace, pieces = uploads.Pace(), 0
+        pace, pieces = upload_middleware.Pace(), 0
         while pieces < 20:
             await pace.wait(asyncio.sleep(0.05))
             pace.arrived(size)

@@ -2,8 +2,8 @@
 
 from starlette.types import Scope
 
-from app.web import refusals
-from app.web.refusals import FREE, Refusals, address_of
+from app.web import refusal_throttle
+from app.web.refusal_throttle import FREE, Refusals, address_of
 
 
 class Clock:
@@ -27,9 +27,9 @@ def test_each_try_waits_longer_up_to_a_limit() -> None:
         clock.now += wait
         assert known.count("a")[0] == 0, "the next try counts"
     assert waits[:4] == [2.0, 4.0, 8.0, 16.0]
-    assert waits[-1] == refusals.LONGEST_S
+    assert waits[-1] == refusal_throttle.LONGEST_S
     assert known.count("b")[0] == 0, "another address does not wait"
-    clock.now += refusals.FORGOTTEN_S + 1
+    clock.now += refusal_throttle.FORGOTTEN_S + 1
     assert [known.count("a")[0] for _ in range(FREE)] == [0.0] * FREE
 
 
@@ -37,9 +37,9 @@ def test_a_flood_is_few_entries_and_little_memory() -> None:
     clock = Clock()
     known = Refusals(clock)
     assert [count for count in (known.count("a")[1] for _ in range(2_000)) if count] == [1, 10, 100, 1_000]
-    told = sum(bool(known.count(f"{number}")[1]) for number in range(2 * refusals.MOST))
-    assert told == refusals.ENTRIES_AN_HOUR - 4
-    assert len(known._known) == refusals.MOST
+    told = sum(bool(known.count(f"{number}")[1]) for number in range(2 * refusal_throttle.MOST))
+    assert told == refusal_throttle.ENTRIES_AN_HOUR - 4
+    assert len(known._known) == refusal_throttle.MOST
     clock.now += 3_600
     assert known.count("c")[1] == 1
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from app.pages import ADMIN_URL, VIEWS
+from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.answers import ANSWERS
 from app.timeline.routes import PREFIX
-from profiledb.operations import openapi
-from profiledb.operations.registry import operations
-from profiledb.operations.tokens import Tokens
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
-from profiledb.report.marks import Mark
-from profiledb.studies.trends import keeping
+from profiledb.access.operations import openapi
+from profiledb.access.operations.registry import operations
+from profiledb.access.operations.tokens import Tokens
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
+from profiledb.library.marks import Mark
+from profiledb.studies.trends import summary_refresh
 from tests.app.web.client import Answer, ask, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library.catalog.set_labels(hidden(library).id, [LABEL])
     library.catalog.marks.change(hidden(library).id, [Mark(5, "hush_mark")])
     library.catalog.spaces.put("kernels", ["gpu-editor", "token:inside"])
-    keeping.refresh(library)
+    summary_refresh.refresh(library)
     return folder
 
 
@@ -83,7 +83,7 @@ def test_pages_tell_nothing_of_it(address: str, people: dict[str, dict[str, str]
         assert [word for word in ("hush_", secret) if word in page.text()] == []
         for one in VIEWS:
             page.run(one.url, report=secret if one.across else f"{OPEN}.sqlite", other=secret, ncu=secret)
-        page.run("overview", report=secret)
+        page.run("summary", report=secret)
         assert "hush_" not in page.text(), "though its address names the report"
     for name in ("edith", "ada"):
         with session(address, people[name]) as page:

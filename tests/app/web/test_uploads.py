@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.web.store import FOLDER
+from app.web.upload_store import FOLDER
 from bench.pages import Server, server
 from tests.app.web.client import BOUNDARY, Answer, Session, ask, frame, session
 from tests.app.web.uploading import (

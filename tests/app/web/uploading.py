@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.web.store import FOLDER
+from app.web.upload_store import FOLDER
 from bench.pages import Server, server
 from tests.app.web.client import Session, frame, session
 from tests.conftest import wait_until

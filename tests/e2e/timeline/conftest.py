@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page
 
 from bench.pages import dashboard
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import SAMPLES, ingest_files
 from tests.e2e.timeline.timeline_page import HOSTILE, LEVELS, NOTHING, RANKS, TimelinePage, at

@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.e2e.timeline.timeline_page import TimelinePage, needed
 
 pytestmark = needed

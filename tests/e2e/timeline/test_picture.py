@@ -9,7 +9,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.e2e.test_accessibility import broken
 from tests.e2e.timeline.timeline_page import LEVELS, NOTHING, TimelinePage, at, kernels, needed, saved
 

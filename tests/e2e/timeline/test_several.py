@@ -7,7 +7,7 @@ from typing import Any
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from playwright.sync_api import Page, expect
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.e2e.timeline.timeline_page import RANKS, TimelinePage, at, kernels, needed
 
 pytestmark = needed

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from profiledb.report.library import Library
-from profiledb.report.marks import Mark
+from profiledb.library.library import Library
+from profiledb.library.marks import Mark
 from tests.e2e.timeline.timeline_page import HOSTILE, TimelinePage, needed
 
 pytestmark = needed

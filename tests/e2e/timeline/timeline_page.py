@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bench.pages import go, wait_at_rest
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.e2e import house
 

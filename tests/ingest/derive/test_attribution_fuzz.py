@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from profiledb.selection import apply
 from tests.support import exports
 from tests.support.attribution_oracle import Call, Capture, Export, Operation

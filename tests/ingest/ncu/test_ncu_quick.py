@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.ncu import container, messages, slim, wheel
+from ingest.ncu import container, messages, slim_copy, wheel
 from ingest.ncu.tables import Capture
 from tests.support.ncu_fixtures import CORPUS, needs_corpus, reports, with_values
 
@@ -23,7 +23,7 @@ def tables(capture: Capture) -> list[object]:
 @pytest.mark.parametrize("path", reports(), ids=lambda path: path.stem)
 def test_every_report_is_the_same_cell_by_cell(path: Path, tmp_path: Path) -> None:
     frame = container.read(path)
-    measured = slim.write(path, tmp_path / "slim")
+    measured = slim_copy.write(path, tmp_path / "slim")
     assert len(measured) == len(frame.processes)
     whole = wheel.read(path, frame)
     assert whole.metrics.value
@@ -38,7 +38,7 @@ def test_what_is_unlike_the_description_is_left_to_the_wheel(tmp_path: Path) -> 
     both = b"\x19" + np.float64(7).tobytes() + b"\x28\x07"
     odd = with_values(path, tmp_path / "odd", {"gpu__time_duration.sum": both})
     with pytest.raises(ValueError, match="unlike"):
-        slim.write(odd, tmp_path / "slim")
+        slim_copy.write(odd, tmp_path / "slim")
     frame = container.read(odd)
     quick = wheel.read_quick(odd, frame, tmp_path)
     assert [text for _, _, text in quick.diagnostics if "may be damaged" in text]

@@ -12,8 +12,8 @@ import pytest
 from ingest.nsys import openmp
 from ingest.nsys.attach import wanted
 from ingest.nsys.load import _needed
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from profiledb.report.schema import read_sql
 from tests.conftest import Ingest
 from tests.support import exports

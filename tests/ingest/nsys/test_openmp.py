@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.support import exports
 from tests.support.exports import MAIN, OTHER

@@ -16,8 +16,8 @@ import pytest
 from ingest import tools
 from ingest.nsys import payload
 from ingest.nsys.payload import Entry
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.support import exports
 from tests.support.exports import MAIN

@@ -10,8 +10,8 @@ import pytest
 
 from ingest.nsys import python_stacks
 from ingest.nsys.python_stacks import Schema, read, stack_of
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.ingest.nsys.test_payload import COLUMNS, blob
 from tests.support import exports

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingest.nsys import redact
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.support import exports
 from tests.support.exports import kernel, kernels

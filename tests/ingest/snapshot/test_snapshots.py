@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from ingest.snapshot.machine import Machine
-from ingest.snapshot.parts import Parts, Rows
+from ingest.snapshot.pickle_reader import Machine
+from ingest.snapshot.snapshot_rows import Parts, Rows
 from profiledb.errors import ConversionError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.support.bounded import converted, notes
 from tests.support.dropped import job_of

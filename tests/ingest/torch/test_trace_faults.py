@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
 from tests.support.bounded import converted, notes

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import Ingest
 from tests.support.bounded import Query, converted, notes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.torch import cutter, exact, source
+from ingest.torch import cutter, json_text, source
 from ingest.torch.cutter import Cutter
 from profiledb.errors import ConversionError
 
@@ -96,7 +96,7 @@ def test_brackets_without_end_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
 def readable(text: str, size: int) -> str:
     raw = text.encode()
-    return b"".join(exact.Text().blocks(raw[at : at + size] for at in range(0, len(raw), size))).decode()
+    return b"".join(json_text.Text().blocks(raw[at : at + size] for at in range(0, len(raw), size))).decode()
 
 
 @pytest.mark.parametrize("size", [3, 1000])
@@ -108,7 +108,7 @@ def test_keys_have_one_spelling(size: int) -> None:
 
 
 def test_bytes_that_are_no_utf_8() -> None:
-    text = exact.Text()
+    text = json_text.Text()
     assert (
         b"".join(text.blocks(iter([b'{"a": "\xff\xe4', b'\xbd\xa0"}'])))
         == '{"a": "\N{REPLACEMENT CHARACTER}你"}'.encode()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, run_ingest
 from tests.support import traces
 from tests.support.bounded import Query, converted

@@ -10,7 +10,7 @@ import pytest
 
 from app.ui.size_charts import fit
 from profiledb.errors import AnalysisError, NotCapturedError
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support import ddp_samples
 from tests.support.ddp_samples import make_ddp, needs_ddp

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name, picked, run
 
 __all__ = ["make_library", "make_publish"]

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query.analysis import query
-from profiledb.report.library import Library
 from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, records, run
 from tests.support.powered import at_once, put_log, reading, report
 

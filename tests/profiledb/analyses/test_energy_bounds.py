@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.page_reports import Publish, make_library, make_publish, picked, run
 from tests.support.powered import Span, at_once, put_log, reading, report
 

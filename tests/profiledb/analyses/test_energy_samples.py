@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from ingest.sidecars.files import read
+from profiledb.library.library import Library
 from profiledb.query import views
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import run
 

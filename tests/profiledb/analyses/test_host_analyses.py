@@ -6,9 +6,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from profiledb.cli import main as command
+from profiledb.access.cli import main as command
 from profiledb.errors import NotCapturedError
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.studies import speedscope
 from tests.parity.test_every_report import FILES
 from tests.support.memory_reports import MAIN, WORKER, call, fill, osrt

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
 from tests.support.memory_reports import MAIN, WORKER, call, copy, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run

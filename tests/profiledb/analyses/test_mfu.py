@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.page_reports import H100, V100, Publish, insert, kernel, make_library, make_publish, name, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from tests.support.ddp_samples import make_ddp, needs_ddp, rows
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name, picked, run
 

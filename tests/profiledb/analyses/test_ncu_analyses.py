@@ -8,10 +8,10 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, picked, run
 

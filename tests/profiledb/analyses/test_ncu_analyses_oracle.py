@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES, run_ingest
 from tests.support import oracle
 from tests.support.page_reports import run

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.parity.test_every_report import FILES
 from tests.support import exports

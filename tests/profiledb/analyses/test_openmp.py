@@ -5,8 +5,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import captures, views
-from profiledb.report.library import Library
 from tests.support.memory_reports import MAIN, WORKER, fill
 from tests.support.page_reports import Publish, insert, make_library, make_publish, run
 from tests.support.waits import ranges

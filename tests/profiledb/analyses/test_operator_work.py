@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.utils import flop_counter
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.query.analysis import run
-from profiledb.report.library import Library
 from tests.conftest import ingest_files
 from tests.support import made_traces
 from tests.support.made_traces import operator

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from profiledb.library.library import Library
 from profiledb.query.analysis import run
-from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
 from tests.support.made_traces import launch, operator, python

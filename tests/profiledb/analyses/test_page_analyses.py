@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import duckdb
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.support.page_reports import (
     H100,
     Fill,

@@ -6,11 +6,11 @@ import duckdb
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from profiledb.query import header as asked
 from profiledb.report import schema, sidecar, store
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, of_kind, picked, run
 from tests.support.powered import put_log, reading

@@ -6,8 +6,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.support.page_reports import (
     GP100,
     H100,

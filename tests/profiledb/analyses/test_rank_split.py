@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.ddp_samples import NAMES, make_ddp, needs_ddp, rows
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name, run
 from tests.support.ranged import Capture, make_capture

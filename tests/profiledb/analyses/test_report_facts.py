@@ -2,7 +2,7 @@
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, make_library, make_publish, run

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import header
-from profiledb.report.library import Library
 from tests.support.page_reports import H100, Publish, insert, make_library, make_publish, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.page_reports import Publish, make_library, make_publish, picked, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.support.page_reports import make_library, run
 from tests.support.ranged import Capture, Range, Work, make_capture
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS
 from tests.support import looping, step_set
 from tests.support.page_reports import Publish, make_library, make_publish

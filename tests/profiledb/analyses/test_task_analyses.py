@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
-from profiledb.studies.crossover import crossing
+from profiledb.studies.cpu_vs_gpu import crossing
 from tests.conftest import SAMPLES, Once, ingest_files
 from tests.support.page_reports import Publish, make_library, make_publish, picked, run
 

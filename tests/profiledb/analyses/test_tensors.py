@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from profiledb.query import analysis, request, together
-from profiledb.report.library import Library
+from profiledb.library.library import Library
+from profiledb.query import analysis, answer_groups, request
 from tests.conftest import Once, ingest_files
 from tests.ingest.torch.test_trace_load import BACK, event, instant, text
 from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, records, run
@@ -127,7 +127,7 @@ def test_what_is_answered_together_is_what_it_is_alone(
 ) -> None:
     library = by_hand(once)
     (report,) = library.list()
-    found = together.answers(library, together.members(request.build(library, report.id, first, selection)))
+    found = answer_groups.answers(library, answer_groups.members(request.build(library, report.id, first, selection)))
     assert len(found) == many, "all but those of snapshots"
     for name, rows in found.items():
         assert rows.equals(analysis.run(library, report.id, name, selection)), name

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files
 from tests.ingest.torch.test_trace_load import event, text
 from tests.support.page_reports import Publish, make_library, make_publish, picked, run

@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import run
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
 from tests.support.made_traces import AUTOGRAD, event, launch, operator, taken_in
 from tests.support.page_reports import run

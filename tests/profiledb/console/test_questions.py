@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.console import questions
-from profiledb.console.bounds import LONGEST
-from profiledb.console.questions import Questions, questions_of
+from profiledb.console import saved_questions
+from profiledb.console.question_limits import LONGEST
+from profiledb.console.saved_questions import Questions, questions_of
 from profiledb.errors import AnalysisError
-from profiledb.report.catalog import Catalog
-from profiledb.report.library import Library
+from profiledb.library.catalog import Catalog
+from profiledb.library.library import Library
 
 HOSTILE = "<script>alert(1)</script> [x](http://y)\n\x1b[31m\u202e"
 
@@ -69,6 +69,6 @@ def test_number_and_length_are_bounded(kept: Questions, monkeypatch: pytest.Monk
             kept.keep(name, sql)
     longest = kept.keep("x" * 100, "\u20ac" * LONGEST)
     assert kept.get(longest.id) == longest
-    monkeypatch.setattr(questions, "MOST", 1)
+    monkeypatch.setattr(saved_questions, "MOST", 1)
     with pytest.raises(AnalysisError, match="at most 1"):
         kept.keep("another", "SELECT 1")

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import TIMELINE
+from profiledb.library.library import Library
 from profiledb.query import analysis, captures, views
-from profiledb.report.catalog import TIMELINE
-from profiledb.report.library import Library
 from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
 

@@ -13,12 +13,12 @@ import pytest
 
 from profiledb import spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis, output, views
 from profiledb.query import header as asked
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
-from tests.profiledb.report.test_library import publish
+from tests.profiledb.library.test_library import publish
 from tests.support import sweep
 from tests.support.answers import Answers, joined, turns
 

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, views
-from profiledb.report.library import Library
 from tests.support.page_reports import (
     H100,
     Fill,

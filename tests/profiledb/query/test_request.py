@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError, NotLinkedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, header, request
-from profiledb.report.library import Library
 from profiledb.selection.model import Selection
 from tests.support import sweep
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name

@@ -16,12 +16,13 @@ import duckdb
 import pytest
 
 from profiledb.errors import CatalogError, DamagedError
+from profiledb.library import catalog_repair
+from profiledb.library.catalog import Catalog, Manifest
+from profiledb.library.library import Library
+from profiledb.library.spaces import UNKNOWN
+from profiledb.library.visitor import Visitor
 from profiledb.query import analysis
-from profiledb.report import catalog_repair, damage, store
-from profiledb.report.catalog import Catalog, Manifest
-from profiledb.report.library import Library
-from profiledb.report.spaces import UNKNOWN
-from profiledb.report.visitor import Visitor
+from profiledb.report import damage, store
 from tests.conftest import ROOT, SAMPLES, Once, ingest_files, run_ingest
 
 NAMES = ("tasks.sqlite", "transformer_inference.sqlite")
@@ -316,8 +317,8 @@ def test_content_is_on_the_disk_before_its_name(library: Library, bad: Manifest,
     code = """
 import os, sys
 from pathlib import Path
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 synced = set()
 real = os.fsync
 def fsync(descriptor):

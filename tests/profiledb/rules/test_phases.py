@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import ConfigError
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.rules import classes, phases
 from tests.conftest import SAMPLES

@@ -4,8 +4,8 @@ import duckdb
 import pytest
 
 from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from profiledb.cli import main as cli
+from profiledb.access.cli import main as cli
 from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
 from profiledb.query import analysis, header, views
-from profiledb.report.catalog import Manifest
-from profiledb.report.library import Library
 from profiledb.selection import apply, model
 from tests.parity.test_every_report import FILES
 from tests.support import exports

@@ -8,10 +8,10 @@ import duckdb
 import pandas as pd
 import pytest
 
-from profiledb.cli import compare as cli_compare
+from profiledb.access.cli import compare as cli_compare
 from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies.compare import columns as compare_columns
 from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare import rows as compare_rows

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare import verdict

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from profiledb.cli import main as cli
-from profiledb.report.library import Library
-from profiledb.studies.crossover import features
+from profiledb.access.cli import main as cli
+from profiledb.library.library import Library
+from profiledb.studies.cpu_vs_gpu import features
 from tests.support import powered
 from tests.support.page_reports import H100, Publish, make_library, make_publish, records, run
 from tests.support.ranged import Capture, Range, Work, make_capture

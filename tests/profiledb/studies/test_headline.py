@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.report.library import Library
 from profiledb.studies import headline
 from tests.conftest import SAMPLES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.report.library import Library
+from profiledb.library.library import Library
 from profiledb.studies.html import document, markdown
 from profiledb.studies.summary.document import page_params, text
 from tests.conftest import ROOT

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from profiledb import config
-from profiledb.cli import main as cli
+from profiledb.access.cli import main as cli
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.report.catalog import Job, Manifest
-from profiledb.report.library import Library
-from profiledb.report.place import open_inbox
+from profiledb.library.catalog import Job, Manifest
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox
 from profiledb.rules import retention as rules
 from profiledb.rules.retention import Rule, Rules
 from profiledb.studies import retention
-from profiledb.studies.trends import keeping
+from profiledb.studies.trends import summary_refresh
 from tests.conftest import SAMPLES, run_ingest
-from tests.profiledb.report.test_library import publish
+from tests.profiledb.library.test_library import publish
 from tests.support.dropped import made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -84,7 +84,7 @@ def test_reports_of_a_series(empty_library: Library, settings: Settings) -> None
         aged(empty_library, f"aaaa00000000000{number}", 10, name=name, rows={"kernel": 1})
     of = Rules(rules=(Rule(1, series="nightly*"),))
     assert gone(empty_library, settings, of) == []  # no summary, no series
-    keeping.refresh(empty_library)
+    summary_refresh.refresh(empty_library)
     assert gone(empty_library, settings, of) == [("report", "nightly_1.rep"), ("report", "nightly_2.rep")]
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError
-from profiledb.studies.scaling import nccl, words
+from profiledb.studies.scaling import nccl, sentences
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import runs as scaling
 from profiledb.studies.scaling.family import Named, family, of_name, together
@@ -107,7 +107,7 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
     assert [rows.loc["w_4", f"lost_{part}"] for part in PARTS] == [100 - 96, 8, 2, -4]
     assert rows.loc["s_4", "items_per_s"] == pytest.approx(40 / 41e-9)
     assert rows.loc["one_1", "efficiency_pct"] is pd.NA
-    said = words.efficiency(rows.reset_index())
+    said = sentences.efficiency(rows.reset_index())
     assert "On 4 ranks: w_4 90.9 % (weak), s_4 61.0 % (strong)." in said
     assert "16 ns longer than ideal" in said
     assert "10 ns exposed communication, 4 ns compute" in said
@@ -117,7 +117,7 @@ def test_another_amount_of_work_is_no_base() -> None:
     meta = {"a_1": {"items_per_step.t": "40"}, "a_2": {"items_per_step.t": "30", "ranks": "2", "scaling": "strong"}}
     runs, _ = gather(report("a_1"), report("a_2", 50), meta=meta)
     assert scaling_rows.runs(runs)["efficiency_pct"].isna().all()
-    assert words.efficiency(scaling_rows.runs(runs)) == ""
+    assert sentences.efficiency(scaling_rows.runs(runs)) == ""
 
 
 def test_items_tell_the_kind_and_else_the_reader_does() -> None:
@@ -143,13 +143,13 @@ def test_what_tells_the_kind_is_said() -> None:
         }
         runs, _ = gather(report("a_1"), report("a_2", 60), meta=meta)
         assert scaling_rows.runs(runs)["scaling"].iloc[1] == kind
-        (said,) = words.kinds(runs, "strong")
+        (said,) = sentences.kinds(runs, "strong")
         assert said.startswith(f"a_2 scales {kind}ly: ")
         assert words_ in said
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2", "scaling": "weak"}})
-    assert (scaling_rows.runs(runs)["scaling"].iloc[1], words.kinds(runs, "strong")) == ("weak", [])
+    assert (scaling_rows.runs(runs)["scaling"].iloc[1], sentences.kinds(runs, "strong")) == ("weak", [])
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2"}})
-    (said,) = words.kinds(runs, "weak")
+    (said,) = sentences.kinds(runs, "weak")
     assert said.startswith("Assuming weak scaling for a_2: ")
     assert "--scaling strong" in said
 
@@ -165,7 +165,7 @@ def test_ranks_that_are_missing_twice_or_in_one_report() -> None:
     assert len(left) == 2
     assert "another report of rank 0 of b" in left[0]
     assert left[1] == "none is excluded: CUDA kernels: not in this report."
-    assert words.missing(runs)[0].startswith("a_4: reports of 1 of 4 ranks")
+    assert sentences.missing(runs)[0].startswith("a_4: reports of 1 of 4 ranks")
 
 
 def test_without_steps_there_is_no_efficiency() -> None:
@@ -173,11 +173,11 @@ def test_without_steps_there_is_no_efficiency() -> None:
     row = scaling_rows.runs(runs).iloc[1]
     assert row["step_ns"] is pd.NA
     assert row["efficiency_pct"] is pd.NA
-    assert "no steps found" in words.missing(runs)[0]
-    assert words.split(runs[0]).startswith("Steps of a_1 take 100 ns: compute 100.0 %, exposed")
-    assert words.split(runs[1]) == "a_2: not every rank has steps, so there are no times per step."
+    assert "no steps found" in sentences.missing(runs)[0]
+    assert sentences.split(runs[0]).startswith("Steps of a_1 take 100 ns: compute 100.0 %, exposed")
+    assert sentences.split(runs[1]) == "a_2: not every rank has steps, so there are no times per step."
     ((run,), _) = gather(report("b", 50, steps="nothing"))
-    assert "From first to last kernel it takes 50 ns: compute 100.0 %" in words.split(run)
+    assert "From first to last kernel it takes 50 ns: compute 100.0 %" in sentences.split(run)
 
 
 TWO = [(1, "AllReduce", 100, 30), (1, "AllReduce", 100, 12), (2, "AllReduce", 100, 20), (2, "SendRecv", 8, 5)]

@@ -6,9 +6,9 @@ import statistics
 
 import pytest
 
-from profiledb.cli.main import main
+from profiledb.access.cli.main import main
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.studies.scaling import family, nccl
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import runs as scaling

@@ -11,8 +11,8 @@ import pytest
 
 from profiledb import words
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.library.library import Library
 from profiledb.query import analysis, export, header
-from profiledb.report.library import Library
 from profiledb.studies.summary import answers, document, nsys
 from tests.conftest import CORPUS, ROOT
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from profiledb.findings import judge, rulebook
-from profiledb.report.catalog import TIMELINE, Manifest
-from profiledb.report.library import Library
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
 from tests.support import sweep

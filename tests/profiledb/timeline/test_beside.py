@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.library import Library
-from profiledb.timeline import moments, tiles
-from profiledb.timeline.opened import Opened
+from profiledb.timeline import alignment, tiles
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import Timelines
 from tests.support.timelines import NAMES, REPORT, TIDS, kernels, library, report_row, timelines
 
@@ -101,7 +101,7 @@ def test_moments_are_of_collectives_and_of_the_clock(shelf: Library) -> None:
     made = timelines(shelf)
     opened = made.wait(REPORT)
     with made.cursor(REPORT) as cursor:
-        told = moments.moments(cursor, opened)
+        told = alignment.moments(cursor, opened)
     # SendRecv, the second kernel, ends on each rank when it is its turn
     ends = [["ncclDevKernel_AllReduce", 1_400_000]]
     assert told == {"epoch_ns": str(EPOCH + 9_000_000), "collectives": ends}
@@ -111,4 +111,4 @@ def test_a_report_without_a_clock_says_so(tmp_path: Path) -> None:
     made = timelines(library(tmp_path, NAMES | {"kernel": kernels([5], [9])}))
     opened = made.wait(REPORT)
     with made.cursor(REPORT) as cursor:
-        assert moments.moments(cursor, opened) == {"epoch_ns": None, "collectives": []}
+        assert alignment.moments(cursor, opened) == {"epoch_ns": None, "collectives": []}

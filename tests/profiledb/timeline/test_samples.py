@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from profiledb.cli import main
+from profiledb.access.cli import main
+from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.timeline import area
 from tests.conftest import SAMPLES, ingest_files
 from tests.support.timelines import timelines

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import area, build, event, events, gaps, near, search, tiles
-from profiledb.timeline.opened import Opened
+from profiledb.timeline import area, build, event, events, gaps, neighbors, search, tiles
+from profiledb.timeline.open_timeline import Opened
 from profiledb.timeline.store import BuildingError, Timelines
 from tests.support.timelines import NAMES, PID, REPORT, TIDS, calls, joined, kernels, library, report_row, timelines
 
@@ -249,14 +249,14 @@ def test_steps_go_through_a_lane_in_its_order(shelf: Timelines) -> None:
     starts = sorted(set(of_lane(shelf, lane.id)[0].tolist()))
     with shelf.cursor(REPORT) as cursor:
         at, seen = -1, []
-        while found := near.step(cursor, opened, lane.id, at, "next"):
+        while found := neighbors.step(cursor, opened, lane.id, at, "next"):
             at = found[2]
             seen.append(at)
         assert seen == starts
-        before = near.step(cursor, opened, lane.id, starts[7], "prev")
+        before = neighbors.step(cursor, opened, lane.id, starts[7], "prev")
         assert before is not None
         assert before[2] == starts[6]
-        assert near.step(cursor, opened, lane.id, starts[0], "prev") is None
+        assert neighbors.step(cursor, opened, lane.id, starts[0], "prev") is None
 
 
 def test_every_event_of_a_tile_can_be_asked_for(shelf: Timelines) -> None:

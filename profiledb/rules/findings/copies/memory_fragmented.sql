@@ -18,7 +18,7 @@
 -- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: {lost_bytes}, {value} of it, are never used.
 -- clear: The allocator reserves up to {reserved_bytes} on {device}, and tensors hold up to {peak_bytes}.
 -- advice: -> segments
--- advice: [PyTorch] Pad to a few sizes, and allocate what lives long before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory & copies.
+-- advice: [PyTorch] Pad to a few sizes, and allocate what lives long before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory.
 -- advice: [else] Allocate what lives long first, and ask for a few sizes only.
 -- source: PyTorch's message when memory runs out (reserved but unallocated memory); threshold and least own
 WITH device AS (

@@ -28,7 +28,7 @@
 -- advice: [else, JAX or XLA] Look for what keeps arrays beyond their step: lists of results, states that are handed on without `donate_argnums`; `jax.live_arrays()` lists them.
 -- advice: [else, CuPy] Look for what keeps arrays beyond their step: lists, caches, states that are handed on; `cupy.get_default_memory_pool().used_bytes()` tells what they hold.
 -- advice: [else] Look for what keeps arrays beyond their step: lists, caches, states that are handed on.
--- advice: [PyTorch] Memory & copies has what each step keeps; a memory snapshot (`torch.cuda.memory._dump_snapshot`) has its stacks.
+-- advice: [PyTorch] Memory has what each step keeps; a memory snapshot (`torch.cuda.memory._dump_snapshot`) has its stacks.
 -- source: least squares and Student's t; threshold own
 WITH step AS (
     SELECT number, start_ns, end_ns, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS steps

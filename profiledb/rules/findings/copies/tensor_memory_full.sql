@@ -19,7 +19,7 @@
 -- advice: -> need_less_memory
 -- advice: -> segments
 -- advice: -> shard_memory
--- advice: [PyTorch] Memory & copies shows what holds it at the peak.
+-- advice: [PyTorch] Memory shows what holds it at the peak.
 -- source: TB data.py (over 90 % of the memory)
 WITH event AS (
     SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)

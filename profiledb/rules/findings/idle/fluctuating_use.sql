@@ -19,8 +19,8 @@
 -- column: median_pct | % | .1f | half of the samples have at most this activity
 -- says: In {value} of {samples} samples the GPU is almost idle, but 5 % of them reach {high_pct}: the work comes in bursts.
 -- clear: The activity of the GPU does not swing between idle and busy: median {median_pct}, P95 {high_pct} in {samples} samples.
--- advice: [PyTorch, loader workers] Give the GPU its next batch earlier: more workers, a larger `prefetch_factor`. Idle & launch shows what the CPU does between the bursts.
--- advice: [else] Prepare the next batch while the GPU works. Idle & launch shows what the CPU does between the bursts.
+-- advice: [PyTorch, loader workers] Give the GPU its next batch earlier: more workers, a larger `prefetch_factor`. Idle shows what the CPU does between the bursts.
+-- advice: [else] Prepare the next batch while the GPU works. Idle shows what the CPU does between the bursts.
 -- source: SageMaker Debugger LowGPUUtilization (p95 >= 70 %, p5 < 10 %)
 WITH known AS (
     SELECT name FROM gpu_metric_name WHERE regexp_matches(name, '^(GR|SMs?) Active')

@@ -16,7 +16,7 @@
 -- column: p95_ns | ns | .1f | 95 % of the steps take at most this long
 -- says: 5 % of {steps} steps take at least {value} times the median: {p95_ns} against {median_ns}.
 -- clear: 95 % of {steps} steps take at most {value} times the median.
--- advice: Compare a slow step with a usual one on Two reports: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
+-- advice: Compare a slow step with a usual one on Compare: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
 -- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25 own
 WITH step AS MATERIALIZED (FROM finding_step
 ), total AS (

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from profiledb.errors import AnalysisError, ConfigError
-from profiledb.report.catalog import Catalog
-from profiledb.report.decided import LEFT_OUT, Note
-from profiledb.report.library import Library
+from profiledb.library.catalog import Catalog
+from profiledb.library.library import Library
+from profiledb.library.series_decisions import LEFT_OUT, Note
 from profiledb.rules import series as rules
-from profiledb.studies.trends import explain, keeping, series
-from profiledb.studies.trends.board import Board
-from profiledb.studies.trends.shared import summaries_of
-from profiledb.studies.trends.store import Facts, Row, Summaries
+from profiledb.studies.trends import explain, series, summary_refresh
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.summary_store import Facts, Row, Summaries
+from profiledb.studies.trends.team_summary_store import summaries_of
 from tests.support import serial
 
 SERIES = "train · nsys · NVIDIA H200"
@@ -200,9 +200,9 @@ def test_summaries_of_another_version_are_made_again(empty_library: Library) -> 
     with sqlite3.connect(kept.path) as db:
         db.execute("UPDATE summary SET version = 0 WHERE report_id = ?", [f"{1:016x}"])
     assert list(kept.facts()) == [f"{2:016x}"]
-    assert keeping.waiting(library, library.list()) == 1
+    assert summary_refresh.waiting(library, library.list()) == 1
     library.catalog.remove_report(f"{2:016x}")
-    keeping.refresh(library)  # the other one has no file: it cannot be made
+    summary_refresh.refresh(library)  # the other one has no file: it cannot be made
     assert set(kept.stamps()) == {f"{1:016x}"}
     assert not kept.of([f"{2:016x}"])[f"{2:016x}"]
 

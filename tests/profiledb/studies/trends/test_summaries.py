@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.library import Library
 from profiledb.studies.compare import answer, totals
 from profiledb.studies.summary import document
-from profiledb.studies.trends import keeping
-from profiledb.studies.trends.board import Board
+from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.measures import MEASURES
-from profiledb.studies.trends.store import Summaries
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.summary_store import Summaries
 from tests.conftest import SAMPLES, Once, ingest_files
 
 SAMPLE = SAMPLES / "transformer_inference.sqlite"
@@ -26,8 +26,8 @@ def library(once: Once) -> Library:
 
 def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None:
     (report,) = library.list()
-    assert keeping.refresh(library) <= 1, "another test may have made it"
-    assert keeping.refresh(library) == 0
+    assert summary_refresh.refresh(library) <= 1, "another test may have made it"
+    assert summary_refresh.refresh(library) == 0
     kept = Summaries(library.folder)
     rows = {(row.measure, row.name): row for row in kept.of([report.id])[report.id]}
     side = answer.side(library, report, document.page_params(library, report, {}))
@@ -49,11 +49,11 @@ def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None
 
 def test_a_summary_is_made_again_where_a_file_beside_the_report_changes(library: Library, tmp_path: Path) -> None:
     (report,) = library.list()
-    keeping.refresh(library)
+    summary_refresh.refresh(library)
     beside = sidecar.path(library.reports, report.id, "meta")
     try:
         beside.write_text('{"workload": "said later", "commit": "0123abcd"}')
-        assert keeping.refresh(library) == 1
+        assert summary_refresh.refresh(library) == 1
         (series,) = Board(library).series.values()
         assert series.name.startswith("said later")
         assert series.points[0].commit == "0123abcd"

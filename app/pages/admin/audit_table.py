@@ -1,0 +1,51 @@
+"""The audit as a table, with a search."""
+
+from dataclasses import asdict
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import tables, url_widgets
+from app.ui.table_columns import Col
+from profiledb.library.audit import ACTIONS, LONGEST_SEARCH
+
+MOST = 5_000
+"""Entries that the page shows."""
+COLUMNS = (
+    Col("at", "When (UTC)", width=170),
+    Col("who", "Who", width=220, help="As the identity provider or the token calls them"),
+    Col("way", "By", width=80, help="login, token, worker, link (a sharing link), local (the machine itself)"),
+    Col("action", "What", width=120),
+    Col("report_name", "Report", width=240, help="Its name at that time"),
+    Col("about", "Details", width=320),
+)
+
+
+def show() -> None:
+    """Draws the search and the entries that it finds."""
+    st.subheader("Changes", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input(
+            "Search",
+            placeholder="A person, a report, a label",
+            width=320,
+            max_chars=LONGEST_SEARCH,
+            **url_widgets.text("q"),
+        )
+        action = st.selectbox(
+            "What", ACTIONS, index=None, placeholder="Anything", width=200, **url_widgets.option("action", ACTIONS)
+        )
+    found = session.administering().catalog.audit.entries(text, action or "", most=MOST + 1)
+    if not found:
+        st.info("No entry matches." if text or action else "Nobody has done anything yet.")
+        return
+    rows = pd.DataFrame([asdict(entry) | {"at": moment(entry.at)} for entry in found[:MOST]])
+    tables.table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
+    if len(found) > MOST:
+        st.caption(f"The newest {MOST:,} are shown: search for others, or use warpdeck audit.")
+
+
+def moment(at: str) -> str:
+    """A time in UTC without the signs that say so."""
+    return at[:19].replace("T", " ")

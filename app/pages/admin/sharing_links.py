@@ -1,0 +1,50 @@
+"""Sharing links: those that are open, and the way to end one."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui import tables
+from app.ui.table_columns import Col
+from app.web import sharing_middleware
+from profiledb.library.sharing_links import Share
+
+_GONE = "admin-link-gone"
+COLUMNS = (
+    Col("report", "Report", width=260),
+    Col("made_by", "Made by", width=220),
+    Col("made_at", "Made (UTC)", width=170),
+    Col("ends_at", "Ends (UTC)", width=170),
+    Col("id", "Number", width=130, help="As the audit calls it"),
+)
+
+
+def show() -> None:
+    """Draws the links, and the way to end one."""
+    st.subheader("Sharing links", anchor=False)
+    if not sharing_middleware.allowed():
+        st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")
+        return
+    known = session.administering().catalog.shares.all()
+    if not known:
+        st.caption("There are none. Editors make one above the pages of a report, with Copy link.")
+        return
+    names = {report.id: report.name for report in session.reports()}
+    rows = pd.DataFrame([_row(one, names) for one in known])
+    tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
+    titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}
+    with st.popover("End a link", icon=":material/link_off:"), st.form("admin-link-end", border=False):
+        st.selectbox("Link", list(titles), key=_GONE, format_func=lambda one: fmt.visible(titles[one]))
+        st.form_submit_button("End", on_click=_end)
+
+
+def _row(one: Share, names: dict[str, str]) -> dict[str, str]:
+    moments = {name: getattr(one, name)[:19].replace("T", " ") for name in ("made_at", "ends_at")}
+    return {"report": names.get(one.report_id, one.report_id), "made_by": one.made_by, "id": one.id} | moments
+
+
+def _end() -> None:
+    with ui.boundary():
+        session.administering().catalog.shares.end(st.session_state[_GONE])

@@ -1,0 +1,1 @@
+"""API: what the program called, how long it took, and what it waited for."""

@@ -1,0 +1,105 @@
+"""What the reader says of an attention: its sizes, its precision, which ranges are its parts; all in the address."""
+
+import re
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import url_widgets
+from profiledb.query import header
+
+KEYS = ("scores", "softmax", "output")
+"""Parameters of the address that name the range of a part."""
+TITLES = {"scores": "Scores QKᵀ", "softmax": "Softmax", "output": "Output PV"}
+PRECISIONS = ("bf16", "fp16", "fp8", "tf32", "fp32", "fp64")
+_SIZES = {"batch": "Batch", "heads": "Heads", "tokens": "Tokens", "head_size": "Head size"}
+_MOST = 10**7
+CAUSAL = (
+    "Causal mask: no token looks at a later one. Half of a full attention's work is useful and counts in rates,"
+    " whatever the kernels compute."
+)
+_CAUSAL = {"yes": "true", "no": "false"}
+
+
+def patterns() -> dict[str, str]:
+    """The patterns of the parts that the address names; the others are those of the analysis."""
+    asked = {key: st.query_params.get(key, "") for key in KEYS}
+    return {key: re.escape(name) for key, name in asked.items() if name}
+
+
+def looked_for() -> list[tuple[str, str]]:
+    """Each part with what its range may be called."""
+    asked = {key: st.query_params.get(key, "") for key in KEYS}
+    known = {param.name: param.default for param in header.get("attention_parts").params}
+    return [(TITLES[key], asked[key] or known[key].replace("|", ", ")) for key in KEYS]
+
+
+def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
+    """Draws the inputs, and answers the parameters of ``attention_parts``.
+
+    ``bare`` are its rows without what is typed here: what is known without stands in the empty boxes.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = {
+            key: _size(key, bare) for key in _SIZES if key != "tokens" or bare["tokens"].isna().any() or _typed(key)
+        }
+        precision = st.selectbox(
+            "Precision", PRECISIONS, index=None, width=120, **url_widgets.option("precision", PRECISIONS),
+            placeholder=_known(bare["precision"]) or "Unknown", help="Sets the peak and the bytes per number",
+        )  # fmt: skip
+        causal = st.selectbox(
+            "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL, **url_widgets.option("causal", list(_CAUSAL)),
+            placeholder="yes" if bool(bare["causal"].iloc[0]) else "no",
+        )  # fmt: skip
+        if len(ranges):
+            with st.popover("Ranges of the parts", icon=":material/account_tree:"):
+                names(ranges)
+    sizes = {key: str(value) for key, value in typed.items() if value}
+    chosen = {"precision": precision} if precision else {}
+    chosen |= {"causal": _CAUSAL[causal]} if causal else {}
+    return patterns() | sizes | chosen
+
+
+def names(ranges: pd.DataFrame) -> None:
+    """The ranges that are the parts, to choose."""
+    options = sorted(set(ranges["name"]), key=str.casefold)
+    for key in KEYS:
+        asked = st.query_params.get(key, "")
+        widget = f"attention-{key}"
+        st.session_state[widget] = asked if asked in options else None
+        st.selectbox(
+            TITLES[key], options, index=None, key=widget, format_func=fmt.visible, placeholder="By the usual names",
+            on_change=_write, args=(key, widget), width=320,
+        )  # fmt: skip
+        if asked and asked not in options:
+            st.caption(f"This report has no range {fmt.plain(fmt.shortened(asked, 60))}.")
+
+
+def _write(key: str, widget: str) -> None:
+    if chosen := st.session_state[widget]:
+        st.query_params[key] = chosen
+    else:
+        st.query_params.pop(key, None)
+
+
+def _typed(key: str) -> bool:
+    return key in st.query_params
+
+
+def _size(key: str, bare: pd.DataFrame) -> int | None:
+    known = _known(bare[key])
+    value: int | None = st.number_input(
+        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=130, **url_widgets.number(key, _MOST),
+        placeholder=known or "Unknown",
+    )  # fmt: skip
+    return value
+
+
+def _known(values: "pd.Series[Any]") -> str:
+    """What is known of a size without the reader: one value, or how many different ones."""
+    different = list(dict.fromkeys(values.dropna()))
+    if not different:
+        return ""
+    return str(different[0]) if len(different) == 1 else f"{len(different)} values"

@@ -1,0 +1,241 @@
+"""The parts of attention as tables: softmax against the products, work and rates, and how the work is counted."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import page_elements, table_columns, tables
+
+PARTS = {
+    "scores": "Scores",
+    "softmax": "Softmax",
+    "output": "Output",
+    "fused": "Fused",
+    "fused backward": "Fused backward",
+}
+_FORMULA = (
+    "With b sequences, h heads, t tokens and d numbers per head, each matrix product takes 2·b·h·t·t·d FLOPs"
+    " and the softmax takes 5·b·h·t·t."
+)
+_ONE = ("variant", "tokens", "batch", "heads", "head_size")
+_RATIO = ("time_to_matmuls", "time_to_products", "flops_to_matmuls")
+_OF_ONE = "Kernel time per attention"
+RATIO_COLUMNS = table_columns.of(
+    "attention_parts",
+    table_columns.use("variant", width=210),
+    table_columns.use("tokens", width=72),
+    table_columns.use("calls", width=60),
+    table_columns.Col("scores", "Scores", kind="duration", help=_OF_ONE),
+    table_columns.Col("softmax", "Softmax", kind="duration", help=_OF_ONE),
+    table_columns.Col("output", "Output", kind="duration", help=_OF_ONE),
+    table_columns.Col("fused", "Fused", kind="duration", help=f"{_OF_ONE}, all in one kernel"),
+    table_columns.Col("fused backward", "Backward", kind="duration", help=f"{_OF_ONE}, fused"),
+    "time_to_matmuls",
+    "time_to_products",
+    table_columns.Col(
+        "flops_pct",
+        "FLOPs",
+        unit="%",
+        kind="number",
+        help="Softmax FLOPs as a share of the FLOPs of both matrix products",
+    ),
+)
+PART_COLUMNS = table_columns.of(
+    "attention_parts",
+    table_columns.use("variant", width=190),
+    table_columns.use("tokens", width=64),
+    table_columns.use("part", name="title", width=76),
+    table_columns.use("calls", width=52),
+    table_columns.use("kernel_ns", width=92),
+    table_columns.bar("share_pct", width=104),
+    table_columns.use("matmul_ns", width=92),
+    table_columns.use("flops", help="By the formulas below, over all calls", width=96),
+    table_columns.use("useful_flops", width=104),
+    table_columns.use("flops_per_s", label="FLOP rate", width=104),
+    table_columns.use("pct_of_peak", label="Of peak", width=88),
+    table_columns.use("bytes", width=84),
+    table_columns.use("bytes_per_s", label="Bandwidth", width=88),
+    table_columns.use("pct_of_bandwidth", label="Of memory peak", width=136),
+    table_columns.use("kernels", width=80),
+    "cpu_ns",
+)
+
+
+def ratios(rows: pd.DataFrame) -> None:
+    """Softmax against the two matrix products, a row a variant and length."""
+    wide = wide_rows(rows)
+    st.subheader("Softmax vs matrix products", anchor=False)
+    split = wide.dropna(subset=["time_to_matmuls"])
+    if len(split):
+        total = (split["reference"] * split["calls"].astype(float)).to_numpy(dtype=float)
+        top = split.iloc[int(total.argmax())]
+        page_elements.facts(_facts(top))
+        st.caption(_sentence(top, alone=len(split) == 1))
+    elif "fused" in set(rows["part"]):
+        st.caption(
+            "Attention is fused here: one kernel does softmax and matrix products, so they cannot be told apart."
+        )
+    tables.table(
+        wide,
+        table_columns.filled(wide, RATIO_COLUMNS),
+        key="attention-ratios",
+        download="attention_ratios.csv",
+        hidden=("batch", "heads", "head_size"),
+    )
+    if "fused" in set(rows["part"]) and len(split):
+        st.caption("Fused attention is one kernel of the class Attention and cannot be split into these parts.")
+
+
+def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a variant and length: time of one attention by part (ns; on the host without kernels), and the ratios.
+
+    ``reference`` is the whole of it.
+    """
+    measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
+    records = []
+    for key, group in rows.groupby(list(_ONE), sort=False, dropna=False):
+        times = {str(part["part"]): _each(part, measure) for _, part in group.iterrows()}
+        row: dict[str, Any] = dict(zip(_ONE, key, strict=True)) | times
+        softmax = group[group["part"] == "softmax"]
+        row |= {name: softmax[name].iloc[0] if len(softmax) else None for name in _RATIO}
+        row |= {"calls": group["calls"].max(), "reference": sum(ns for ns in times.values() if ns is not None)}
+        records.append(row)
+    wide = pd.DataFrame(records).reindex(columns=[*_ONE, "calls", *PARTS, *_RATIO, "reference"])
+    for name in (*_RATIO, *PARTS, "reference"):
+        wide[name] = pd.to_numeric(wide[name], errors="coerce").astype("Float64")
+    return wide.assign(flops_pct=100 * wide["flops_to_matmuls"])
+
+
+def _each(part: "pd.Series[Any]", measure: str) -> float | None:
+    """Time of one attention, ns."""
+    total, calls = fmt.number(part[measure]), fmt.number(part["calls"])
+    return total / calls if total is not None and calls else None
+
+
+def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
+    both = row["scores"] + row["output"]
+    return [
+        ("Softmax", fmt.duration(row["softmax"]), "Kernel time per attention."),
+        (
+            "Both matmul ranges",
+            fmt.duration(both),
+            "Scores and output per attention, with everything that runs in their ranges.",
+        ),
+        (
+            "Softmax vs matmul ranges",
+            _times(row["time_to_matmuls"]),
+            "Softmax time over the time of both matmul ranges.",
+        ),
+        (
+            "Softmax vs matmul kernels",
+            _times(row["time_to_products"]),
+            "Softmax time over the time of the matmul kernels alone, without scaling and masking.",
+        ),
+        (
+            "Softmax share of FLOPs",
+            fmt.percent(row["flops_pct"]),
+            "Softmax FLOPs over the FLOPs of both matrix products.",
+        ),
+    ]
+
+
+def _times(ratio: Any) -> str:
+    value = fmt.number(ratio)
+    return fmt.MISSING if value is None else f"{value:.2f} ×"
+
+
+def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
+    which = fmt.plain(fmt.shortened(row["variant"], 60)) if isinstance(row["variant"], str) else "attention"
+    length = "" if pd.isna(row["tokens"]) else f" at {fmt.count(row['tokens'])} tokens"
+    sentence = f"{which}{length}: softmax takes {_times(row['time_to_matmuls'])} the time of both matmul ranges"
+    if fmt.number(row["flops_pct"]) is not None:
+        sentence += f", for {fmt.percent(row['flops_pct'])} of their FLOPs"
+    return f"{sentence}." + ("" if alone else " This is the variant and length with the most time; the table has all.")
+
+
+def parts(rows: pd.DataFrame) -> None:
+    """Work, rates and traffic, a row a part."""
+    st.subheader("Parts", anchor=False)
+    shown = rows.assign(title=rows["part"].map(PARTS))
+    columns = [
+        c for c in table_columns.filled(shown, PART_COLUMNS) if c.name != "useful_flops" or bool(rows["causal"].any())
+    ]
+    tables.table(
+        shown,
+        columns,
+        key="attention-parts",
+        download="attention_parts.csv",
+        hidden=(
+            "part",
+            "batch",
+            "heads",
+            "head_size",
+            "flops",
+            "flops_per_s",
+            "bytes_per_s",
+            "peak_flops_per_s",
+            "peak_precision",
+            "precision",
+            "contradiction",
+        ),
+    )
+    contradictions(rows)
+
+
+def counted(rows: pd.DataFrame) -> None:
+    """The formulas with the numbers of the first row that has them, or what is missing for them."""
+    known = rows.dropna(subset=["flops", "batch", "heads", "tokens", "head_size"])
+    sentences = [_FORMULA]
+    sentences.append(_unknown(rows) if known.empty else _example(known))
+    if "fused" in set(rows["part"]):
+        sentences.append("Fused attention does all three.")
+    if bool(rows["causal"].any()):
+        sentences.append("Causal: half of the work is useful. Rates count the useful half, as FlashAttention does.")
+    sentences.append(_traffic(rows))
+    st.caption(" ".join(fmt.plain(text) for text in sentences))
+
+
+def _unknown(rows: pd.DataFrame) -> str:
+    names = {"batch": "batch", "heads": "heads", "tokens": "tokens", "head_size": "head size"}
+    lacking = ", ".join(word for name, word in names.items() if rows[name].isna().all())
+    return f"Unknown: {lacking or 'some of the sizes'}. Enter them above, or drop NAME.meta.json beside the report."
+
+
+def _example(known: pd.DataFrame) -> str:
+    """The formulas with the numbers of the first row."""
+    b, h, t, d = (int(known.iloc[0][name]) for name in ("batch", "heads", "tokens", "head_size"))
+    at = "" if known["tokens"].nunique() < 2 else f" at {t:,} tokens"
+    rows = f"{b} · {h} · {t} · {t}"
+    return f"Here 2 · {rows} · {d} = {2 * b * h * t * t * d:,} and 5 · {rows} = {5 * b * h * t * t:,} per call{at}."
+
+
+def _traffic(rows: pd.DataFrame) -> str:
+    first = rows.iloc[0]
+    if not isinstance(first["precision"], str):
+        return "Choose a precision to see bytes and peak."
+    formulas = (
+        f"Bytes, for {first['precision']} numbers: scores 2·b·h·t·d + b·h·t·t, softmax 2·b·h·t·t, output b·h·t·t"
+        " + 2·b·h·t·d, fused 4·b·h·t·d."
+    )
+    if fmt.number(first["peak_flops_per_s"]) is None:
+        return f"{formulas} The peak of this GPU in {first['precision']} is unknown."
+    return f"{formulas} {_peaks(rows)}"
+
+
+def _peaks(rows: pd.DataFrame) -> str:
+    """Each peak that a part is held against, with where it is from."""
+    told = []
+    for row in rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision").to_dict("records"):
+        unit = "CUDA cores, for the softmax" if row["part"] == "softmax" else "dense"
+        peak = fmt.flops(row["peak_flops_per_s"], digits=False)
+        told.append(f"{peak} in {row['peak_precision'].upper()} ({unit}; {row['peak_from']})")
+    return f"Peaks: {', '.join(told)}."
+
+
+def contradictions(rows: pd.DataFrame) -> None:
+    """Says where a share of a peak cannot be, and which sizes it came from."""
+    for _, row in rows.dropna(subset=["contradiction"]).iterrows():
+        name = fmt.shortened(row["variant"], 60) if isinstance(row["variant"], str) else "attention"
+        st.warning(fmt.plain(f"{PARTS[row['part']]} of {name}: {row['contradiction']}"), icon=":material/warning:")

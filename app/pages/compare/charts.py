@@ -1,0 +1,188 @@
+"""Rows to Plotly figures of the page "Compare": what a difference is made of, and two distributions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, duration_ticks, faded, frame, round_duration
+from app.ui.figure_cache import kept
+
+_LINK = {"light": "rgba(49, 51, 63, 0.35)", "dark": "rgba(250, 250, 250, 0.35)"}
+_ROW_PX = 24
+_NAME = 36
+_NAMES_PX = 244
+_WORDS_PX = 96
+_BINS = 60
+_LEAST_NS = 32.0
+_LOG_FROM = 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a difference: title (untrusted), size with a sign, that in words, what hovering adds, ``#RRGGBB``."""
+
+    title: str
+    size: float
+    words: str
+    detail: str
+    color: str
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a waterfall begins or ends: its title (our words), its value, that in words."""
+
+    title: str
+    value: float
+    words: str
+
+
+@kept
+def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
+    """The parts that lead from one value to another in ns, one below the other, on an axis that begins at the first.
+
+    From the first value, not from 0: a difference of a hundredth would be too small to see beside the whole.
+    """
+    reached = [0.0, *(float(total) for total in np.cumsum([part.size for part in parts]))]
+    rows = [first.title, *(part.title for part in parts), last.title]
+    figure = go.Figure()
+    for number, place in enumerate(reached):
+        figure.add_shape(
+            type="line", x0=place, x1=place, y0=number, y1=number + 1, line={"width": 1, "color": _LINK[theme]}
+        )
+    _bars(figure, parts, reached[:-1])
+    for row, place, end in ((0, 0.0, first), (len(rows) - 1, last.value - first.value, last)):
+        figure.add_scatter(
+            x=[place],
+            y=[row],
+            mode="markers",
+            marker={"symbol": "diamond", "size": 10, "color": ACCENT[theme]},
+            hovertemplate=f"<b>{fmt.plotly_text(end.title)}</b> {fmt.plotly_text(end.words)}<extra></extra>",
+        )
+        _label(figure, place, row, f"<b>{fmt.plotly_text(end.words)}</b>")
+    low, high = min(reached), max(reached)
+    _rows(figure, rows, low, high, theme)
+    unit, size = fmt.unit_for(max(abs(low), abs(high)), fmt.DURATION_UNITS)
+    ticks = duration_ticks(low, high, log=False, most=5)
+    figure.update_xaxes(
+        tickvals=ticks,
+        ticktext=[_change(tick / size) for tick in ticks],
+        title_text=f"Change from A ({unit})",
+        showgrid=False,
+    )
+    return figure
+
+
+def _change(amount: float) -> str:
+    """A tick with its sign; what is next to nothing only by the step of floating-point numbers is nothing."""
+    return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
+
+
+@kept
+def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
+    """Parts that add up to nothing, such as changes of shares, each from 0."""
+    figure = go.Figure()
+    _bars(figure, parts, [0.0] * len(parts), first_row=0)
+    figure.add_vline(x=0, line={"width": 1, "color": _LINK[theme]})
+    sizes = [part.size for part in parts]
+    _rows(figure, [part.title for part in parts], min([0.0, *sizes]), max([0.0, *sizes]), theme)
+    figure.update_xaxes(title_text=title, nticks=6)
+    return figure
+
+
+def _bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], first_row: int = 1) -> None:
+    rows = list(range(first_row, first_row + len(parts)))
+    figure.add_bar(
+        x=[part.size for part in parts],
+        base=list(begins),
+        y=rows,
+        orientation="h",
+        width=0.62,
+        marker={"color": [part.color for part in parts], "line": {"width": 0}},
+        customdata=[
+            f"<b>{fmt.plotly_text(part.title)}</b><br>{fmt.plotly_text(part.words)}<br>{fmt.plotly_text(part.detail)}"
+            for part in parts
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+    for row, begin, part in zip(rows, begins, parts, strict=True):
+        _label(figure, max(begin, begin + part.size), row, fmt.plotly_text(part.words))
+
+
+def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
+    """Words on the right of a bar, wherever it points: on the left they run into the names of a narrow chart."""
+    figure.add_annotation(
+        x=x,
+        y=row,
+        text=text,
+        showarrow=False,
+        xanchor="left",
+        xshift=8,
+        font={"size": FONT_PX},
+    )
+
+
+def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
+    """The layout of bars one below the other, with room for the words beside them: on the right in the margin."""
+    span = (high - low) or abs(high) or 1.0
+    frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
+    figure.update_xaxes(range=[low - 0.04 * span, high + 0.02 * span])
+    figure.update_yaxes(
+        range=[len(titles) - 0.4, -0.6],
+        tickvals=list(range(len(titles))),
+        ticktext=[fmt.plotly_text(fmt.shortened(title, _NAME)) for title in titles],
+        showgrid=False,
+    )
+
+
+@kept
+def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) -> go.Figure:
+    """Durations in ns of two samples over common bins, each as a share of its own."""
+    whole = np.concatenate([a.to_numpy(dtype=float), b.to_numpy(dtype=float)])
+    low, high = max(float(whole.min()), 1.0), max(float(whole.max()), 1.0)
+    log = high > _LOG_FROM * low
+    edges = _edges(low, high, log=log)
+    figure = go.Figure()
+    marks = (("A", a, NEUTRAL[theme], 0.0), ("B", b, ACCENT[theme], 0.22))
+    for name, values, color, opacity in marks:
+        counts, _ = np.histogram(np.clip(values.to_numpy(dtype=float), edges[0], edges[-1]), bins=edges)
+        shares = 100 * counts / max(len(values), 1)
+        figure.add_scatter(
+            x=np.log10(edges) if log else edges,
+            y=[*shares, shares[-1]],
+            mode="lines",
+            line={"shape": "hv", "width": 1.5, "color": color},
+            fill="tozeroy" if opacity else "none",
+            fillcolor=faded(color, opacity),
+            name=name,
+            text=[
+                f"{name}: <b>{fmt.percent(share)}</b> from {fmt.duration(edge)}"
+                for share, edge in zip([*shares, shares[-1]], edges, strict=True)
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    frame(figure, theme, height=240, left=52, top=24, bottom=40)
+    ticks = duration_ticks(float(edges[0]), float(edges[-1]), log=log)
+    places = np.log10(ticks) if log else ticks
+    figure.update_xaxes(
+        tickvals=list(places),
+        ticktext=[round_duration(ns) for ns in ticks],
+        title_text="Duration, logarithmic" if log else "Duration",
+    )
+    figure.update_yaxes(title_text="Launches (%)", rangemode="tozero")
+    figure.update_layout(
+        showlegend=True, legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "font": {"size": FONT_PX}}
+    )
+    return figure
+
+
+def _edges(low: float, high: float, *, log: bool) -> "np.ndarray":
+    """Edges of bins that are never narrower than the step of the GPU's clock on many models."""
+    if log:
+        return np.geomspace(low, high * 1.0001, _BINS + 1)
+    bins = int(max(1, min(_BINS, (high - low) // _LEAST_NS)))
+    return np.linspace(low, max(high, low + _LEAST_NS), bins + 1)

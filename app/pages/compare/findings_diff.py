@@ -1,0 +1,52 @@
+"""Which findings are new in B, which of A's are gone, and which cost more or less."""
+
+import pandas as pd
+import streamlit as st
+
+from app.selection.page_selection import Settled
+from app.ui import judged_findings, tables
+from app.ui.table_columns import Col
+from profiledb.findings import sentences
+from profiledb.findings.changes import Changed, changes
+from profiledb.findings.finding import Finding
+from profiledb.library.catalog import Manifest
+
+_TITLES = {
+    "new": "New in B", "gone": "Gone in B", "changed": "Changed", "same": "In both", "not judged": "Judged on one side",
+}  # fmt: skip
+_COLUMNS = [
+    Col("change", "Change", width=140),
+    Col("title", "Finding", width=220),
+    Col("a_pct", "A saves at most", unit="%", kind="percent", help="Upper bound: share of the time on A's GPUs"),
+    Col("b_pct", "B saves at most", unit="%", kind="percent", help="Upper bound: share of the time on B's GPUs"),
+    Col("a_ns", "A saves at most", kind="duration", help="Upper bound in A"),
+    Col("b_ns", "B saves at most", kind="duration", help="Upper bound in B"),
+    Col("said", "What it says", width=520, help="From B if it fires there, else from A"),
+]
+
+
+def show(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
+    """Draws the section; nothing where no rule fires on either side."""
+    rows = changes(judged_findings.findings(a, mine.params), judged_findings.findings(b, theirs.params))
+    if not rows:
+        return
+    st.subheader("Findings", anchor=False)
+    frame = pd.DataFrame(_row(one) for one in rows)
+    tables.table(frame, _COLUMNS, key="compare-findings", download="compare_findings.csv")
+
+
+def _row(one: Changed) -> dict[str, object]:
+    said = one.b if one.b.verdict == "fires" else one.a
+    return {
+        "change": _TITLES[one.change],
+        "title": one.a.rule.title,
+        "a_pct": _share(one.a),
+        "b_pct": _share(one.b),
+        "a_ns": one.a.saving_ns if one.a.verdict == "fires" else None,
+        "b_ns": one.b.saving_ns if one.b.verdict == "fires" else None,
+        "said": sentences.plain(said),
+    }
+
+
+def _share(finding: Finding) -> float | None:
+    return finding.saving_pct if finding.verdict == "fires" else None

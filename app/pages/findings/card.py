@@ -1,0 +1,84 @@
+"""One finding: its sentence, what it costs, what to do, and the evidence with ways to it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import page_list, session
+from app.selection import kernel_links, page_selection
+from app.ui import format as fmt
+from app.ui import judged_findings, navigation, tables
+from app.ui.table_columns import Col, Kind, filled
+from profiledb.findings import sentences
+from profiledb.findings.finding import Finding
+
+_KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "count": "count", "ratio": "number"}
+
+
+def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
+    """Draws the card; ``below`` are the findings that share most of their time with this one."""
+    with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"{judged_findings.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
+            if bound := judged_findings.bound(finding):
+                st.caption(fmt.plain(bound), width="content")
+        st.markdown(judged_findings.sentence(finding))
+        if advice := sentences.advice(finding):
+            st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
+        _evidence(report_id, finding)
+        for one in below:
+            st.markdown(f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {judged_findings.sentence(one)}")
+            _evidence(report_id, one)
+
+
+def _evidence(report_id: str, finding: Finding) -> None:
+    if not finding.evidence:
+        return
+    rows = pd.DataFrame(finding.evidence)
+    with st.expander(f"Evidence ({len(rows)})"):
+        _on_timeline(report_id, finding)
+        columns = filled(rows, _columns(finding.rule.unit))
+        name = f"evidence-{finding.rule.name}"
+        chosen = tables.table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
+        if chosen is not None:
+            _open(report_id, finding.evidence[chosen])
+
+
+def _on_timeline(report_id: str, finding: Finding) -> None:
+    """The way to the first piece of evidence that has a time."""
+    timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
+    if timed:
+        times = float(timed["start_ns"]), float(timed["end_ns"])
+        kernel_links.to_timeline(report_id, "Show the first on the timeline", *times)
+
+
+def _columns(unit: str) -> list[Col]:
+    return [
+        Col("name", "Where", width=380, click=True, help="Opens the kernel, the launch or the time"),
+        Col("note", "What", width=240),
+        Col("value", "Value", unit="%" if unit == "%" else "", kind=_KINDS[unit]),
+        Col("ns", "Time", kind="duration"),
+        Col("count", "Count", kind="count"),
+        Col("bytes", "Size", kind="bytes"),
+        Col("start_ns", "Start", kind="moment"),
+        Col("device", "GPU", kind="count"),
+        Col("stream", "Stream", kind="count"),
+    ]
+
+
+def _open(report_id: str, piece: Mapping[str, Any]) -> None:
+    """Goes to the page that shows a piece of evidence."""
+    if "kernel" in piece:
+        navigation.to(page_list.script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))
+    elif "launch" in piece:
+        measured = session.links().get(report_id, report_id)  # of a Systems report, in the one linked to it
+        navigation.to(
+            page_list.script("kernel_profiles"), {session.PARAMETER: measured, "launch": str(piece["launch"])}
+        )
+    elif "end_ns" in piece:
+        times = float(piece["start_ns"]), float(piece["end_ns"])
+        navigation.to(kernel_links.TIMELINE.path, kernel_links.timeline(report_id, *times))
+    elif "range" in piece:
+        navigation.to(page_list.script("ranges"), page_selection.link(report_id, range=str(piece["range"])))

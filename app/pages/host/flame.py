@@ -1,0 +1,53 @@
+"""The call chains of CPU samples as a flame graph that hangs down: threads on top, what they call below."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import chart_element, icicle, theme
+from app.ui import format as fmt
+from app.ui.icicle import Node
+
+_ROOT = "all"
+
+
+def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
+    """Draws it; ``rows`` are those of ``cpu_tree``, at least one, ``kind`` is what people call these samples."""
+    drawn = nodes(rows)
+    chart_element.chart(icicle.icicle(drawn, theme.theme()), "flame")
+    whole = samples(rows)
+    when = " taken while the GPU was idle" if idle else ""
+    levels = max(node.level for node in drawn)
+    cut = f" The outermost {fmt.counted(levels, 'level')} are drawn." if int(rows["level"].max()) >= levels else ""
+    how = "They are taken in equal intervals." if kind.startswith("Python") else (
+        "Only a running thread is sampled: what a thread waits for is in the table of threads."
+    )  # fmt: skip
+    st.caption(
+        f"{fmt.count(whole)} {kind}{when}. Width: share of them. {how}{cut} Click a box to zoom in, the top bar to zoom"
+        " out."
+    )
+
+
+def samples(rows: pd.DataFrame) -> int:
+    """All samples of which ``cpu_tree`` answered the rows, also those of which it had no room for."""
+    top = rows.iloc[0]
+    return round(100 * float(top["samples"]) / float(top["share_pct"]))
+
+
+def nodes(rows: pd.DataFrame) -> list[Node]:
+    """The boxes, each after the one around it; what is too small stays empty space below it."""
+    whole, title = samples(rows), "All samples"
+    return icicle.tree(
+        rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _words
+    )
+
+
+def _words(row: Mapping[Any, Any]) -> str:
+    lines = [f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>"]
+    if not pd.isna(row["module"]):
+        lines.append(fmt.plotly_text(fmt.shortened(str(row["module"]), 60)))
+    lines.append(f"{fmt.percent(row['share_pct'])} of the samples, {fmt.count(row['samples'])}")
+    lines.append(f"{fmt.count(row['self_samples'])} in itself")
+    return "<br>".join(lines)

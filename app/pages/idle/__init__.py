@@ -1,0 +1,1 @@
+"""Idle: why the GPU is idle, what launches cost, GPU metrics."""

@@ -1,0 +1,94 @@
+"""What a kernel takes on its way: the call that launches it, the queue, the execution."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements, share_bar, table_columns, tables
+
+COLUMNS = table_columns.of(
+    "launch_times",
+    table_columns.use("name", width=190),
+    "launches",
+    "call_ns",
+    "queue_ns",
+    table_columns.use("kernel_ns", label="GPU time"),
+    "median_call_ns",
+    "median_queue_ns",
+    "median_kernel_ns",
+    "host_bound_pct",
+    table_columns.use("class", width=184),
+)
+MOST_PCT, FEW_PCT = 50.0, 10.0
+ENOUGH = 20
+"""Launches from which on a share of them says something."""
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError without kernels or calls."""
+    rows = session.run(report_id, "launch_times")
+    st.subheader("Launch, queue and execution", anchor=False)
+    every, kernels = rows[rows["kernel"].isna()], rows[rows["kernel"].notna()]
+    if every.empty or kernels.empty:
+        st.caption("No kernel here with the call that launched it.")
+        return
+    total = every.iloc[0]
+    page_elements.facts(
+        [
+            ("Median launch call", fmt.duration(total["median_call_ns"]), "Duration of the call on the CPU."),
+            (
+                "Median queue",
+                fmt.duration(total["median_queue_ns"]),
+                "From the end of the call to the start of the kernel; without kernels that started before.",
+            ),
+            ("Median kernel", fmt.duration(total["median_kernel_ns"]), "Duration on the GPU."),
+            (
+                "Launch bound",
+                fmt.percent(total["host_bound_pct"]),
+                "Share of the launches whose kernel is shorter than its call and started at most 5 µs after it.",
+            ),
+        ]
+    )
+    st.markdown(meaning(total, _busy_pct(report_id)))
+    tables.table(
+        kernels.reset_index(drop=True),
+        COLUMNS,
+        key="launches",
+        download="launch_times.csv",
+        height=share_bar.height(len(kernels)),
+    )
+
+
+def _busy_pct(report_id: str) -> float:
+    """Busy time as a share of the time from the first to the last operation, over the GPUs that were used, percent."""
+    busy = session.run(report_id, "gpu_busy")
+    return 100 * float(busy["busy_ns"].sum()) / max(1.0, float(busy["active_ns"].sum()))
+
+
+def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
+    """What the figures of all launches mean, in words.
+
+    Args:
+        total: the row of ``launch_times`` that stands for all kernels.
+        busy_pct: how busy the GPU was, percent: a full queue now and then keeps no GPU busy.
+    """
+    pct = float(total["host_bound_pct"])
+    if total["launches"] < ENOUGH:
+        return f"Only {fmt.counted(total['launches'], 'launch')}: too few to judge what they wait for."
+    if pct >= MOST_PCT:
+        return (
+            "Launch bound: most kernels are shorter than the call that launches them and find the GPU waiting. Fewer"
+            " and larger kernels, or a CUDA graph, would help more than faster kernels."
+        )
+    if pct >= FEW_PCT:
+        return f"{fmt.percent(pct)} of the launches find the GPU waiting for the CPU. The others wait in the queue."
+    queue, kernel = fmt.number(total["median_queue_ns"]), float(total["median_kernel_ns"])
+    if queue is None or queue <= kernel:
+        return "Few launches keep the GPU waiting."
+    waits = "The CPU runs ahead of the GPU, so launch overhead is hidden."
+    return (
+        waits if busy_pct >= MOST_PCT else f"{waits} Between these bursts the GPU is idle all the same: see GPU idle."
+    )

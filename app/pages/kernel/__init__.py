@@ -1,0 +1,1 @@
+"""Kernel: one kernel in detail."""

@@ -1,0 +1,121 @@
+"""Rows to Plotly figures of the page "Kernel profiles": bars of percentages, and occupancy what-if curves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, faded, frame
+from app.ui.figure_cache import kept
+
+ROW_PX = 24
+_LETTER_PX = 6.3
+_LABEL = 34
+"""Letters of a label before it is shortened; hovering shows all of it."""
+_CURVE_TOP = 128
+"""Where the axis of an occupancy curve ends, percent: above 100 there is room for a line of words."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its title (untrusted), its value in percent, the words behind it; ``quiet`` where it is not the point."""
+
+    title: str
+    value: float
+    text: str
+    quiet: bool = False
+
+
+@kept
+def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequence[float] = ()) -> go.Figure:
+    """Horizontal bars in the order given, the first on top.
+
+    ``whole`` draws up to 100 %, else up to the largest; ``ticks`` are percentages that the axis names.
+    """
+    top = max(100.0 if whole else 0.0, max((row.value for row in rows), default=0.0)) or 1.0
+    figure = go.Figure(
+        go.Bar(
+            x=[row.value for row in rows],
+            y=list(range(len(rows))),
+            orientation="h",
+            marker={"color": [NEUTRAL[theme] if row.quiet else ACCENT[theme] for row in rows], "line": {"width": 0}},
+            text=[fmt.plotly_text(row.text) for row in rows],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[fmt.plotly_text(row.title) for row in rows],
+            hovertemplate="<b>%{customdata}</b><br>%{text}<extra></extra>",
+        )
+    )
+    labels = [fmt.shortened(row.title, _LABEL) for row in rows]
+    longest = max(map(len, labels), default=0)
+    words = max((len(row.text) for row in rows), default=0)
+    frame(
+        figure,
+        theme,
+        height=ROW_PX * len(rows) + (26 if ticks else 8),
+        left=round(longest * _LETTER_PX) + 14,
+        right=round(words * _LETTER_PX) + 8,
+        top=2,
+        bottom=22 if ticks else 4,
+    )
+    figure.update_layout(bargap=0.35, hovermode="closest")
+    figure.update_xaxes(
+        range=[0, top],
+        visible=bool(ticks),
+        tickvals=list(ticks),
+        ticktext=[f"{tick:g} %" for tick in ticks],
+        showgrid=bool(ticks),
+    )
+    figure.update_yaxes(
+        autorange="reversed",
+        tickvals=list(range(len(rows))),
+        ticktext=[fmt.plotly_text(label) for label in labels],
+        showgrid=False,
+    )
+    return figure
+
+
+@kept
+def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: float = 1.0) -> go.Figure:
+    """Theoretical occupancy over one property of a launch (``ncu_occupancy_curve``), with the point of the launch.
+
+    ``title`` names the axis, ``label`` stands at the point, ``size`` is what a unit of the axis is worth.
+    """
+    x, y = points["x"].astype(float) / size, points["occupancy_pct"].astype(float)
+    figure = go.Figure(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
+            fill="tozeroy",
+            fillcolor=faded(ACCENT[theme], 0.16),
+            hovertemplate="%{x:,.5~g}: %{y:.1f} %<extra></extra>",
+        )
+    )
+    for place in points.index[points["is_current"].astype(bool)]:
+        figure.add_scatter(
+            x=[x[place]],
+            y=[y[place]],
+            mode="markers",
+            marker={"size": 9, "color": MARK[theme]},
+            hovertemplate=f"{fmt.plotly_text(label)}: %{{y:.1f}} %<extra></extra>",
+        )
+        right = x[place] > x.max() * 0.55
+        figure.add_annotation(
+            x=x[place],
+            y=_CURVE_TOP,  # above every curve: beside the point it may cross one
+            text=f"{fmt.plotly_text(label)}, {fmt.percent(y[place])}",
+            showarrow=False,
+            xanchor="right" if right else "left",
+            yanchor="top",
+            xshift=5 if right else -5,
+            font={"size": FONT_PX, "color": MARK[theme]},
+        )
+    frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
+    figure.update_layout(hovermode="x")
+    figure.update_xaxes(title_text=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
+    figure.update_yaxes(range=[0, _CURVE_TOP], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
+    return figure

@@ -1,0 +1,79 @@
+"""Kernels of a report: one dense table, with search and a filter by class that stand in the address."""
+
+import streamlit as st
+
+from app import session
+from app.selection import kernel_links, page_selection
+from app.ui import format as fmt
+from app.ui import kernel_operators, table_columns, tables, theme, url_widgets
+
+ALL = "All classes"
+COLUMNS = table_columns.of(
+    "kernels",
+    table_columns.use("name", click="opens the kernel", width=300),
+    table_columns.bar("share_pct", width=110),
+    "total_ns",
+    table_columns.use("class", width=184),
+    *kernel_operators.IN_LIST,
+    "calls",
+    "avg_ns",
+    "median_ns",
+    "min_ns",
+    "max_ns",
+    "stddev_ns",
+    table_columns.use("grid", width=110),
+    table_columns.use("block", width=100),
+    "registers",
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    rows = session.run(manifest.id, "kernels")
+    if rows.empty:
+        st.info("No kernels run in this selection.")
+        page_selection.clear_button("kernels-clear")
+        return
+    search, chosen_class = _filters(sorted(rows["class"].dropna().unique()))
+    filters = {"search": search, "class": chosen_class}
+    kept = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
+    calls = int(kept["calls"].sum())
+    st.caption(
+        f"{fmt.duration(kept['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]}"
+        f" ({fmt.percent(kept['share_pct'].sum())} of {'selected ' * page_selection.is_part(manifest.id)}kernel time)"
+    )
+    if kept.empty:
+        st.info("No kernels match these filters.")
+        return
+    told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # 0 of a single launch says nothing
+    chosen = tables.table(
+        kernel_operators.beside(manifest, told),
+        COLUMNS,
+        key="kernels",
+        download="kernels.csv",
+        select=True,
+        hidden=("shapes", "demangled"),
+    )
+    if chosen is not None:
+        kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
+
+
+def _filters(present: list[str]) -> tuple[str | None, str | None]:
+    """The text and the class to keep; None for all."""
+    titles = theme.class_titles()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = st.text_input("Search", placeholder="Part of the full name", width=360, **url_widgets.text("search"))
+        chosen = st.selectbox(
+            "Class",
+            present,
+            index=None,
+            placeholder=ALL,
+            format_func=lambda name: titles.get(name, name),
+            **url_widgets.option("class", present, title=lambda name: str(titles.get(name, name))),
+            width=240,
+        )
+    return search.strip() or None, chosen
+
+
+page()

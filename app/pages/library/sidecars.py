@@ -1,0 +1,87 @@
+"""Files beside reports that wait: for their report, or for a word about their columns."""
+
+import json
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements
+from app.web import access
+from profiledb.library.catalog import Job
+from profiledb.report import sidecar
+from profiledb.report.sidecar import Columns
+
+FEW = 3
+"""So many files that wait for their report are named; of more their number."""
+
+_OPEN = "library-columns"
+_NONE = "none"
+
+
+def waiting(jobs: Sequence[Job]) -> None:
+    """Lines for what has no report yet and for what may be cut off, a question for each table with unknown columns."""
+    alone = [job.name for job in jobs if job.state == "alone"]
+    if alone:
+        names = ", ".join(fmt.plain(fmt.shortened(name, 48)) for name in alone[:FEW])
+        more = f" and {len(alone) - FEW} more" if len(alone) > FEW else ""
+        verb = "waits" if len(alone) == 1 else "wait"
+        st.caption(f"{names}{more} {verb} for a report with the same name.")
+    for job in [job for job in jobs if job.state == "ready" and job.message][:FEW]:
+        st.caption(f":material/warning: {fmt.plain(job.message)}")
+    for job in jobs:
+        if job.state == "columns":
+            _question(job)
+
+
+def _question(job: Job) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f":material/table_chart: {fmt.plain(job.message)}", width="content")
+        if access.may_edit() and st.button("Name the columns", key=f"columns-{job.path}"):
+            st.session_state[_OPEN] = job.path
+            st.rerun()
+
+
+def dialog() -> None:
+    """Asks what the columns of a table mean, once its button was pressed, until it is said or the dialog is closed."""
+    path = st.session_state.get(_OPEN)
+    job = next((job for job in session.jobs() if job.path == path and job.state == "columns"), None)
+    if job:
+        st.dialog("Which columns are these?", on_dismiss=_close)(_ask)(job)
+
+
+def _ask(job: Job) -> None:
+    with page_elements.boundary():
+        names: list[str] = json.loads(job.detail)
+        st.caption(f"{fmt.plain(job.name)} has the columns {fmt.plain(', '.join(names))}.")
+        label = _column("Label: the name of the range", "label", [*names, _NONE])
+        text = ""
+        if label == _NONE:
+            text = st.text_input("Label of every row", key="columns-text", placeholder="Range name").strip()
+        step = _column("Step", "step", [*names, _NONE], "Without a step column, rows count from 0 within each label.")
+        with st.container(horizontal=True):
+            time = _column("Time", "time", names)
+            unit = st.selectbox("in", list(sidecar.UNITS), key="columns-unit", width=160)
+        ready = time is not None and (text if label == _NONE else label)
+        if st.button("Import", type="primary", disabled=not ready, key="columns-done"):
+            columns = Columns(_of(label), _of(step), _of(time), unit, text)
+            session.editing().catalog.name_columns(job.path, columns)
+            _close()
+            st.rerun()
+
+
+def _column(title: str, key: str, options: list[str], about: str | None = None) -> str | None:
+    near = next((i for i, name in enumerate(options) if key in name.lower()), None)
+    chosen: str | None = st.selectbox(
+        title, options, index=near, key=f"columns-{key}", format_func=fmt.visible, placeholder="Choose", help=about
+    )
+    return chosen
+
+
+def _of(chosen: str | None) -> str:
+    return "" if chosen in (None, _NONE) else str(chosen)
+
+
+def _close() -> None:
+    st.session_state.pop(_OPEN, None)

@@ -1,0 +1,139 @@
+"""The list of reports as a dense table: one row each, a click selects, Open goes to its first page."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import cell_text, judged_findings, name_card, page_elements, tables
+from app.ui import format as fmt
+from profiledb.findings.digest import Found
+from profiledb.library.catalog import Manifest
+
+ROW_PX = 34
+SCREEN = 22
+"""Rows that a screen has room for; a longer table scrolls by itself."""
+SAMPLE = "sample"
+LINKED = "linked"
+OLDER = "older version"
+_NAMED = ("Name", "Worst finding", "GPU")
+"""Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
+COLUMNS = {
+    "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 146), "kind": ("Kind", 112),
+    "gpu": ("GPU", 130), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
+    "kernels": ("Kernels", 70), "size": ("Size", 68), "labels": ("Labels", 106),
+}  # fmt: skip
+"""Heading and pixels of each column."""
+_GPU_LETTERS = 15
+_FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
+
+
+def gpu(name: Any) -> str:
+    """A GPU as its column has room for: without maker and family, cut in the middle."""
+    return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
+
+
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu}
+
+Texts = Mapping[str, Sequence[str]]
+"""Texts by report id."""
+Known = Mapping[str, Sequence[Found]]
+"""What fires in each report that was judged, by id."""
+NOTHING = "Nothing costs time"
+
+
+def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
+    """One row a report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+
+    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report, that an
+    older version made it.
+    """
+    rows = [
+        {
+            "open": "Open",
+            "name": fmt.visible(r.name),
+            "worst": worst(known.get(r.id)),
+            "kind": page_elements.kind_title(page_elements.kind_of(r)),
+            "gpu": fmt.visible(r.gpu) or None,
+            "captured": r.captured_at,
+            "duration": r.duration_ns or None,
+            "kernels": r.rows.get("kernel") or r.rows.get("ncu_launch"),
+            "size": r.source_bytes,
+            "labels": [
+                *([SAMPLE] * r.sample + [LINKED] * (r.id in partners) + [OLDER] * r.is_older),
+                *labels.get(r.id, ()),
+            ],
+        }
+        for r in reports
+    ]
+    listed = pd.DataFrame(rows)
+    listed["captured"] = pd.to_datetime(listed["captured"], utc=True, errors="coerce", format="ISO8601")
+    for name in ("duration", "kernels", "size"):
+        listed[name] = pd.to_numeric(listed[name]).astype("Int64")
+    return listed
+
+
+def worst(every: Sequence[Found] | None) -> str | None:
+    """The finding that costs most, with its severity; None of a report that nobody has judged."""
+    if every is None:
+        return None
+    first = next((one for one in every if one.costs), None)
+    if first is None:
+        return NOTHING
+    rule = judged_findings.rules().get(first.rule)
+    return f"{judged_findings.TITLES[first.severity]}: {fmt.visible(rule.title if rule else first.rule)}"
+
+
+def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> list[Manifest]:
+    """Draws the table and returns the selected reports; opens the one whose button was pressed."""
+    rows = frame(reports, labels, partners, known)
+    # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
+    turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
+    event: Any = st.dataframe(
+        cell_text.styler(rows, _WORDS),
+        height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
+        row_height=ROW_PX,
+        hide_index=True,
+        column_config=_config(rows, turn),
+        key=f"library-{turn}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        placeholder=fmt.MISSING,
+    )
+    name_card.card(
+        f"library-{turn}",
+        names=_NAMED,
+        widths=dict(COLUMNS.values()),
+        row_px=ROW_PX,
+        whole={},
+        opens=False,
+        boxes=True,
+    )
+    if click := st.session_state.get(f"open-{turn}"):
+        page_elements.open_report(reports[click["row"]])
+    return [reports[row] for row in event.selection.rows if row < len(reports)]
+
+
+def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
+    config = st.column_config
+    labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED, OLDER})
+    made: dict[str, Any] = {
+        "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
+        "name": config.TextColumn,
+        "worst": partial(
+            config.TextColumn,
+            help="The finding that costs most, with the selection that pages open with. Empty until judged.",
+        ),
+        "kind": config.TextColumn,
+        "gpu": config.TextColumn,
+        "captured": partial(config.DatetimeColumn, format="YYYY-MM-DD HH:mm", timezone="UTC"),
+        "duration": config.NumberColumn,
+        "kernels": partial(config.NumberColumn, format="%,d", help="Kernel launches in the report"),
+        "size": partial(config.NumberColumn, help="Size of the report file"),
+        "labels": partial(config.MultiselectColumn, options=labels, color="gray"),
+    }
+    return {name: made[name](title, width=px) for name, (title, px) in COLUMNS.items()}

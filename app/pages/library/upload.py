@@ -1,0 +1,94 @@
+"""Files dropped into the page: made safe by name, written to the inbox in one step."""
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.typing import UploadedFile
+
+from app import session
+from app.ui import format as fmt
+from app.web import access
+from app.web.inbox_stream import note, save
+from app.web.upload_store import RECEIPT, store
+from profiledb.errors import ConversionError, StorageError, WarpdeckError
+from profiledb.library.inbox import Inbox
+from profiledb.library.locations import open_inbox
+from profiledb.library.spaces import EVERYBODY, folder
+
+
+def uploader(label: str) -> None:
+    """The place to drop files on; what arrives goes to the inbox, where the worker finds it.
+
+    A viewer gets none. The server takes files of no session that was not offered one (web.store).
+    """
+    if not access.may_edit():
+        return
+    identity = _session()
+    turn = st.session_state.setdefault("upload-turn", 0)
+    settings = session.settings()
+    below = _folder()
+    files = st.file_uploader(
+        label,
+        accept_multiple_files=True,
+        key=f"upload-{turn}",
+        max_upload_size=settings.max_upload_mb,
+    )
+    if not files:
+        return
+    st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
+    wrong: WarpdeckError | None = None
+    inbox, audit = open_inbox(settings), session.editing().catalog.audit
+    for file in files:
+        try:
+            path = _receive(file, identity, inbox, below)
+            note(audit, path, inbox)
+        except (ConversionError, StorageError) as error:
+            wrong = error
+        except OSError as error:
+            wrong = ConversionError(
+                f"{fmt.visible(file.name)} could not be written to the inbox.",
+                hint=f"Check free space and permissions of {inbox.near}.",
+                detail=str(error),
+            )
+        else:
+            st.toast(f"{fmt.plain(path.name)} is in the inbox.", icon=":material/check:")
+    if wrong:
+        raise wrong
+    st.rerun()
+
+
+def _folder() -> str:
+    """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
+    spaces = session.library().catalog.spaces.seen()
+    if not spaces:
+        return ""
+    chosen: str | None = st.selectbox(
+        "Space", spaces, index=None, placeholder="Everybody's", key="upload-space", width=320,
+        help="Who sees what you drop here: the people of a space, or everybody who may look at reports",
+    )  # fmt: skip
+    return folder(chosen or EVERYBODY)
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))
+def _session() -> str:
+    """The name of this session, from which the server takes files until the browser is gone."""
+    context = get_script_run_ctx()
+    assert context, "a page runs in a session"
+    store().open(context.session_id)
+    return context.session_id
+
+
+def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
+    """Puts an uploaded file into the inbox and returns where; see ``save``.
+
+    It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
+    """
+    access.require_editor()
+    begin = file.read(len(RECEIPT) + 32)
+    file.seek(0)
+    if not begin.startswith(RECEIPT):
+        return save(file, file.name, inbox, below)
+    if arrived := store().take(identity, begin):
+        return inbox.place(arrived, file.name, below)
+    raise ConversionError(f"The upload of {fmt.visible(file.name)} was interrupted.", hint="Drop the file again.")

@@ -1,0 +1,1 @@
+"""Memory: copies, and memory in use."""

@@ -1,0 +1,174 @@
+"""Rows to Plotly figures of the page "Memory": copies by size, memory over time."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, NS_PER_X, Theme, faded, frame, legend_above
+from app.ui.figure_cache import kept
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
+"""A mark a direction besides its color, for those who cannot tell the colors apart."""
+_LEAST_PX, _MOST_PX = 5.0, 18.0
+
+
+@kept
+def copy_sizes(
+    cells: pd.DataFrame, peaks: Sequence[tuple[str, float]], colors: Mapping[str, str], theme: Theme
+) -> go.Figure:
+    """Size against bandwidth of ``copy_sizes``, both logarithmic; the more operations, the larger the mark.
+
+    ``peaks`` are titles and bytes per second of what limits, drawn as lines.
+    """
+    figure = go.Figure()
+    most = max(float(cells["count"].max()), 2.0)
+    for number, (direction, rows) in enumerate(cells.groupby("direction", sort=False)):
+        hover = [
+            f"<b>{fmt.plotly_text(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
+            f"{fmt.counted(row.count_, 'operation')}, {fmt.duration(row.total_ns)}"
+            for row in rows.rename(columns={"count": "count_"}).itertuples()
+        ]
+        share = rows["count"].astype(float).map(math.log1p) / math.log1p(most)
+        figure.add_scatter(
+            x=rows["bytes"].astype(float),
+            y=rows["bytes_per_s"].astype(float),
+            mode="markers",
+            name=fmt.plotly_text(direction),
+            marker={
+                "size": _LEAST_PX + (_MOST_PX - _LEAST_PX) * share,
+                "color": colors[str(direction)],
+                "symbol": SYMBOLS[number % len(SYMBOLS)],
+                "opacity": 0.75,
+                "line": {"width": 0},
+            },
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    for number, (title, rate) in enumerate(peaks):
+        _peak(figure, title, rate, theme, left=number % 2 == 0)
+    frame(figure, theme, height=340, left=84, top=34, bottom=40)
+    legend_above(figure, itemsizing="constant")
+    highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
+    _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
+    _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
+    figure.update_xaxes(title_text="Size of a copy")
+    figure.update_yaxes(title_text="Bandwidth")
+    return figure
+
+
+def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
+    figure.add_hline(y=rate, line={"width": 1, "color": MARK[theme], "dash": "dot"})
+    figure.add_annotation(
+        text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
+        xref="x domain",
+        x=0.0 if left else 0.45,
+        y=math.log10(rate),  # a logarithmic axis takes the value of a line, but the logarithm of a text's place
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": FONT_PX, "color": MARK[theme]},
+    )
+
+
+def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
+    """A logarithmic axis with a tick every decade or every third, each with its unit, and two of them at least."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) + 0.15)
+    step = 1 if last - first <= 9 else 3
+    ticks = [10.0**power for power in range(step * math.floor(first / step), last + 1, step)]
+    texts = [_round(tick) + unit for tick in ticks]
+    start, end = math.log10(low) - 0.3, math.log10(high) + 0.5
+    if sum(start <= math.log10(tick) <= end for tick in ticks) < 2:  # copies of one size: nobody could read how large
+        start, end = min(start, first - 0.1), max(end, last + 0.1)
+    assert callable(update)
+    update(
+        type="log",
+        range=[start, end],
+        tickvals=ticks,
+        ticktext=texts,
+    )
+
+
+def _round(amount: float) -> str:
+    """A round number of bytes without needless digits and without its B: ``10 K``."""
+    name, size = fmt.unit_for(amount, fmt.BYTE_UNITS)
+    return f"{amount / size:g} {name.removesuffix('B')}"
+
+
+@kept
+def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
+    """Memory held by one GPU (``memory_over_time``) as steps, up to the end of the capture."""
+    x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
+    y_unit, y_size = fmt.unit_for(float(rows["held_bytes"].max()), fmt.BYTE_UNITS)
+    times = [*rows["time_ns"].astype(float), end_ns]
+    held = [*rows["held_bytes"].astype(float), float(rows["held_bytes"].iloc[-1])]
+    hover = [f"<b>{fmt.bytes_(b)}</b><br>at {fmt.duration(t)}" for t, b in zip(times, held, strict=True)]
+    figure = go.Figure(
+        go.Scatter(
+            x=[time / x_size for time in times],
+            y=[amount / y_size for amount in held],
+            mode="lines",
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
+            fill="tozeroy",
+            fillcolor=faded(ACCENT[theme], 0.18),
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    frame(figure, theme, height=180, left=52, top=8, bottom=24)
+    figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
+    figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
+    figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
+    return figure
+
+
+@kept
+def tensor_levels(
+    rows: pd.DataFrame, peak: tuple[float | None, float | None], end_ns: float, theme: Theme
+) -> go.Figure:
+    """What tensors of one device hold (``tensor_over_time``) as an area, what is reserved as a line above it.
+
+    Args:
+        rows: those of the device, at least one.
+        peak: moment in ns and bytes of what is marked.
+        end_ns: end of the capture.
+        theme: light or dark.
+    """
+    x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
+    top = max(float(rows[name].astype("Float64").max(skipna=True)) for name in _levels(rows))
+    y_unit, y_size = fmt.unit_for(top, fmt.BYTE_UNITS)
+    times = [*rows["time_ns"].astype(float), end_ns]
+    figure = go.Figure()
+    for name, title in _levels(rows).items():
+        held = [*rows[name].astype("Float64").ffill().fillna(0.0), float(rows[name].ffill().fillna(0).iloc[-1])]
+        area = name == "allocated_bytes"
+        figure.add_scatter(
+            x=[time / x_size for time in times],
+            y=[float(amount) / y_size for amount in held],
+            mode="lines",
+            name=title,
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme] if area else NEUTRAL[theme]},
+            fill="tozeroy" if area else None,
+            fillcolor=faded(ACCENT[theme], 0.18) if area else None,
+            text=[f"{title} <b>{fmt.bytes_(b)}</b><br>at {fmt.duration(t)}" for t, b in zip(times, held, strict=True)],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    if peak[0] is not None and peak[1] is not None:
+        figure.add_scatter(
+            x=[peak[0] / x_size], y=[peak[1] / y_size], mode="markers", name="Peak", hoverinfo="skip",
+            marker={"color": MARK[theme], "size": 8},
+        )  # fmt: skip
+    frame(figure, theme, height=240, left=60, top=34, bottom=24)
+    legend_above(figure)
+    figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
+    figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
+    figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
+    return figure
+
+
+def _levels(rows: pd.DataFrame) -> dict[str, str]:
+    """The columns that are drawn, and what they are called."""
+    reserved = {"reserved_bytes": "Reserved"} if rows["reserved_bytes"].notna().any() else {}
+    return {"allocated_bytes": "Tensors"} | reserved

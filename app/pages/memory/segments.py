@@ -1,0 +1,62 @@
+"""How the allocator's memory was divided when a memory snapshot was taken."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements, share_bar, table_columns, tables
+
+TITLE = "Allocator segments"
+MOST = 8
+"""GPUs of which figures are shown."""
+COLUMNS = table_columns.of(
+    "tensor_segments", "device", "pool", "stream", "bytes", "used_bytes", "rounding_bytes", "free_bytes",
+    table_columns.bar("free_pct", label="Free share", width=110), "largest_free_bytes", "free_blocks", "tensors",
+    table_columns.use("line", width=300), "address",
+)  # fmt: skip
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError where there is no snapshot."""
+    devices = session.run(report_id, "tensor_fragmentation")
+    st.subheader(TITLE, anchor=False)
+    if devices.empty:
+        st.caption("The snapshot has no segment of this GPU.")
+        return
+    for row in devices.head(MOST).itertuples():
+        _facts(row, alone=len(devices) == 1)
+    rows = session.run(report_id, "tensor_segments")
+    st.caption("When the snapshot was taken. Free memory serves an allocation only where one block of it is as large.")
+    shown = rows.drop(columns="device") if len(devices) == 1 else rows
+    columns = table_columns.filled(shown, COLUMNS if len(devices) > 1 else COLUMNS[1:])
+    tables.table(
+        shown, columns, key="tensor_segments", download="tensor_segments.csv", height=share_bar.height(len(shown))
+    )
+
+
+def _facts(row: Any, *, alone: bool) -> None:
+    items = [
+        (
+            "Segments" if alone else f"{row.device} segments",
+            fmt.count(row.segments),
+            f"Pieces of the device that the allocator holds: {fmt.bytes_(row.bytes)}.",
+        ),
+        ("Used", fmt.bytes_(row.used_bytes), "Asked for by tensors that are alive."),
+        ("Rounding", fmt.bytes_(row.rounding_bytes), "What the blocks of tensors are larger than what was asked for."),
+        ("Free", fmt.bytes_(row.free_bytes), "In no tensor, ready to be used again."),
+        (
+            "Largest free block",
+            fmt.bytes_(row.largest_free_bytes),
+            "The most that one allocation finds; for a larger one the allocator takes more of the device.",
+        ),
+        ("Scattered", fmt.percent(row.scattered_pct), "Free memory outside of the largest free block of its segment."),
+        (
+            "In empty segments",
+            fmt.bytes_(row.empty_bytes),
+            "Free memory that torch.cuda.empty_cache() gives back to the device.",
+        ),
+        ("Awaiting release", fmt.bytes_(row.awaiting_bytes), "Released, but a stream still uses it."),
+    ]
+    page_elements.facts([item for item in items if item[1] != fmt.MISSING])

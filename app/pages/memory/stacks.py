@@ -1,0 +1,40 @@
+"""The stacks that hold memory at the peak, as a flame graph that hangs down: the outermost functions on top."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import chart_element, icicle, theme
+from app.ui import format as fmt
+from app.ui.icicle import Node
+
+_ROOT = "all"
+
+
+def show(rows: pd.DataFrame) -> None:
+    """Draws it; ``rows`` are those of ``tensor_tree`` of one device."""
+    if rows.empty:
+        return
+    drawn = nodes(rows)
+    chart_element.chart(icicle.icicle(drawn, theme.theme()), "tensor-stacks")
+    st.caption("Width: what the allocations of a function hold. Click a box to zoom in, the top bar to zoom out.")
+
+
+def nodes(rows: pd.DataFrame) -> list[Node]:
+    """The boxes, each after the one around it; what was allocated before the first event is the rest of the top."""
+    top = rows.iloc[0]
+    whole = 100 * float(top["bytes"]) / float(top["share_pct"])
+    root = Node(_ROOT, "", "Peak", whole, f"<b>Peak</b><br>{fmt.bytes_(whole)}", 0)
+    return icicle.tree(rows, "bytes", root, _words)
+
+
+def _words(row: Mapping[Any, Any]) -> str:
+    return "<br>".join(
+        (
+            f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>",
+            f"{fmt.bytes_(row['bytes'])}, {fmt.percent(row['share_pct'])} of the peak",
+            f"{fmt.counted(row['tensors'], 'tensor')}, {fmt.bytes_(row['self_bytes'])} in itself",
+        )
+    )

@@ -1,0 +1,85 @@
+"""Rows to Plotly figures of the page "Split": time by kernel class, a stacked bar a phase (and report)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import FONT_PX, Theme, frame, readable_on
+from app.ui.figure_cache import kept
+
+_BAR_PX = 30
+_LABEL_PCT = 7.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a class takes of a bar: value in the unit of the axis, share of the bar in percent, hover (escaped)."""
+
+    name: str
+    value: float
+    share_pct: float
+    hover: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: the phase that it is of, the report that it is of (untrusted; "" where there is one only), its pieces."""
+
+    phase: str
+    side: str
+    pieces: Sequence[Piece]
+
+
+@kept
+def class_bars(
+    bars: Sequence[Bar], titles: dict[str, str], colors: dict[str, str], unit: str, theme: Theme
+) -> go.Figure:
+    """Horizontal stacked bars from the top down; the classes in the order of ``titles``, each in its color.
+
+    The page draws the legend: Plotly's takes the room of the bars where the window is narrow.
+    """
+    figure = go.Figure()
+    two = any(bar.side for bar in bars)
+    phases, sides = ([fmt.plotly_text(getattr(bar, name)) for bar in bars] for name in ("phase", "side"))
+    room = _LABEL_PCT / 100 * max(sum(piece.value for piece in bar.pieces) for bar in bars)
+    for name in names(bars, titles):
+        found = [next((p for p in bar.pieces if p.name == name), None) for bar in bars]
+        color = colors.get(name, colors["other"])
+        figure.add_bar(
+            x=[p.value if p else 0 for p in found],
+            y=[phases, sides] if two else phases,
+            orientation="h",
+            name=fmt.plotly_text(titles.get(name, name)),
+            marker={"color": color, "line": {"width": 0}},
+            text=[f"{p.share_pct:.0f} %" if p and p.value >= room else "" for p in found],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            constraintext="none",
+            textfont={"color": readable_on(color), "size": FONT_PX},
+            hovertext=[p.hover if p else "" for p in found],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    _layout(figure, bars, unit, theme, two=two)
+    return figure
+
+
+def names(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
+    """The classes of the bars in the order in which they are stacked."""
+    present = {piece.name for bar in bars for piece in bar.pieces}
+    return [*(name for name in titles if name in present), *sorted(present - set(titles))]
+
+
+def _layout(figure: go.Figure, bars: Sequence[Bar], unit: str, theme: Theme, *, two: bool) -> None:
+    longest = max(len(bar.phase) for bar in bars)
+    left = 14 + 7 * longest + (16 + 7 * max(len(bar.side) for bar in bars) if two else 0)
+    frame(figure, theme, height=_BAR_PX * len(bars) + 34, left=left, right=24, top=2, bottom=32)
+    figure.update_layout(barmode="stack", bargap=0.2, hovermode="closest")
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    if unit == "%":
+        marks = [0, 25, 50, 75, 100]
+        figure.update_xaxes(range=[0, 100], tickvals=marks, ticktext=[f"{mark} %" for mark in marks])
+    else:
+        figure.update_xaxes(ticksuffix=f" {unit}", nticks=6, rangemode="tozero")

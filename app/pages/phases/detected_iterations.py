@@ -1,0 +1,46 @@
+"""Iterations that the kernels of a report tell, each with its stretch of time to choose."""
+
+import streamlit as st
+
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui import table_columns, tables
+
+COLUMNS = table_columns.of(
+    "detected_iterations",
+    table_columns.use("number", click="shows the phases of this iteration", width=90),
+    "start_ns",
+    "duration_ns",
+    "busy_ns",
+    "kernels",
+)
+
+NONE = "Iterations were looked for in the kernels: no period explains them."
+
+
+def show(report_id: str) -> None:
+    """Draws the iterations of the whole report, folded away; says so where no period explains the kernels."""
+    rows = page_selection.optional(report_id, "detected_iterations", [])
+    if rows.empty:
+        st.caption(NONE)
+        return
+    one = rows.iloc[0]
+    with st.expander(f"Iterations detected from kernels: {fmt.count(len(rows))}"):
+        st.caption(
+            f"{_every(int(one['every']))}{fmt.plain(one['marker'])} repeats after about the same number of kernels"
+            f" (varies by {fmt.percent(one['kernels_cv_pct'])}) and time (varies by {fmt.percent(one['cv_pct'])}). Each"
+            " iteration lasts from one launch of it to the next. This is a guess; the starting point is"
+            " arbitrary."
+        )
+        picked = tables.table(
+            rows, COLUMNS, key="detected", download="detected_iterations.csv", select=True, hidden=("marker", "stream")
+        )
+        if picked is not None:
+            row = rows.iloc[picked]
+            label = f"Phases of iteration {fmt.count(row['number'])} alone"
+            page_selection.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))
+
+
+def _every(launches: int) -> str:
+    """Which launches of the marker begin an iteration."""
+    return "" if launches == 1 else f"Every {fmt.count(launches)} launches "

@@ -1,0 +1,133 @@
+"""Rows to Plotly figures of the page "Ranges": how long each instance took."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import (
+    ACCENT,
+    FONT_PX,
+    MARK,
+    NEUTRAL,
+    Theme,
+    faded,
+    frame,
+    log_durations,
+)
+from app.ui.figure_cache import kept
+
+BARS = 40
+"""Up to so many instances of one thread are bars, more are points."""
+LOG_FROM = 50
+"""From which ratio of the longest to the shortest on durations are drawn on a logarithmic scale."""
+
+IN_ORDER = "Instance, in order of time"
+"""What instances are counted by that have no number of their own."""
+_TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
+
+
+@kept
+def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
+    """How long each instance took, on the host and where the report has it on the GPU.
+
+    ``rows`` have nth, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``, ``iterations``);
+    ``nth`` is the place on the axis with this title, ``median_ns`` is drawn as a line.
+    """
+    known = [name for name in ("gpu_ns", "cpu_ns") if bool(rows[name].notna().any())]
+    values = pd.concat([rows[name].dropna().astype(float) for name in known])
+    values = values[values > 0]
+    log = len(values) > 0 and values.max() > LOG_FROM * values.min()
+    unit, size = fmt.unit_for(float(values.max()) if len(values) else 0.0, fmt.DURATION_UNITS)
+    bars = len(rows) <= BARS and rows["thread"].nunique() == 1 and not log
+    figure = go.Figure()
+    for warmup in (False, True):
+        for name in known:
+            part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
+            if len(part):
+                color = ACCENT[theme] if name == "gpu_ns" else NEUTRAL[theme]
+                series = _TITLES[name] + (", looks like warm-up" if warmup else "")
+                figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
+    frame(figure, theme, height=250, left=58, top=34, bottom=38)
+    _axes(figure, values, unit, size, log=log)
+    _places(figure, rows["nth"].astype(int), title)
+    if median_ns:
+        _median(figure, median_ns, size, theme, log=log)
+    return figure
+
+
+def _series(
+    rows: pd.DataFrame, name: str, title: str, color: str, *, size: float, bars: bool, warmup: bool
+) -> go.Bar | go.Scatter:
+    common: dict[str, Any] = {
+        "x": rows["nth"].astype(int),
+        "y": rows[name].astype(float) / size,
+        "name": title,
+        "text": [_hover(row) for row in rows.to_dict("records")],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    if bars:
+        fill = {"color": faded(color, 0.35)} if warmup else {"color": color}
+        edge = {"width": 1 if warmup else 0, "color": color}
+        return go.Bar(
+            **common, marker=fill | {"line": edge}, textposition="none", offsetgroup=name, alignmentgroup="instances"
+        )
+    symbol = "circle-open" if warmup else "circle"
+    mark = {"size": 7 if warmup else 4, "symbol": symbol, "color": color, "opacity": 1.0 if warmup else 0.6}
+    return go.Scatter(**common, mode="markers", marker=mark | {"line": {"width": 1.5 if warmup else 0}})
+
+
+def _hover(row: dict[Any, Any]) -> str:
+    title = row.get("name") or f"Instance {fmt.count(row['number'])}"
+    lines = [f"<b>{fmt.plotly_text(title)}</b>"]
+    if fmt.number(row["gpu_ns"]) is not None:
+        lines.append(f"GPU {fmt.duration(row['gpu_ns'])}, busy {fmt.duration(row['busy_ns'])}")
+    lines.append(f"CPU {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
+    lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.plotly_text(row['thread'])}")
+    if fmt.number(row["operations"]) is not None:
+        lines.append(fmt.counted(row["operations"], "operation"))
+    return "<br>".join(lines)
+
+
+def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
+    """The axis of the instances, from the first number to the last."""
+    first, last = int(nth.min()), int(nth.max())
+    edge = max(0.5, 0.01 * (last - first))
+    figure.update_xaxes(title_text=title, tickformat=",d", range=[first - edge, last + edge])
+    figure.update_xaxes(**({"dtick": 1} if last - first < 20 else {"nticks": 12}))
+
+
+def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *, log: bool) -> None:
+    legend: dict[str, Any] = {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.0,
+        "yanchor": "bottom",
+        "title": {"text": ""},
+    }
+    legend |= {"font": {"size": FONT_PX}, "itemsizing": "constant"}
+    figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
+    figure.update_layout(hovermode="closest", barmode="group")
+    if not log:
+        figure.update_yaxes(title_text=f"Duration ({unit})", rangemode="tozero", nticks=6)
+        return
+    log_durations(figure, float(values.min()), float(values.max()), size)
+
+
+def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
+    """A line with its value at the right end; an annotation takes the logarithm where the axis is logarithmic."""
+    place = median_ns / size
+    figure.add_hline(y=place, line={"width": 1, "color": MARK[theme], "dash": "dot"})
+    figure.add_annotation(
+        text=f"median {fmt.duration(median_ns)}",
+        x=1.0,
+        xref="paper",
+        xanchor="right",
+        y=math.log10(place) if log else place,
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": FONT_PX, "color": MARK[theme]},
+    )

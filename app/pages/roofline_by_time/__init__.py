@@ -1,0 +1,1 @@
+"""Roofline by time: the kernels of a Systems report under the roofs that ncu measured."""

@@ -1,0 +1,234 @@
+"""Roofline of a Systems report: why its kernels take the time they take, by what ncu measured of the same kernels."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import kernel_links, page_selection
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui import report_links, table_columns, tables
+from app.ui.report_links import Candidate
+from app.ui.roofline import elements
+from app.ui.roofline.charts import Roofline
+from app.ui.roofline.elements import Choice
+from app.web import access
+from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
+
+LEAST_PCT = 0.05  # share of the kernel time below which a report covers 0.0 %, and is not chosen by itself
+NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
+
+MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
+COLUMNS = table_columns.of(
+    "time_weighted_roofline",
+    table_columns.use("name", click="opens the kernel", width=250),
+    *elements.GAP,
+    "total_ns",
+    table_columns.bar("share_pct", width=104),
+    "calls",
+    "avg_ns",
+    "ncu_duration_ns",
+    *elements.MEASURES,
+    table_columns.use("class", width=184),
+    table_columns.use("grid", width=100),
+    table_columns.use("block", width=90),
+    "launches",
+)
+REST_COLUMNS = table_columns.of(
+    "time_weighted_roofline",
+    table_columns.use("name", width=300),
+    table_columns.bar("share_pct", width=104),
+    "total_ns",
+    "calls",
+    table_columns.use("class", width=184),
+    table_columns.use("grid", width=100),
+    table_columns.use("block", width=90),
+    table_columns.use("match", name="found", help="Other shapes: measured, with other grids or blocks", width=130),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    if session.run(manifest.id, "kernels").empty:
+        st.info("No kernels run in this selection.")
+        page_selection.clear_button("roofline-clear")
+        return
+    compute = _compute_report(manifest)
+    if compute is None:
+        return
+    classes = sorted(session.run(manifest.id, "kernels")["class"].dropna().unique())
+    choice = elements.choose(classes)
+    rows = _rows(manifest.id, compute, choice)
+    _coverage(manifest, compute, rows)
+    measured = elements.by_gap(choice.keeps(rows[rows["match"] == "exact"]))
+    shown = elements.drawable(measured)
+    _chart(manifest.id, compute, shown, choice)
+    elements.above(shown)
+    if lacking := int(measured["flops_per_s"].isna().sum()):
+        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run:")
+        st.code(elements.FLAGS, language=None)
+    _measured(manifest.id, measured)
+    _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
+
+
+def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
+    rows = session.run(report_id, "time_weighted_roofline", ncu=compute, level=choice.level, precision=choice.precision)
+    return elements.with_readings(rows.rename(columns={"demangled": "full_name"}), session.whole(compute, "ncu_limits"))
+
+
+def _compute_report(manifest: Manifest) -> str | None:
+    """The Compute report to join: the linked one, or the one that the reader chooses; None where there is none."""
+    candidates = {candidate.report.id: candidate for candidate in report_links.ranked(manifest)}
+    linked = session.links().get(manifest.id)
+    useful = {
+        key: candidate
+        for key, candidate in candidates.items()
+        if candidate.covered_pct or candidate.other_pct or key == linked
+    }
+    if not useful:
+        st.info(
+            "A roofline needs Nsight Compute measurements, and no Compute report in this library measured these"
+            " kernels. Capture one of the same program, and drop it into the Library:"
+        )
+        st.code(f"{elements.FLAGS} -o report PROGRAM", language=None)
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        named = session.named(NCU, {key: one.report for key, one in useful.items()})
+        asked = next((key for key in (*named, linked) if key in useful), _best(useful))
+        chosen = st.selectbox(
+            "Compute report",
+            list(useful),
+            index=None if asked is None else list(useful).index(asked),
+            key="compute-report",
+            format_func=lambda key: _title(useful[key], key == linked),
+            placeholder="Choose a Compute report",
+            width=520,
+        )
+        if chosen is not None:
+            if st.query_params.get(NCU, linked) != chosen:
+                st.query_params[NCU] = chosen
+            _offer_link(manifest, chosen, linked)
+    if chosen is None:
+        _covers_nothing(next(iter(useful.values())))
+    return chosen
+
+
+def _best(useful: Mapping[str, Candidate]) -> str | None:
+    """The first candidate, which covers most; None where that is nothing that a percentage shows."""
+    key, first = next(iter(useful.items()))
+    return key if first.covered_pct >= LEAST_PCT else None
+
+
+def _covers_nothing(nearest: Candidate) -> None:
+    """Says that no Compute report covers these kernels, and how near the nearest one comes."""
+    name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
+    st.info(
+        f"No Compute report in this library covers this report's kernel time. The nearest, {name}, covers"
+        f" {other} of it, in other launch shapes only. Choose it above anyway, or capture one:"
+    )
+    st.code(f"{elements.FLAGS} -o report PROGRAM", language=None)
+
+
+def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
+    """The button that makes the chosen one the Compute report of this report, for everyone."""
+    if chosen == linked or not access.may_edit():
+        return
+    if st.button("Link", icon=":material/link:", help="Remember this pairing"):
+        session.editing().link(manifest.id, chosen)
+        st.rerun()
+
+
+def _title(candidate: Candidate, linked: bool) -> str:
+    return f"{fmt.visible(candidate.report.name)}  ·  covers {fmt.percent(candidate.covered_pct)}" + (
+        "  ·  linked" if linked else ""
+    )
+
+
+def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
+    """How much of the time the figures below speak of; what they cannot say is named."""
+    row = session.run(manifest.id, "ncu_coverage", ncu=compute).iloc[0]
+    known = rows.dropna(subset=["pct_of_roof"])
+    time = known["total_ns"].sum()
+    share = (known["pct_of_roof"] * known["total_ns"]).sum() / time if time else None
+    memory = 100 * known.loc[known["bound"] == "memory", "total_ns"].sum() / time if time else None
+    ui.facts(
+        [
+            ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations in the selection."),
+            ("ncu covers", fmt.percent(row["covered_pct"]), "Share of kernel time in kernels that ncu measured."),
+            ("Roof efficiency", fmt.percent(share), "Mean over covered kernels, weighted by their time here."),
+            ("Under the memory roof", fmt.percent(memory), "Share of covered time left of the ridge point."),
+            ("Time above the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
+        ]
+    )  # fmt: skip
+    st.caption(
+        f"ncu covers {fmt.percent(row['covered_pct'])} of kernel time: {fmt.count(row['covered_kernels'])} of"
+        f" {fmt.counted(row['kernels'], 'kernel')}"
+        + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
+        + ". Figures of ncu are those of the launch with the median duration; times are those of this report."
+    )
+    vague = rows.dropna(subset=["ambiguous"])
+    if len(vague):
+        with st.expander(f"{fmt.counted(len(vague), 'kernel')} matched several ncu launches"):
+            for _, match in vague.head(20).iterrows():
+                st.markdown(
+                    f"- {fmt.plain(match['name'])} ({fmt.percent(match['share_pct'])},"
+                    f" grid {fmt.plain(match['grid'])}): {fmt.plain(match['ambiguous'])}"
+                )
+            if len(vague) > 20:
+                st.caption(f"and {fmt.count(len(vague) - 20)} more; the table has them all")
+
+
+def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
+    if shown.empty:
+        st.info("ncu captured work and traffic for none of these kernels.")
+        return
+    points = [
+        elements.point(
+            row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
+            [
+                (
+                    f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')},"
+                    f" {fmt.percent(row['share_pct'])}"
+                )
+            ],
+        )
+        for _, row in shown.iterrows()
+    ]  # fmt: skip
+    try:
+        everything = session.whole(compute, "ncu_roofline")
+    except NotCapturedError:
+        everything = shown
+    memory, roofs = elements.roofs(everything, elements.working(shown), choice.level)
+    clicked = elements.show_chart(Roofline(points, memory, roofs), f"roofline-{choice.level}")
+    if clicked is not None:
+        kernel_links.open_kernel(report_id, int(clicked))
+
+
+def _measured(report_id: str, rows: pd.DataFrame) -> None:
+    if rows.empty:
+        return
+    chosen = tables.table(
+        elements.figures(rows), COLUMNS, key="measured", download="time_weighted_roofline.csv", select=True,
+        hidden=("match", "ambiguous", "flops_per_s", "bytes_per_s", "launch_id", "full_name"),
+    )  # fmt: skip
+    if chosen is not None:
+        kernel_links.open_kernel(report_id, int(rows["kernel"].iloc[chosen]))
+
+
+def _unmeasured(rows: pd.DataFrame) -> None:
+    """The kernels of which nothing is known but their time."""
+    if rows.empty:
+        return
+    st.subheader("Not measured", anchor=False)
+    st.caption(f"{fmt.percent(rows['share_pct'].sum())} of kernel time is in launch shapes that ncu did not measure.")
+    tables.table(
+        rows.assign(found=rows["match"].map(MATCHES)), REST_COLUMNS, key="unmeasured", download="not_measured.csv",
+        hidden=("full_name",),
+    )  # fmt: skip
+
+
+page()

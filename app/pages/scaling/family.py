@@ -1,0 +1,80 @@
+"""The runs that the page "Scaling" is about: which reports the address names, and their cached rows."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import script_queue, session
+from app.ui import format as fmt
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.report import sidecar
+from profiledb.studies.scaling import family, runs
+from profiledb.studies.scaling.family import Named
+from profiledb.studies.scaling.runs import Run, RunAnalysis
+
+WITH = "with"
+"""The parameter of the address that names further reports; without it they are those of the family."""
+ALONE = "alone"
+"""Its value where there are none."""
+MOST = 64
+"""Reports of a family that are taken without being asked for."""
+_KEY = "scaling-with"
+
+
+def choose(manifest: Manifest) -> tuple[list[Named], int]:
+    """The page's report and those beside it, and how many of its family are left out for their number."""
+    named = session.about(TIMELINE, without=manifest.id)
+    own, *others = family.together([_named(manifest), *map(_named, named.values())])
+    known = {one.id: one for one in others}
+    relatives = family.family(own, known.values())[1:]
+    usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
+    asked = st.query_params.get_all(WITH)
+    chosen = session.named(WITH, named) if asked else usual
+    st.session_state[_KEY] = chosen
+    if known:
+        order = sorted(known, key=lambda key: (key not in usual, known[key].name))
+        title = f"{len(chosen) + 1} reports" if chosen else "1 report"
+        with st.expander(title, expanded=bool(asked) or not chosen):
+            st.multiselect(
+                "Other reports", order, key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
+                placeholder="Add reports of other ranks and runs", on_change=_write, args=(usual,),
+                label_visibility="collapsed",
+            )  # fmt: skip
+    return [own, *(known[key] for key in chosen)], 0 if asked else max(0, len(relatives) - MOST + 1)
+
+
+def _write(usual: list[str]) -> None:
+    chosen = st.session_state[_KEY]
+    if sorted(chosen) == sorted(usual):
+        st.query_params.pop(WITH, None)
+    else:
+        st.query_params[WITH] = chosen or [ALONE]
+
+
+def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
+    """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
+    with script_queue.of_pages.aside():
+        return _gather(tuple((report, session.stamp(report.id)) for report in named))
+
+
+@st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
+def _gather(key: tuple[tuple[Named, tuple[Any, ...]], ...]) -> tuple[list[Run], list[str]]:
+    return runs.gather([report for report, _ in key], _answers)
+
+
+def _answers(report_id: str) -> RunAnalysis:
+    def run(name: str, **params: Any) -> Any:
+        return session.whole(report_id, name, **params)
+
+    return run
+
+
+def _named(manifest: Manifest) -> Named:
+    """Read again only when the facts beside the report change."""
+    shelf = session.library()
+    return _read(manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta")))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})
+def _read(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
+    return family.named(session.library(), manifest)

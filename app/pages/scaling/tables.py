@@ -1,0 +1,68 @@
+"""The tables of the page "Scaling"."""
+
+import pandas as pd
+
+from app.ui import table_columns, tables
+from profiledb.studies.scaling.nccl import OPERATIONS, SIZES
+from profiledb.studies.scaling.rows import RUNS
+
+RUN_COLUMNS = table_columns.of(
+    RUNS,
+    table_columns.use("run", width=200),
+    table_columns.use("scaling", width=80),
+    table_columns.use("ranks", width=60),
+    "efficiency_pct",
+    "speedup",
+    "step_ns",
+    "slowest_ns",
+    "compute_ns",
+    "exposed_ns",
+    "hidden_ns",
+    "copy_ns",
+    "idle_ns",
+    "lost_ns",
+    table_columns.use("items_per_s", kind="count", unit=""),
+    "base",
+)
+RUN_HIDDEN = (
+    "seen", "steps", "items", "ideal", "lost_compute_ns", "lost_exposed_ns", "lost_copy_ns", "lost_idle_ns"
+)  # fmt: skip
+OPERATION_COLUMNS = table_columns.of(
+    OPERATIONS,
+    table_columns.use("operation", width=130),
+    "count",
+    "mean_ns",
+    "bytes",
+    "transfer_ns",
+    "wait_ns",
+    "algbw_gb_per_s",
+    "busbw_gb_per_s",
+)
+SIZE_COLUMNS = table_columns.of(
+    SIZES,
+    table_columns.use("operation", width=130),
+    table_columns.use("ranks", width=70),
+    "size_bytes",
+    "matched",
+    "transfer_ns",
+    "wait_ns",
+    "algbw_gb_per_s",
+    "busbw_gb_per_s",
+)
+ONE_RANK_COLUMNS = table_columns.of(
+    "nccl_sum",
+    table_columns.use("operation", width=130),
+    "count",
+    "total_ns",
+    "mean_ns",
+    "min_ns",
+    "max_ns",
+    "bytes",
+    "algbw_gb_per_s",
+)
+
+
+def runs(rows: pd.DataFrame) -> None:
+    """A row a run."""
+    told = rows.assign(scaling=rows["scaling"].replace("", None))
+    tables.table(told, table_columns.filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)

@@ -1,0 +1,48 @@
+"""Charts of an answer: no Streamlit."""
+
+from typing import Any, Literal, get_args
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, Theme, frame
+from app.ui.figure_cache import kept
+
+Kind = Literal["Bars", "Line", "Points"]
+KINDS = get_args(Kind)
+_LONGEST = 40
+"""Characters of a word on the axis."""
+
+
+def is_number(values: "pd.Series[Any]") -> bool:
+    """Whether a column can be the height of a chart."""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
+@kept
+def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
+    """The last column over the first one, in the order of the rows."""
+    x, y = rows.columns[0], rows.columns[-1]
+    across, up = _places(rows[x]), rows[y].astype(float)
+    color = ACCENT[theme]
+    if kind == "Bars":
+        trace: Any = go.Bar(x=across, y=up, marker={"color": color, "line": {"width": 0}})
+    else:
+        mode = "lines" if kind == "Line" else "markers"
+        trace = go.Scatter(x=across, y=up, mode=mode, line={"color": color, "width": 1.5}, marker={"color": color})
+    trace.hovertemplate = "%{x}<br><b>%{y:,}</b><extra></extra>"
+    figure = go.Figure(trace)
+    frame(figure, theme, height=340, left=64, top=12, bottom=56)
+    figure.update_xaxes(title_text=fmt.plotly_text(x), automargin=True)
+    figure.update_yaxes(title_text=fmt.plotly_text(y))
+    return figure
+
+
+def _places(values: "pd.Series[Any]") -> Any:
+    """Numbers and times as they are; anything else as words, which are untrusted."""
+    if is_number(values):
+        return values.astype(float)
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return values
+    return [fmt.plotly_text(fmt.shortened(str(value), _LONGEST)) for value in values]

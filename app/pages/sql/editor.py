@@ -1,0 +1,106 @@
+"""The question: written here, taken from an example, or one that was kept, which the address then names."""
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.web import access
+from profiledb.console import table_list
+from profiledb.console.question_limits import LONGEST
+from profiledb.console.saved_questions import LONGEST_NAME, Question, questions_of
+from profiledb.errors import AnalysisError
+from profiledb.library.catalog import Manifest
+
+ADDRESS = "question"
+"""The parameter of the address that names a kept question."""
+
+_TEXT, _ASKED, _OPENED = "sql-text", "sql-asked", "sql-opened"
+_FIRST = "SHOW TABLES"
+_HEIGHT_PX = 190
+
+
+def show(manifest: Manifest) -> str:
+    """Draws the editor and answers the question that was asked last; empty where none was."""
+    _open(questions_of(session.library()).get(st.query_params.get(ADDRESS, "")))
+    examples = table_list.examples(manifest)
+    st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
+    _choices(manifest, examples)
+    st.text_area("Question", key=_TEXT, height=_HEIGHT_PX, max_chars=LONGEST, label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Run", type="primary", icon=":material/play_arrow:", on_click=_ask, key="sql-run")
+        if access.may_edit():
+            _keeping()
+    st.caption("One SELECT, read only. It runs by itself and sees nothing but this report.")
+    return str(st.session_state.get(_ASKED, ""))
+
+
+def _open(question: Question | None) -> None:
+    """Shows and asks the question that the address names, once for each address."""
+    named = question.id if question else ""
+    if st.session_state.get(_OPENED) != named:
+        st.session_state[_OPENED] = named
+        if question:
+            st.session_state[_TEXT] = st.session_state[_ASKED] = question.sql
+            st.session_state["sql-name"] = question.name
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = st.session_state[_TEXT]
+
+
+def _choices(manifest: Manifest, examples: list[table_list.Example]) -> None:
+    titles = {one.title: one.sql for one in examples}
+    kept = {one.id: one for one in questions_of(session.library()).all()}
+    with st.container(horizontal=True):
+        st.selectbox(
+            "Examples", list(titles), index=None, key=f"sql-example-{manifest.id}", placeholder="Choose an example",
+            on_change=_take, args=(manifest.id, titles),
+        )  # fmt: skip
+        st.selectbox(
+            "Saved questions", list(kept), index=None, key="sql-kept", disabled=not kept,
+            placeholder="Choose a saved question" if kept else "None yet",
+            format_func=lambda one: fmt.visible(kept[one].name), on_change=_go,
+        )  # fmt: skip
+
+
+def _take(report_id: str, titles: dict[str, str]) -> None:
+    if title := st.session_state[f"sql-example-{report_id}"]:
+        _forget_kept()
+        st.session_state[_TEXT] = st.session_state[_ASKED] = titles[title]
+
+
+def _go() -> None:
+    if chosen := st.session_state["sql-kept"]:
+        st.query_params[ADDRESS] = chosen
+        st.session_state.pop(_OPENED, None)
+
+
+def _forget_kept() -> None:
+    st.query_params.pop(ADDRESS, None)
+    st.session_state[_OPENED] = ""
+    st.session_state["sql-kept"] = None
+
+
+def _keeping() -> None:
+    with st.popover("Save", icon=":material/bookmark:"):
+        st.text_input("Name", key="sql-name", max_chars=LONGEST_NAME)
+        st.caption("The address then names the question, and may be sent. A question of the same name is replaced.")
+        st.button("Save question", on_click=_keep, key="sql-keep")
+        if st.query_params.get(ADDRESS):
+            st.button("Remove this question", on_click=_remove, key="sql-remove", type="tertiary")
+
+
+def _keep() -> None:
+    question = questions_of(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
+    st.query_params[ADDRESS] = question.id
+    st.session_state[_OPENED] = question.id
+    st.toast(f"Saved as {fmt.plain(question.name)}.", icon=":material/check:")
+
+
+def _remove() -> None:
+    named = st.query_params.get(ADDRESS, "")
+    kept = questions_of(session.editing())
+    if kept.get(named) is None:
+        raise AnalysisError("This question is gone.")
+    kept.remove(named)
+    _forget_kept()

@@ -1,0 +1,70 @@
+"""GPU busy time: one number a GPU, and a strip over the capture."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import chart_drag, page_selection
+from app.ui import charts, page_elements, theme
+from app.ui import format as fmt
+from profiledb.studies import headline
+
+BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlapping operations count once."
+ACTIVE = "Share of the time from the first to the last GPU operation."
+STRIPS = 8
+DRAWN_PCT = 1.0
+"""Where no stretch of the capture is busier, a strip would look empty: the numbers alone are clearer."""
+
+
+def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
+    """Draws the section; raises NotCapturedError where nothing ran on a GPU.
+
+    Args:
+        ask: runs an analysis on what the page covers.
+        part: that is less than the selection.
+    """
+    part = part or page_selection.is_part(report_id)
+    busy = ask("gpu_busy")
+    bins = session.run(report_id, "busy_timeline")
+    used = busy[busy["operations"] > 0]
+    st.subheader("GPU busy", anchor=False)
+    if used.empty and part:
+        st.caption("This selection has no GPU activity.")
+        return
+    for row in used.head(STRIPS).itertuples():
+        _gpu(row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1, part=part)
+    if len(used) > STRIPS:
+        st.caption(f"{len(used) - STRIPS} more GPUs: see the analysis gpu_busy.")
+    _unused(busy[busy["operations"] == 0], part=part)
+
+
+def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
+    whole = f"selected {fmt.duration(row.capture_ns)}" if part else f"{fmt.duration(row.capture_ns)} capture"
+    name = "GPU busy" if alone else f"GPU {row.gpu_id} busy"
+    page_elements.facts(
+        [
+            (name, fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
+            ("GPU idle", fmt.percent(row.idle_pct), f"Time in which nothing ran. {ACTIVE}"),
+            ("Busy time", fmt.duration(row.busy_ns), BUSY),
+            ("Kernel time", fmt.duration(row.kernel_ns), "Sum of durations; overlapping kernels each count."),
+            ("Memcpy and memset", fmt.duration(row.copy_ns), "Sum of memcpy and memset durations."),
+        ]
+    )
+    drawn = (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT
+    if drawn:
+        figure = charts.busy_strip(bins, theme.theme())
+        chart_drag.chart(figure, f"busy-{row.gpu_id}")
+    st.caption(
+        f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}."
+        + (" Timeline: whole capture; only the selected work is drawn." if part and drawn else "")
+    )
+
+
+def _unused(rows: pd.DataFrame, *, part: bool) -> None:
+    if len(rows):
+        numbers = ", ".join(str(gpu) for gpu in rows["gpu_id"])
+        noun, verb = ("GPU", "was") if len(rows) == 1 else ("GPUs", "were")
+        idle = "ran nothing in this selection" if part else f"{verb} not used by the program"
+        st.caption(f"{noun} {numbers} of this machine {idle}.")

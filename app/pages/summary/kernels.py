@@ -1,0 +1,76 @@
+"""Time by kernel class, and the kernels that took the most."""
+
+import pandas as pd
+import streamlit as st
+
+from app.selection import kernel_links
+from app.ui import class_bar, table_columns, tables
+from app.ui import format as fmt
+from profiledb.library.catalog import Manifest
+from profiledb.rules.classes import OTHER
+from profiledb.studies import headline
+
+TOP = 10
+CLASS_TABLE_PX = 620
+"""Four narrow columns: wider, the eye loses the row."""
+CLASS_COLUMNS = table_columns.of(
+    "class_split",
+    table_columns.use("class", width=190),
+    table_columns.bar("share_pct", width=130),
+    "total_ns",
+    "calls",
+)
+TOP_COLUMNS = table_columns.of(
+    "kernels",
+    table_columns.use("name", click="opens the kernel", width=320),
+    table_columns.bar("share_pct", width=120),
+    "total_ns",
+    table_columns.use("class", width=184),
+    "calls",
+    "avg_ns",
+)
+
+
+def show(manifest: Manifest, ask: headline.Ask) -> None:
+    """Draws both sections; raises NotCapturedError where there are no kernels."""
+    rows = ask("class_split")
+    if rows.empty:
+        st.caption("No kernels run in this selection.")
+        return
+    kernels = ask("kernels")
+    _by_class(rows, kernels)
+    _top(manifest, kernels)
+
+
+def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
+    st.subheader("Time by kernel class", anchor=False)
+    class_bar.bar(rows, key="classes-bar")
+    st.caption(other_share(rows, kernels))
+    with st.container(width=CLASS_TABLE_PX):
+        tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
+
+
+def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
+    """How much of the kernel time no class covers, and its largest kernels by name; Markdown.
+
+    Args:
+        rows: of ``class_split``.
+        kernels: of ``kernels``, the longest first.
+    """
+    total = fmt.duration(rows["total_ns"].sum())
+    other = rows.loc[rows["class"] == OTHER, "share_pct"]
+    if other.empty:
+        return f"{total} of kernel time, all classified."
+    share, names = fmt.percent(other.iloc[0]), headline.without_class(kernels)
+    return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
+
+
+def _top(manifest: Manifest, rows: pd.DataFrame) -> None:
+    st.subheader("Top kernels", anchor=False)
+    chosen = tables.table(
+        rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)
+    )
+    if len(rows) > TOP:
+        kernel_links.to_list(manifest.id, f"All {fmt.count(len(rows))} kernels")
+    if chosen is not None:
+        kernel_links.open_kernel(manifest.id, int(rows["kernel"].iloc[chosen]))

@@ -1,0 +1,52 @@
+"""The findings that cost most, at the head of the Summary, and the way to all of them."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import page_list
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui import judged_findings
+from profiledb.findings import judge
+from profiledb.findings.finding import Finding
+from profiledb.library.catalog import Manifest
+
+MOST = 3
+_COVERS = {"idle": ("idle", "host"), "memory": ("copies",), "kernels": ("steps",)}
+"""Groups of rules that say what a statement leading to a page says."""
+_IDLE = ("idle", "Why the GPU is idle")
+_LEADS = {
+    "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("memory", "All copies"), "steps": ("ranges", "All steps"),
+}  # fmt: skip
+"""The page that shows the whole of what a group of rules is about, and the words of the way to it."""
+
+
+def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
+    """Draws them; answers the pages whose statements they make superfluous. Nothing where no rule fires."""
+    fires = judge.costly(findings)
+    if not fires:
+        return frozenset()
+    first = judge.leading(fires, MOST)
+    with st.container(border=True, key="findings-head", gap="xsmall"):
+        for one in first:
+            bound = judged_findings.bound(one)
+            st.markdown(
+                f"{judged_findings.badge(one)} {judged_findings.sentence(one)}"
+                + (f" :gray[{fmt.plain(bound)}.]" if bound else "")
+            )
+        all_of_them = "All findings" if len(fires) > len(first) else "What to do"
+        _ways(manifest.id, [one.rule.group for one in first], all_of_them)
+    told = {one.rule.group for one in first}
+    return frozenset(page for page, groups in _COVERS.items() if told.intersection(groups))
+
+
+def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
+    """The ways to all findings, and to the pages that show what those above are about."""
+    ways = dict.fromkeys([("findings", all_of_them), *(_LEADS[group] for group in groups if group in _LEADS)])
+    with st.container(horizontal=True, key="findings-ways"):
+        for page, label in ways:
+            st.page_link(
+                page_list.script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
+                query_params=page_selection.link(report_id), width="content",
+            )  # fmt: skip

@@ -1,0 +1,44 @@
+"""The reports below the page's own: the address names them, and a field over the picture chooses them."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app import session
+from app.selection import kernel_links
+from app.ui import format as fmt
+from profiledb.library.catalog import TIMELINE, Manifest
+
+_KEY = "timeline-with"
+
+
+def choose(manifest: Manifest) -> list[tuple[str, str]]:
+    """The ids and names of the reports below a report; draws the field where there are others."""
+    known = session.about(TIMELINE, without=manifest.id)
+    chosen = session.named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
+    if known:
+        _field(known, chosen)
+    return [(one, known[one].name) for one in chosen]
+
+
+def _field(known: Mapping[str, Manifest], chosen: list[str]) -> None:
+    """The address decides: the field follows it at every run."""
+    st.session_state[_KEY] = chosen
+    with st.popover(_title(len(chosen)), icon=":material/stacks:", width="content"):
+        st.multiselect(
+            "Reports below this one", list(known), key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
+            max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report", on_change=_write,
+        )  # fmt: skip
+        st.caption("Choose ranks of one run, or two versions of a program.")
+
+
+def _title(number: int) -> str:
+    return f"{fmt.counted(number, 'report')} below" if number else "Put a report below"
+
+
+def _write() -> None:
+    chosen = st.session_state[_KEY]
+    if chosen:
+        st.query_params[kernel_links.WITH] = chosen
+    else:
+        st.query_params.pop(kernel_links.WITH, None)

@@ -1,0 +1,122 @@
+"""Timings: what a timer of the program measured, beside the ranges of the same name."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import chart_element, size_charts, table_columns, tables, theme
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from profiledb.library.catalog import Manifest
+from profiledb.report.sidecar import stem
+
+EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
+COLUMNS = table_columns.of(
+    "timing_compare",
+    table_columns.use("label", width=240),
+    table_columns.use("timings", width=84),
+    table_columns.use("ranges", width=72),
+    table_columns.use("pairs", width=64),
+    "timer_mean_ns",
+    "cpu_mean_ns",
+    "gpu_mean_ns",
+    "over_cpu_ns",
+    "over_cpu_pct",
+    "over_gpu_ns",
+    "over_gpu_pct",
+    *(f"{side}_{name}_ns" for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
+)
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no ranges."""
+    manifest = session.report()
+    if not session.has_sidecar(manifest.id, "timings"):
+        _how(manifest)
+        return
+    rows = session.run(manifest.id, "timing_compare")
+    _facts(rows)
+    st.caption(_words(rows))
+    _chart(manifest.id, rows)
+    tables.table(rows, COLUMNS, key="timings", download="timings.csv", hidden=("gpu_pairs",))
+
+
+def _how(manifest: Manifest) -> None:
+    """What to drop, and what it would be good for."""
+    name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
+    with st.container(border=True):
+        st.markdown("**This report has no timings from the program.**")
+        st.markdown(
+            "Labels and steps of such timings are compared with the ranges of the same name: mean, spread,"
+            " and the difference between timer and range."
+        )
+        st.markdown(f"Drop {fmt.plain(name)} into the Library:")
+        st.code(EXAMPLE, language=None)
+
+
+def _facts(rows: pd.DataFrame) -> None:
+    paired = int((rows["pairs"] > 0).sum())
+    timings, pairs = int(rows["timings"].sum()), int(rows["pairs"].sum())
+    ui.facts(
+        [
+            ("Measurements", fmt.count(timings), "Rows in the timings beside this report."),
+            ("Matched", f"{pairs:,} of {timings:,}", "Measurements paired with a range by label and step."),
+            ("Labels matched", f"{paired} of {len(rows)}", "Labels with at least one matched measurement."),
+        ]
+    )
+
+
+def _words(rows: pd.DataFrame) -> str:
+    """What did not match, label by label."""
+    lone = rows.loc[rows["ranges"] == 0, "label"]
+    left = [words for _, row in rows[rows["ranges"] > 0].iterrows() if (words := _lacks(row))]
+    if not left and lone.empty:
+        return f"All {fmt.count(rows['timings'].sum())} measurements matched a range."
+    more = f"And {len(left) - 4} more labels." if len(left) > 4 else ""
+    return " ".join(words for words in (_lone(list(lone)), *left[:4], more) if words)
+
+
+def _lone(labels: list[str]) -> str:
+    """The labels that no range has; nothing where each has one."""
+    if not labels:
+        return ""
+    named = ", ".join(fmt.plain(fmt.shortened(label, 60)) for label in labels[:4])
+    more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
+    return f"No range in the selection is called {named}{more}."
+
+
+def _lacks(row: "pd.Series[Any]") -> str:
+    """Why a label is not paired as a whole; nothing where it is."""
+    label = fmt.plain(fmt.shortened(row["label"], 60))
+    timings, ranges, pairs = int(row["timings"]), int(row["ranges"]), int(row["pairs"])
+    if timings == ranges == pairs:
+        return ""
+    if not pairs:
+        return (
+            f"{label}: {fmt.counted(timings, 'measurement')} and {fmt.counted(ranges, 'range')} that cannot be paired;"
+            " figures cover all of both."
+        )
+    of = f"{fmt.counted(timings, 'measurement')} and {fmt.counted(ranges, 'range')}"
+    return f"{label}: {fmt.counted(pairs, 'pair')} from {of}."
+
+
+def _chart(report_id: str, rows: pd.DataFrame) -> None:
+    labels = list(rows.loc[rows["pairs"] > 1, "label"])  # one is a point without a line
+    if not labels:
+        return
+    label = labels[0]
+    if len(labels) > 1:
+        label = st.selectbox(
+            "Label", labels, key="timings-label", format_func=lambda text: fmt.shortened(text, 80), width=320
+        )
+    drawn = session.run(report_id, "timing_pairs", label=label)
+    pairs = drawn[drawn["is_pair"]]
+    figure = size_charts.timers(pairs, theme.theme())
+    chart_element.chart(figure, "timings-chart")
+    if int(drawn["total"].iloc[0]) > len(drawn):
+        st.caption(f"{fmt.count(len(drawn))} of {fmt.count(drawn['total'].iloc[0])} measurements are drawn.")
+
+
+page()

@@ -1,0 +1,32 @@
+"""The two reports that stand for the sides of a change, and the way to Compare with them."""
+
+import streamlit as st
+
+from app import page_list, session
+from app.ui import navigation
+from profiledb.studies.trends import explain
+from profiledb.studies.trends.series import Point
+from profiledb.studies.trends.series_changes import Shift, Trend
+
+COMPARE = page_list.at("compare")
+OTHER = "other"
+"""The parameter of Compare's address that names the second report."""
+
+
+def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
+    """The reports nearest to the levels on both sides."""
+    return explain.sides(trend, shift.change.index)
+
+
+def compare(before: str, after: str) -> None:
+    """Goes to Compare with these reports, where both are in the library."""
+    if {before, after} <= {report.id for report in session.reports()}:
+        navigation.to(COMPARE.path, {session.PARAMETER: before, OTHER: after})
+
+
+def link(before: Point, after: Point) -> None:
+    """A link to the comparison of two reports."""
+    st.page_link(
+        COMPARE.path, label=":primary[Compare both sides]", icon=COMPARE.icon, width="content",
+        query_params={session.PARAMETER: before.id, OTHER: after.id},
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""The reports of a series: where each comes from, and moving them to another series or out of all."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui import tables
+from app.ui.table_columns import Col
+from app.web import access
+from profiledb.library.series_decisions import LEFT_OUT
+from profiledb.studies.trends.series import Point, Series
+from profiledb.studies.trends.series_board import Board
+from profiledb.studies.trends.series_changes import Trend
+
+_OUT = "– in no series –"
+_RULES = "– by the rules –"
+_COLUMNS = (
+    Col("name", "Report", width=280, click=True, help="A click opens the report."),
+    Col("at", "Date (UTC)", width=130, help="Of the commit where that is told, else of the capture"),
+    Col("commit", "Commit", width=110),
+    Col("branch", "Branch", width=110),
+    Col("time", "Step time", kind="duration", width=90),
+    Col("driver", "Driver", width=100),
+    Col("versions", "Versions", width=180),
+    Col("moved", "Here by", width=80, help="Rules, or moved by someone"),
+)
+
+
+def show(board: Board, series: Series, trend: Trend | None) -> None:
+    """Draws the table and, for editors, the way to move reports."""
+    with st.expander(f"Reports of this series ({len(series.points)})", icon=":material/list:"):
+        times = dict(zip((p.id for p in trend.points), trend.values, strict=True)) if trend else {}
+        newest = list(reversed(series.points))
+        wall = times if trend and trend.measure.name == "wall_ns" else {}
+        rows = pd.DataFrame([_row(point, wall.get(point.id)) for point in newest])
+        chosen = tables.table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
+        if chosen is not None and (found := {r.id: r for r in session.reports()}.get(newest[chosen].id)):
+            ui.open_report(found)
+        if access.may_edit():
+            _move(board, series)
+
+
+def _row(point: Point, ns: float | None) -> dict[str, object]:
+    return {
+        "name": point.facts.name, "at": f"{point.at:%Y-%m-%d %H:%M}", "commit": (point.commit or "")[:10] or None,
+        "branch": point.branch, "time": ns, "driver": point.facts.driver,
+        "versions": ", ".join(f"{name} {value}" for name, value in point.versions) or None,
+        "moved": "Moved" if point.moved else "Rules",
+    }  # fmt: skip
+
+
+def _move(board: Board, series: Series) -> None:
+    names = {point.id: f"{point.facts.name} · {point.at:%Y-%m-%d %H:%M} · {point.id[:8]}" for point in series.points}
+    out = _left_out(board)
+    names |= {report_id: f"{name} · left out · {report_id[:8]}" for report_id, name in out.items()}
+    with st.form("trends-move", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        moved = st.multiselect(
+            "Reports", list(names), format_func=lambda one: fmt.visible(names[one]), width=420, key="trends-moved",
+            placeholder="Choose reports of this series, or left out ones",
+        )  # fmt: skip
+        to = st.selectbox(
+            "Move to", [_RULES, _OUT, *board.series], index=None, width=320, key="trends-to", accept_new_options=True,
+            placeholder="A series, or a new name", format_func=fmt.visible,
+        )  # fmt: skip
+        if st.form_submit_button("Move") and moved and to:
+            decided = session.editing().catalog.decided
+            for report_id in moved:
+                decided.choose(report_id, {_RULES: None, _OUT: LEFT_OUT}.get(to, to))
+            st.rerun()
+
+
+def _left_out(board: Board) -> dict[str, str]:
+    """The names of the reports that somebody left out of all series, by their ids."""
+    choices = board.library.catalog.decided.choices()
+    return {report.id: report.name for report in session.reports() if choices.get(report.id) == LEFT_OUT}

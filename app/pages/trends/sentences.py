@@ -1,0 +1,62 @@
+"""How changes of a series are told."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.ui import format as fmt
+from profiledb.studies.compare.verdict import signed_percent
+from profiledb.studies.trends.measures import Measure
+from profiledb.studies.trends.series import Point
+from profiledb.studies.trends.series_changes import Shift
+
+KINDS = {"regression": "Worse", "improvement": "Better", "surroundings": "Surroundings"}
+"""What people read for the kind of a change."""
+_VALUES: dict[str, Callable[[Any], str]] = {
+    "ns": fmt.duration, "bytes": fmt.bytes_, "%": fmt.percent, "count": fmt.significant,
+    "J": lambda value: f"{fmt.significant(value)} J",
+}  # fmt: skip
+
+
+def value(measure: Measure, number: float) -> str:
+    """A figure of a measure with its unit."""
+    return _VALUES[measure.unit](number)
+
+
+def signed_share(share: float | None) -> str:
+    """A change as a share of the level before: ``+11.1 %``."""
+    return fmt.MISSING if share is None else signed_percent(100 * share)
+
+
+def when(point: Point) -> str:
+    """A report by its commit, else by its date."""
+    return point.commit[:10] if point.commit else f"{point.at:%Y-%m-%d %H:%M}"
+
+
+def labels(points: Sequence[Point]) -> tuple[str, ...]:
+    """What stands below reports in a chart: commits where they tell most of them apart, else dates, else times."""
+    commits = [point.commit[:7] if point.commit else "" for point in points]
+    if 2 * len({*commits} - {""}) > len(points):
+        return tuple(commits)
+    apart = 2 * len({point.at.date() for point in points}) > len(points)
+    return tuple(f"{point.at:%Y-%m-%d}" if apart else f"{point.at:%m-%d %H:%M}" for point in points)
+
+
+def sentence(shift: Shift, measure: Measure) -> str:
+    """A change in a sentence (Markdown)."""
+    change = shift.change
+    text = f"**{measure.title} {signed_share(change.share)}**: {value(measure, change.before)} →"
+    text += f" {value(measure, change.after)}"
+    if change.low is not None and change.high is not None:
+        text += f" (95 % interval {signed_share(change.low)} to {signed_share(change.high)})"
+    chance = "below 0.001" if change.p < 0.001 else f"{change.p:.3f}"
+    return f"{text}. First report: {fmt.plain(shift.point.facts.name)}, {fmt.plain(when(shift.point))}. p {chance}."
+
+
+def beside(shift: Shift) -> str:
+    """What else changed there (Markdown); nothing where nothing did."""
+    told = []
+    if shift.around:
+        told.append(f"Not the code alone: {fmt.plain('; '.join(shift.around))}.")
+    if shift.versions:
+        told.append(f"Versions: {fmt.plain('; '.join(shift.versions))}.")
+    return " ".join(told)

@@ -1,0 +1,29 @@
+"""Charts over the time of the capture: dragging over one selects that stretch of time for all pages."""
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.selection import page_selection
+from app.ui import chart_element
+from app.ui.charts import NS_PER_X
+
+Times = Callable[[float, float], tuple[float, float] | None]
+"""From the ends of what was dragged over, in units of the axis, to those of the time (ns of the capture), if any."""
+
+
+def chart(figure: go.Figure, key: str, times: Times | None = None) -> None:
+    """Draws a chart; ``key`` is unique on the page. Without ``times`` its figure has ``NS_PER_X`` in ``layout.meta``.
+
+    A selection that was taken over is no longer one of the chart, so the key goes by what is selected.
+    """
+    now = f"{st.query_params.get('from', '')}-{st.query_params.get('to', '')}"
+    ends = chart_element.dragged(figure, f"{key}-{now}")
+    if ends is None:
+        return
+    dragged = times(*ends) if times else tuple(end * float(figure.layout.meta[NS_PER_X]) for end in ends)
+    first, last = (max(0, round(end)) for end in dragged or (0, 0))
+    if first < last:
+        st.query_params.update({"from": page_selection.milliseconds(first), "to": page_selection.milliseconds(last)})
+        st.rerun()

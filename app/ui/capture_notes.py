@@ -1,0 +1,66 @@
+"""What the profiler and the conversion say of a report, and what the capture lacks."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements
+
+OURS = "warpdeck"
+ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
+SHOWN = 20
+
+
+def reading(report_id: str) -> None:
+    """How the file was read, where that bears on the numbers: for example from the export beside it."""
+    rows = session.run(report_id, "diagnostics")
+    for _, row in rows[(rows["source"] == OURS) & (rows["severity"] != "info")].iterrows():
+        said, command = page_elements.hint(row["text"])
+        st.info(said, icon=":material/info:")
+        if command:
+            st.code(command, language=None)
+
+
+def diagnostics(report_id: str) -> None:
+    """The profiler's errors and warnings; everything else folded away. Nothing where it says nothing."""
+    rows = session.run(report_id, "diagnostics")
+    loud = rows[rows["severity"].isin(list(ICONS)) & (rows["source"] != OURS)]
+    quiet = rows[rows["severity"] == "info"]
+    if rows.empty or (loud.empty and quiet.empty):
+        return
+    st.subheader("Diagnostics", anchor=False)
+    for _, row in loud.head(SHOWN).iterrows():
+        st.markdown(f"{ICONS[row['severity']]} {_line(row)}")
+    if len(loud) > SHOWN:
+        st.caption(f"{len(loud) - SHOWN} more: see the analysis diagnostics.")
+    if len(quiet):
+        with st.expander(f"{fmt.count(len(quiet))} informational message" + "s" * (len(quiet) != 1)):
+            for _, row in quiet.head(10 * SHOWN).iterrows():
+                st.caption(_line(row))
+
+
+def _line(row: "pd.Series[Any]") -> str:
+    times = f" ({fmt.count(row['times'])} times)" if int(row["times"]) > 1 else ""
+    return f"{fmt.plain(row['text'])}{times}"
+
+
+def lacks(report_id: str, told: str = "") -> None:
+    """What the capture does not have, what it would be good for, and the flag unless it was used; nothing where it is
+    complete.
+
+    ``told`` is a table whose absence the page has already told.
+    """
+    missing = [capture for capture in session.missing(report_id) if capture.table != told]
+    if not missing:
+        return
+    with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):
+        for capture in missing:
+            shows = f"**{fmt.plain(capture.title)}**: {fmt.plain(capture.use)}."
+            if not capture.flag:
+                st.markdown(f"{shows} {capture.none}")
+                continue
+            st.markdown(f"{shows} To record this, run:")
+            st.code(capture.flag, language=None)

@@ -1,0 +1,60 @@
+"""Operators of PyTorch that launched kernels: the report's own, or those of the trace that it is linked to."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import table_columns, tables, trace_links
+from profiledb.library.catalog import Manifest
+
+COLUMNS = table_columns.of(
+    "kernel_operators",
+    table_columns.use("operator", width=180),
+    table_columns.use("shapes", width=260),
+    table_columns.use("modules", width=280),
+    "calls",
+    table_columns.bar("share_pct", width=110),
+    "total_ns",
+    "avg_ns",
+    table_columns.use("stack", width=360),
+)
+IN_LIST = table_columns.of(
+    "kernel_operators",
+    table_columns.use(
+        "operator", width=150, help="Innermost PyTorch operator around the launch; of several that of most time"
+    ),
+)
+
+
+def beside(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ``kernels`` with the operator of each that takes most time, and how many more there are."""
+    if not trace_links.has_operators(manifest):
+        return kernels
+    rows = session.run(manifest.id, "kernel_operators").dropna(subset="operator")
+    of = rows.groupby("kernel")["operator"].agg(["first", "nunique"])
+    more = of["nunique"] - 1
+    words = of["first"].where(more == 0, of["first"] + " and " + more.astype(str) + " more")
+    return kernels.assign(operator=kernels["kernel"].map(words))
+
+
+def section(manifest: Manifest, kernel: int) -> None:
+    """The operators of one kernel, with input shapes, modules and Python stacks; nothing where none are known."""
+    if not trace_links.has_operators(manifest):
+        return
+    rows = session.run(manifest.id, "kernel_operators", kernel=kernel)
+    if rows["operator"].isna().all():
+        return
+    st.subheader("Operators", anchor=False)
+    st.caption(_about(manifest, rows))
+    tables.table(rows, COLUMNS, key="operators", download="operators.csv", hidden=("types",))
+
+
+def _about(manifest: Manifest, rows: pd.DataFrame) -> str:
+    linked = session.links("trace").get(manifest.id)
+    trace = next((one for one in session.reports() if one.id == linked), None)
+    if trace is None:
+        return "The innermost PyTorch operator around each launch."
+    known, calls = rows.loc[rows["operator"].notna(), "calls"].sum(), rows["calls"].sum()
+    launches = fmt.counted(calls, "launch") if known == calls else f"{fmt.count(known)} of {fmt.count(calls)} launches"
+    return f"The innermost PyTorch operator around {launches}, from {fmt.plain(trace.name)}. Times are of this report."

@@ -1,0 +1,33 @@
+"""What lists of reports call each of them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+from app.ui import format as fmt
+from profiledb.library.catalog import Manifest
+
+
+def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
+    """A title a report, by id, each unlike the others: name, GPU and moment, and the begin of the id where those agree.
+
+    Args:
+        reports: the reports of the list by id.
+        own: id of the page's report, which is marked as such.
+    """
+    told = tuple((key, one.name, one.gpu, one.captured_at) for key, one in reports.items())
+    return dict(_titles(told, own))
+
+
+@lru_cache(maxsize=16)  # several lists of a page, and every look at one, name the same reports
+def _titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
+    plain = {key: _title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
+    number = Counter(plain.values())
+    # Streamlit tells options apart by what they are called
+    return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}
+
+
+def _title(name: str, gpu: str | None, captured: str | None, *, this: bool) -> str:
+    when = fmt.when(captured) if captured else None
+    parts = [name, "this report" if this else None, gpu, when]
+    return "  ·  ".join(fmt.visible(part) for part in parts if part)

@@ -1,0 +1,235 @@
+"""What the roofline of a Compute report and that of a Systems report share: choices, points, roofs, table."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import chart_element, table_columns, theme, url_widgets, verdicts
+from app.ui import format as fmt
+from app.ui.charts import NEUTRAL
+from app.ui.roofline import charts as charts_roofline
+from app.ui.roofline.charts import Roof
+from app.ui.roofline.points import Point
+
+LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+PRECISIONS = {
+    "main": "Each kernel's own",
+    "fp64": "FP64",
+    "fp32": "FP32",
+    "fp16": "FP16",
+    "tensor": "Tensor cores",
+}
+CLASS, LIMIT = "Class", "Limit"
+_HOVER_CHARS = 72
+FLAGS = "ncu --set roofline"
+ABOVE = 3
+"""Kernels above their roof that are named."""
+GAP = (table_columns.use("roof_gap_ns", width=136), table_columns.bar("pct_of_roof", width=140))
+"""Columns that both rooflines show first: what is to be gained."""
+MEASURES = (
+    table_columns.use("bound", width=90),
+    "intensity",
+    "flops_per_s",
+    "bytes_per_s",
+    table_columns.use("precision", name="precision_title", width=150),
+    table_columns.use("verdict", width=120),
+    table_columns.Col(
+        "reading", "What limits it", help="The verdict, with what roofline and warps say beside it", width=420
+    ),
+    table_columns.use("note", width=220),
+)
+"""Columns that both rooflines show, of ``figures``."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the reader chose above the chart."""
+
+    level: str
+    precision: str
+    color: str
+    search: str
+    classes: tuple[str, ...]
+
+    def keeps(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows whose name and class fit."""
+        kept = rows
+        if self.search:
+            text = kept["name"].fillna("") + " " + kept["full_name"].fillna("")
+            kept = kept[text.str.contains(self.search, case=False, regex=False)]
+        return kept[kept["class"].isin(self.classes)] if self.classes else kept
+
+
+def choose(classes: Sequence[str]) -> Choice:
+    """Draws the choices; they stand in the address."""
+    titles = theme.class_titles()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        level = st.segmented_control(
+            "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
+            help="The traffic that the work is divided by: intensity is work per byte",
+            **url_widgets.option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
+        )  # fmt: skip
+        precision = st.selectbox(
+            "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
+            **url_widgets.option("precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__),
+            width=180, help="A kernel's own precision is the one in which it comes nearest to a peak of the GPU",
+        )  # fmt: skip
+        color = st.segmented_control(
+            "Color by", [CLASS, LIMIT], required=True, **url_widgets.option("color", [CLASS, LIMIT], CLASS)
+        )
+        search = st.text_input("Search", placeholder="Part of a kernel's name", width=200, **url_widgets.text("search"))
+        chosen = st.multiselect(
+            "Classes", list(classes), format_func=lambda name: titles.get(name, name),
+            **url_widgets.options("classes", list(classes)), placeholder="All classes", width=240,
+        )  # fmt: skip
+    return Choice(level or "dram", precision or "main", color or CLASS, search.strip(), tuple(chosen))
+
+
+def drawable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that have a place on the chart: by their work and traffic, or by their traffic alone."""
+    works = (rows["intensity"] > 0) & (rows["flops_per_s"] > 0)
+    return rows[(works | ((rows["flops_per_s"] == 0) & (rows["bytes_per_s"] > 0))).fillna(False)]
+
+
+def working(rows: pd.DataFrame) -> pd.DataFrame:
+    """Those of them that do arithmetic, and are held against a roof of it."""
+    return rows[rows["flops_per_s"] > 0]
+
+
+def by_gap(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, those first that would save most time at their roof."""
+    return rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable")
+
+
+def gap(rows: pd.DataFrame) -> str:
+    """The time that all rows together would save at their roofs."""
+    known = rows["roof_gap_ns"].dropna()
+    return fmt.duration(known.sum() if len(known) else None)
+
+
+def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
+    """A row of ``ncu_roofline`` or ``time_weighted_roofline`` as a point; ``more`` are escaped lines for hovering."""
+    group, color = colored(row, choice.color)
+    works = row["flops_per_s"] > 0
+    rate = f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}"
+    lines = [
+        f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
+        *more,
+        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
+        f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
+        _of_roof(row),
+        "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
+        fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
+    ]
+    return Point(
+        key=str(row["launch_id"]), name=row["name"], group=group, color=color,
+        x=float(row["intensity"]) if works else 0.0, y=float(row["flops_per_s"]),
+        bytes_per_s=0.0 if works else float(row["bytes_per_s"]), weight=weight,
+        hover="<br>".join(line for line in lines if line),
+        estimated=bool(row["estimated"]), impossible=isinstance(row["above_roof"], str), **look,
+    )  # fmt: skip
+
+
+def _nothing(choice: Choice) -> str:
+    return f"No {'floating-point' if choice.precision == 'main' else PRECISIONS[choice.precision]} arithmetic"
+
+
+def _of_roof(row: Mapping[Any, Any]) -> str:
+    """The share of the roof for hovering; nothing where it is not known or cannot be."""
+    share = fmt.number(row["pct_of_roof"])
+    return "" if share is None else f"<b>{fmt.percent(share)}</b> of the {row['bound']} roof"
+
+
+def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the sentence of each launch (column ``reading``); ``limits`` are those of ``ncu_limits``."""
+    told = {row["launch_id"]: verdicts.sentence(row) for row in limits.to_dict("records")}
+    return rows.assign(reading=[told.get(launch, "") for launch in rows["launch_id"]])
+
+
+def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
+    """What the legend calls a row, and its color."""
+    if by == LIMIT:
+        return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
+    name = row["class"] if isinstance(row["class"], str) else "other"
+    return theme.class_titles().get(name, name), theme.class_colors().get(name, NEUTRAL[theme.theme()])
+
+
+def precision_title(row: Mapping[Any, Any]) -> str:
+    """FP32, or of tensor work the types: ``Tensor cores (bf16)``."""
+    title = PRECISIONS[row["precision"]]
+    return f"{title} ({row['types']})" if isinstance(row.get("types"), str) else title
+
+
+def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[list[Roof], list[Roof]]:
+    """The roofs of memory and of arithmetic: the median over launches, whose clocks differ a little.
+
+    Args:
+        everything: rows of all levels and precisions.
+        shown: the rows on the chart, against whose roofs the points are held.
+        level: the level that was chosen.
+    """
+    known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
+    measured = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
+    clocks = {str(name): fmt.number(clock) for name, clock in measured.items()}
+    memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
+    # Peaks of tensor cores differ by the type of the inputs: each type that is used has a roof.
+    busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
+    rest = known[known["precision"] != "tensor"]
+    peaks = pd.concat([rest, busy if len(busy) else known[known["precision"] == "tensor"]])
+    compute = peaks.groupby(_titles(peaks), observed=True)["peak_flops_per_s"].median()
+    used = set(_titles(shown))
+    return (
+        [Roof(LEVELS[str(name)], float(peak), name == level) for name, peak in memory.items()],
+        [Roof(str(name), float(peak), name in used, clocks[str(name)]) for name, peak in compute.items()],
+    )
+
+
+def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
+    """``precision_title`` of every row at once: a large report has tens of thousands."""
+    titles = rows["precision"].map(PRECISIONS)
+    return titles.where(rows["types"].isna(), titles + " (" + rows["types"].astype("string") + ")")
+
+
+def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
+    """Draws the chart; answers the key of the point that was clicked."""
+    clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
+    _signs(chart.points)
+    if any(roof.clock_hz is not None for roof in chart.compute):
+        st.caption(
+            "Peaks of work hold at the SM clock that ncu measured, which can differ from that of the data sheet."
+        )
+    return clicked
+
+
+def _signs(points: Sequence[Point]) -> None:
+    """What the shapes mean, as far as they are on the chart."""
+    signs = ["Point area: time; a click opens the kernel"]
+    signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
+    signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
+    signs += [
+        "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
+    ] * any(point.bytes_per_s for point in points)
+    signs += ["hollow is the baseline"] * any(point.hollow for point in points)
+    st.caption("; ".join(signs) + ".")
+
+
+def above(rows: pd.DataFrame) -> None:
+    """Names what would lie above its roof, with what that is computed from and the likely cause."""
+    wrong = rows.dropna(subset=["above_roof"])
+    if wrong.empty:
+        return
+    told = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
+    if len(wrong) > ABOVE:
+        told.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
+    st.warning("Above the roof, which is impossible:\n" + "\n".join(told), icon=":material/warning:")
+
+
+def figures(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the precision in words, for a table."""
+    return rows.assign(
+        precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
+    )

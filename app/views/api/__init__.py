@@ -1,1 +1,0 @@
-"""CUDA API: what the program called, how long it took, and what it waited for."""

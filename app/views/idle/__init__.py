@@ -1,1 +1,0 @@
-"""Idle & launch: why the GPU is idle, what launches cost, GPU metrics."""

@@ -1,1 +1,0 @@
-"""Memory & copies: copies, and memory in use."""

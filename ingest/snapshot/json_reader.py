@@ -1,0 +1,121 @@
+"""Reads the JSON form of a snapshot an element at a time: never more than one and a block of text is in memory."""
+
+import codecs
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ingest.snapshot.snapshot_rows import Parts
+
+ELEMENT = 16 << 20
+"""Characters of an element of a list at most; a segment of thousands of blocks with their stacks is one."""
+_LISTS = ("segments", "external_annotations")
+_TRACES = "device_traces"
+_SETTINGS = "allocator_settings"
+_SPACE = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class _DamageError(ValueError):
+    """The text is no JSON any more, or none of a snapshot."""
+
+
+class Walk:
+    """Hands the elements of a snapshot to ``Parts``.
+
+    ``damage`` says after ``read`` why the reading ended too early; empty where all was read. ``result`` has the
+    keys of the snapshot, and the settings of the allocator.
+    """
+
+    def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
+        self.damage = ""
+        self.result: dict[str, Any] = {}
+        self._parts = parts
+        self._blocks = blocks
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._devices = itertools.count()
+        self._text = ""
+        self._at = 0
+
+    def read(self) -> None:
+        """Reads to the end, or as far as the text goes."""
+        try:
+            if self._next() == "[":
+                self._list(lambda: self._take(0))
+            else:
+                self._keys()
+        except EOFError:
+            self.damage = "cut off"
+        except (ValueError, RecursionError):
+            self.damage = "damaged"
+
+    def _keys(self) -> None:
+        self._skip("{")
+        while self._next() != "}":
+            key = self._value()
+            self._skip(":")
+            if type(key) is not str:
+                raise _DamageError
+            self.result.setdefault(key, None)
+            if key in _LISTS and self._next() == "[":
+                self._list(lambda: self._take(0))
+            elif key == _TRACES and self._next() == "[":
+                self._devices = itertools.count()
+                self._list(self._device)
+            elif key == _SETTINGS:
+                self.result[key] = self._value()
+            else:
+                self._value()
+
+    def _device(self) -> None:
+        number = next(self._devices)
+        self._list(lambda: self._take(number))
+
+    def _list(self, element: Callable[[], None]) -> None:
+        self._skip("[")
+        while self._next() != "]":
+            element()
+        self._skip("]")
+
+    def _take(self, device: int) -> None:
+        one = self._value()
+        if not isinstance(one, dict) or self._parts.made(one, lambda: device) is one:
+            self._parts.damaged += 1
+
+    def _value(self) -> Any:
+        """The value at hand, which ends before the end of the text that is there."""
+        self._next()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+                if end < len(self._text) or not self._more():
+                    self._at = end
+                    return value
+            except json.JSONDecodeError as error:
+                if len(self._text) - self._at > ELEMENT:
+                    raise _DamageError from error
+                if not self._more():
+                    raise EOFError from error
+
+    def _next(self) -> str:
+        """The next character that is no space and no comma."""
+        while True:
+            match = _SPACE.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                raise EOFError
+
+    def _skip(self, mark: str) -> None:
+        if self._next() != mark:
+            raise _DamageError
+        self._at += 1
+
+    def _more(self) -> bool:
+        """Has more text at hand; False where there is none."""
+        block = next(self._blocks, b"")
+        self._text, self._at = self._text[self._at :] + self._decode(block, not block), 0
+        return bool(block)

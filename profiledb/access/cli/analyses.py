@@ -1,0 +1,65 @@
+"""``warpdeck analyses``: what can be asked, and the parameters of each."""
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import DEFAULT
+from profiledb.selection import model
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+    from profiledb.query.header import Param
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "analyses", "list the analyses and their parameters", "--format json", parents=[common]
+    )
+    command.add_argument("--format", choices=("text", "json"), default="text", help=DEFAULT)
+    command.set_defaults(command=run)
+
+
+def run(_: "Library", arguments: argparse.Namespace) -> None:
+    """Prints all analyses."""
+    from profiledb.query import header
+
+    if arguments.format == "json":
+        print(json.dumps(entries(), indent=1))
+        return
+    for a in header.analyses().values():
+        print(f"{a.name:<24} {a.title}")
+        _print_params(a.params)
+        if a.by_part:
+            print(f"{'':<24}   selection")
+    print(f"{'selection':<24} Which part of the report counts")
+    _print_params(_selection(model.Selection().mode))
+
+
+def entries() -> list[dict[str, Any]]:
+    """Every analysis as JSON has it, without its SQL."""
+    from profiledb.query import header
+
+    told = [
+        asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]}
+        for a in header.analyses().values()
+    ]
+    return [{k: v for k, v in entry.items() if k != "sql"} for entry in told]
+
+
+def _selection(mode: str) -> "tuple[Param, ...]":
+    """Parameters of an analysis that looks at a part of a report, and counts by ``mode`` unless told otherwise."""
+    from profiledb.query.header import Param
+
+    defaults = {name: choices[0] for name, choices in model.CHOICES.items()} | {"mode": mode}
+    return tuple(
+        Param(name, defaults.get(name, ""), model.CHOICES.get(name, ()), words) for name, words in model.HELP.items()
+    )
+
+
+def _print_params(params: "tuple[Param, ...]") -> None:
+    for p in params:
+        print(f"{'':<24}   {p.name} = {p.default or '(none)'}  {p.help}")

@@ -1,0 +1,65 @@
+"""``warpdeck audit``: who did what in the library."""
+
+import argparse
+import csv
+import json
+import sys
+import textwrap
+from collections.abc import Iterable
+from dataclasses import asdict, astuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import DEFAULT
+from profiledb.spreadsheet import defused
+
+if TYPE_CHECKING:
+    from profiledb.library.audit import Entry
+    from profiledb.library.catalog import Catalog
+
+USUAL = 1_000
+"""Lines for people, where they do not say how many."""
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "audit", "list who did what", "--search edith --format csv", parents=[common],
+        description="Uploads, labels, marks, links, deletions, decisions, tokens; logins, downloads, questions in SQL,"
+        " backups: the newest first.",
+    )  # fmt: skip
+    command.add_argument("--search", metavar="TEXT", default="", help="only entries that hold this text")
+    command.add_argument(
+        "--most", type=int, metavar="N", help=f"at most N entries (default: {USUAL:,} as text, all as CSV and JSON)"
+    )
+    command.add_argument("--format", choices=("text", "csv", "json"), default="text", help=DEFAULT)
+    command.set_defaults(command=run, asks="catalog")
+
+
+def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
+    """Prints an entry a line, as they are read."""
+    from profiledb.library.audit import COLUMNS, MOST
+
+    entries = catalog.audit.each(arguments.search, most=MOST if arguments.most is None else arguments.most)
+    if arguments.format == "json":
+        _print_json(entries)
+    elif arguments.format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(map(defused, astuple(entry)) for entry in entries)
+    else:
+        for one in entries if arguments.most is not None else islice(entries, USUAL):
+            about = f": {one.about}" if one.about else ""
+            terminal.say(f"{one.at}  {one.who} ({one.way})  {one.action}  {one.report_name or one.report_id}{about}")
+        if next(entries, None):
+            terminal.say(f"There are more entries: only the newest {USUAL:,} are shown. Try --most.", sys.stderr)
+
+
+def _print_json(entries: "Iterable[Entry]") -> None:
+    """A list, of which no more than one entry is in memory."""
+    before = "[\n"
+    for entry in entries:
+        print(before + textwrap.indent(json.dumps(asdict(entry), indent=1), " "), end="")
+        before = ",\n"
+    print("\n]" if before != "[\n" else "[]")

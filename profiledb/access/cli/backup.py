@@ -1,0 +1,31 @@
+"""``warpdeck backup DIR``: a copy of the library that is whole, while a worker writes."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal, words
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "backup", "copy the library into a folder, while a worker may write", "/backup/warpdeck",
+        parents=[common],
+        description="The copy is a library itself: WARPDECK_LIBRARY=DIR serves it. A second copy into the same folder"
+        " takes only what is new. Kept answers are left out: they are worked out again.",
+    )  # fmt: skip
+    command.add_argument("to", metavar="DIR", type=Path, help="an empty folder, or one with an earlier copy")
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> None:
+    """Copies, and says how much was new."""
+    from profiledb.library.backup import backup
+
+    count, size = backup(library, arguments.to)
+    library.catalog.audit.tell("backed up", about=str(arguments.to))
+    terminal.say(f"{words.counted(count, 'file')} copied to {arguments.to}: {words.bytes_(size)}.")

@@ -1,0 +1,75 @@
+"""``warpdeck check NEW --against SERIES``: a gate for continuous integration."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import DEFAULT, OUTPUT, REPORT
+from profiledb.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+
+WORSE = 1
+"""Exit status where the report is worse than is allowed."""
+MEASURES = (
+    "wall_ns", "busy_ns", "kernel_ns", "idle_ns", "copy_ns", "memset_ns", "launches", "copy_bytes", "memory_bytes",
+    "mfu_pct", "energy_j", "findings",
+)  # fmt: skip
+_ABOUT = (
+    "Holds a report against the last level of a series, the reports of a label, or one report, and against budgets."
+    " What is worse by more than is allowed and by more than the reports scatter fails."
+)
+_STATUS = "Exit status: 0; 1 if the report is worse or above a budget; 2 after any error, and where nothing compares."
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "check", "say whether a new report is worse than others, for continuous integration",
+        "new.nsys-rep --against series --budget budget.toml --format md", parents=[common], description=_ABOUT,
+        status=_STATUS,
+    )  # fmt: skip
+    command.add_argument("report", metavar="NEW", help=f"the new report: {REPORT}")
+    command.add_argument(
+        "--against", default="", metavar="SERIES|LABEL|REPORT",
+        help="what it is held against; 'series' is its own one; series:, label: or report: before a name says which",
+    )  # fmt: skip
+    command.add_argument("--budget", type=Path, metavar="FILE", help="TOML file of budgets (docs/ci.md)")
+    command.add_argument(
+        "--measure", action="append", choices=MEASURES, metavar="MEASURE",
+        help=f"what may not be worse; may be repeated (default: wall_ns): {', '.join(MEASURES)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--anywhere", action="store_true", help="compare although machine, driver, profiler or recorded data differ"
+    )
+    command.add_argument("--format", choices=("md", "json", "junit"), default="md", help=DEFAULT)
+    command.add_argument("--url", default="", metavar="URL", help="address of the dashboard, for links")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
+    command.set_defaults(command=run, trouble=terminal.USAGE)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> int:
+    """Prints what came of the check, or writes it to a file."""
+    from profiledb import config
+    from profiledb.findings import rulebook
+    from profiledb.studies.trends import budget, gate, printout
+
+    if not (arguments.against or arguments.budget):
+        raise AnalysisError(
+            "check needs --against or --budget.", hint="--against series takes the report's own series."
+        )
+    allowed = budget.Budget()
+    if arguments.budget:
+        allowed = budget.read(arguments.budget, list(rulebook.load(config.load().rules)))
+    checked = gate.check(
+        library,
+        library.find(arguments.report),
+        arguments.against,
+        allowed,
+        arguments.measure or (MEASURES[0],),
+        anywhere=arguments.anywhere,
+    )
+    terminal.write(printout.text(checked, arguments.format, arguments.url).encode(), arguments.output)
+    return WORSE if checked.fails else 0

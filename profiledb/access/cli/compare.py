@@ -1,0 +1,98 @@
+"""``warpdeck compare A B``: the rows of a comparison, and a limit for continuous integration."""
+
+import argparse
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import DEFAULT, REPORT, given
+from profiledb.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+
+TABLES = ("kernels", "phases", "copies", "summary")
+BASES = ("auto", "total", "step", "share")
+METRICS = ("wall", "busy", "kernels", "copies", "memsets", "idle", "launches")
+_ABOUT = (
+    "Prints what changed from A to B: the verdict on standard error, each kernel beside its match on standard output."
+)
+_STATUS = (
+    "Exit status: 0; 1 if B's wall time (per step if both have steps) exceeds A's by more than --fail-above,\n"
+    "or the figure that --metric names; 2 after any error."
+)
+ABOVE = 1
+"""Exit status where B is above the limit."""
+TROUBLE = 2
+"""Exit status of an error, so that a limit that was never looked at is told from one that was not held."""
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "compare", "compare two Systems reports", "before.nsys-rep after.nsys-rep --fail-above 5%%",
+        parents=[common], description=_ABOUT, status=_STATUS,
+    )  # fmt: skip
+    command.add_argument("a", metavar="A", help=f"report before the change: {REPORT}")
+    command.add_argument("b", metavar="B", help="report after the change")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="selection in both reports")
+    command.add_argument(
+        "--other-param", action="append", default=[], metavar="NAME=VALUE", help="selection in B, if it differs"
+    )
+    command.add_argument("--table", choices=TABLES, default="kernels", help="rows to print (default: %(default)s)")
+    command.add_argument(
+        "--basis",
+        choices=BASES,
+        default="auto",
+        help="totals, figures per step, or shares; auto: shares on different GPUs, else per step if both have steps",
+    )
+    command.add_argument("--format", choices=("csv", "json"), default="csv", help=DEFAULT)
+    command.add_argument(
+        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this limit"
+    )
+    command.add_argument(
+        "--metric",
+        choices=METRICS,
+        help="what --fail-above judges, per step if both have steps (default: wall, the figure of the headline)",
+    )
+    command.set_defaults(command=run, trouble=TROUBLE)
+
+
+def percent(text: str) -> float:
+    """5, 5% or 5 %; argparse turns a ValueError into its own words."""
+    value = float(text.strip().removesuffix("%"))
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> int:
+    """Prints the rows on standard output, verdict and limit on standard error; returns the exit status."""
+    from profiledb.studies import row_text  # it takes pandas along, which the other commands do without
+    from profiledb.studies.compare import answer, columns, matching, verdict
+
+    limit = arguments.fail_above
+    if arguments.metric and limit is None:
+        raise AnalysisError("--metric says what --fail-above judges.", hint="Give both, or neither.")
+    mine, other = given(arguments.param), given(arguments.other_param)
+    reports = [library.find(name) for name in (arguments.a, arguments.b)]
+    a, b = answer.side(library, reports[0], mine), answer.side(library, reports[1], {**mine, **other})
+    basis = matching.choose_basis(a, b, arguments.basis)
+    if arguments.table == "kernels":
+        answer.need_kernels(reports, [a, b])
+    held = None if limit is None else verdict.limit(a, b, limit, arguments.metric or METRICS[0])
+    rows = answer.table(arguments.table, a, b, basis)
+    if arguments.format == "json":
+        print(rows.to_json(orient="records", indent=1, double_precision=15))
+    else:
+        print(row_text.csv_text(rows, columns.TABLES[arguments.table]), end="")
+    if matching.other_gpus(a, b):
+        terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
+    for sentence in (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)):
+        if sentence:
+            terminal.say(sentence, sys.stderr)
+    if held is None:
+        return 0
+    terminal.say(held[1], sys.stderr)
+    return ABOVE if held[0] else 0

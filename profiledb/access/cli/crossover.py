@@ -1,0 +1,70 @@
+"""``warpdeck crossover REPORT``: the size from which the GPU beats the CPU."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import DEFAULT, REPORT
+from profiledb.words import visible
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+    from profiledb.studies.cpu_vs_gpu.crossing import Crossover
+
+
+_HEADINGS = ("task", "basis", "crossing", "95 % interval", "use the GPU from")
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "crossover", "find the size from which the GPU beats the CPU", "tasks.nsys-rep", parents=[common]
+    )
+    command.add_argument("report", metavar="REPORT", help=REPORT)
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table", help=DEFAULT)
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> None:
+    """Prints the crossovers of a report on standard output.
+
+    Raises:
+        NotCapturedError: no times of tasks lie beside the report.
+    """
+    from profiledb.query import analysis
+    from profiledb.studies import row_text
+    from profiledb.studies.cpu_vs_gpu import crossing
+    from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
+
+    report = library.find(arguments.report)
+    crossovers = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
+    if arguments.format == "table":
+        print(_text(crossovers), end="")
+        return
+    rows = crossing.as_frame(crossovers).assign(words=[crossover_words.sentence(crossover) for crossover in crossovers])
+    if arguments.format == "json":
+        print(rows.to_json(orient="records", indent=1, double_precision=15))
+    else:
+        print(row_text.csv_text(rows, crossing.COLUMNS), end="")
+
+
+def _text(crossovers: Sequence["Crossover"]) -> str:
+    """Aligned columns, and below them a sentence each."""
+    from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
+
+    cells = [_HEADINGS] + [
+        (
+            visible(crossover.task), crossover_words.BASES[crossover.basis], crossover_words.crossing(crossover) or "-",
+            crossover_words.interval(crossover) or "-",
+            f"{crossover.threshold:,}" if crossover.threshold is not None else "-",
+        )
+        for crossover in crossovers
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    sentences = [
+        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}: {crossover_words.sentence(crossover)}"
+        for crossover in crossovers
+    ]
+    return "\n".join([*lines, "", *sentences, ""])

@@ -1,0 +1,71 @@
+"""``python -m profiledb``: the library from the command line. ``warpdeck`` offers the same commands."""
+
+import argparse
+from typing import Any
+
+from profiledb import config, terminal
+from profiledb.access.cli import (
+    analyses,
+    audit,
+    backup,
+    check,
+    compare,
+    crossover,
+    export_speedscope,
+    export_stats,
+    export_trace,
+    features,
+    findings,
+    html,
+    link,
+    move,
+    retain,
+    run,
+    scaling,
+    series,
+    share,
+    space,
+    sql,
+    summary,
+)
+from profiledb.access.cli import list as listing
+from profiledb.library.locations import open_catalog, open_library
+
+COMMANDS = (
+    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
+)  # fmt: skip
+"""In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command and returns its exit status, see ``terminal.guarded``; a gate's after any error is 2."""
+    parser = terminal.Parser(
+        prog="python -m profiledb",
+        description="Ask the reports of the library.",
+        epilog=f"Example: python -m profiledb summary my.nsys-rep\n{terminal.STATUS}",
+    )
+    add_all(parser.add_subparsers(required=True, metavar="COMMAND"))
+    arguments = parser.parse_args(argv)
+    return int(arguments.execute(arguments))
+
+
+def add_all(commands: Any) -> None:
+    """Adds all commands to those of a parser; ``arguments.execute(arguments)`` runs what it reads."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
+    common.set_defaults(trouble=terminal.FAILED, execute=execute, asks="reports")
+    for command in COMMANDS:
+        command.add(commands, common)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs the command that was read, on the library or, where it asks no report, on its catalog alone."""
+
+    def action() -> int | None:
+        settings = config.load(library=arguments.library)
+        opened = open_catalog(settings) if arguments.asks == "catalog" else open_library(settings)
+        status: int | None = arguments.command(opened, arguments)
+        return status
+
+    return terminal.guarded(action, arguments.trouble, damaged=terminal.USAGE)

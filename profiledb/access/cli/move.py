@@ -1,0 +1,75 @@
+"""``warpdeck move FROM``: takes a folder library into the library and database that the settings name."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import config, terminal, words
+from profiledb.errors import WarpdeckError
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+    from profiledb.library.move.move import Moved
+
+EVERY_S = 5.0
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "move", "take a folder library, or a copy by backup, into this library", "/srv/warpdeck/library",
+        parents=[common],
+        description="Takes reports, labels, marks, links, decisions, questions, tokens and the audit into the library"
+        " and the database that the settings name. The source stays as it is. What is there already is left: run it"
+        " again after it was stopped. docs/team.md has more.",
+    )  # fmt: skip
+    command.add_argument("source", metavar="FROM", type=Path, help="the folder of the library")
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> int | None:
+    """Moves, and says how far it is."""
+    from profiledb.library.move.move import move
+
+    settings = config.load(library=arguments.library)
+    if settings.database:
+        from profiledb.library import migrations
+
+        migrations.move(settings.database)
+    told = _Told()
+    try:
+        moved = move(arguments.source.expanduser().absolute(), library, told.look)
+    except WarpdeckError:
+        told.say(at_once=True)
+        raise
+    told.say(at_once=True)
+    terminal.say(f"{words.counted(moved.rows, 'row')} written to the catalog. {arguments.source} is as it was.")
+    for name in moved.damaged:
+        terminal.say(f"{name} is damaged and stays behind. Drop its source file again.", sys.stderr)
+    return terminal.FAILED if moved.damaged else None
+
+
+class _Told:
+    """Says now and then how far it is."""
+
+    def __init__(self) -> None:
+        self._moved: Moved | None = None
+        self._said = time.monotonic()
+
+    def look(self, moved: "Moved") -> None:
+        """Takes note."""
+        self._moved = moved
+        if time.monotonic() - self._said >= EVERY_S:
+            self.say()
+
+    def say(self, *, at_once: bool = False) -> None:
+        """Prints a line, where anything has been done."""
+        if self._moved is None:
+            if at_once:
+                terminal.say("No report to move.")
+            return
+        self._said = time.monotonic()
+        done = f"{self._moved.reports:,} of {words.counted(self._moved.of, 'report')}"
+        terminal.say(f"{done}: {words.counted(self._moved.files, 'file')} copied, {words.bytes_(self._moved.bytes)}.")

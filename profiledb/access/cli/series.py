@@ -1,0 +1,126 @@
+"""``warpdeck series``: which reports belong together, and what changed in each series."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.check import MEASURES
+from profiledb.access.cli.params import DEFAULT, REPORT
+from profiledb.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+    from profiledb.studies.trends.series import Series
+    from profiledb.studies.trends.series_board import Board
+    from profiledb.studies.trends.series_changes import Trend
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "series", "list series of reports and what changed in them", "--format json", parents=[common],
+        description="A series is the same program on the same GPU model; profiledb/rules/series.toml has the rules.",
+    )  # fmt: skip
+    command.add_argument("series", metavar="SERIES", nargs="?", help="list the reports of this series: name or key")
+    command.add_argument("--move", metavar="REPORT", help=f"move a report to SERIES: {REPORT}")
+    command.add_argument("--leave-out", metavar="REPORT", help="leave a report out of all series")
+    command.add_argument("--by-rules", metavar="REPORT", help="have a report go by the rules again")
+    command.add_argument(
+        "--accept",
+        metavar="REPORT",
+        help="accept what a measure has drifted to: the gate finds drifts from this report on",
+    )
+    command.add_argument(
+        "--measure", choices=MEASURES, default=MEASURES[0], metavar="MEASURE",
+        help=f"what --accept is about {DEFAULT}: {', '.join(MEASURES)}",
+    )  # fmt: skip
+    command.add_argument("--format", choices=("text", "json"), default="text", help=DEFAULT)
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> None:
+    """Prints the series, worst first, or the reports of one."""
+    from profiledb.studies.trends import summary_refresh
+    from profiledb.studies.trends.series_board import Board
+
+    _decide(library, arguments)
+    summary_refresh.refresh(library)
+    board = Board(library)
+    if arguments.series and not arguments.move:
+        from profiledb.studies.trends import series
+
+        _print(_reports(board, series.find(board.series, arguments.series)), arguments.format)
+    else:
+        _print([_entry(trend) for trend in board.listed], arguments.format)
+
+
+def _decide(library: "Library", arguments: argparse.Namespace) -> None:
+    from profiledb.library.series_decisions import LEFT_OUT, Note
+
+    asked = {"move": arguments.series, "leave_out": LEFT_OUT, "by_rules": None}
+    for name, to in asked.items():
+        if report := getattr(arguments, name):
+            if name == "move" and not arguments.series:
+                raise AnalysisError("--move needs the name of a series.", hint="warpdeck series NAME --move REPORT")
+            library.catalog.decided.choose(library.find(report).id, to)
+    if arguments.accept:
+        accepted = library.find(arguments.accept)
+        library.catalog.decided.say(accepted.id, arguments.measure, Note("accepted", ""))
+
+
+def _entry(trend: "Trend") -> dict[str, Any]:
+    last = trend.shifts[-1] if trend.shifts else None
+    return {
+        "key": trend.series.key,
+        "series": trend.series.name,
+        "reports": len(trend.points),
+        "first": trend.points[0].at.isoformat(timespec="seconds"),
+        "last": trend.points[-1].at.isoformat(timespec="seconds"),
+        "measure": trend.measure.name,
+        "newest": trend.values[-1],
+        "drifts": trend.drifts,
+        "change": None
+        if last is None
+        else {
+            "report": last.point.id,
+            "commit": last.point.commit,
+            "kind": last.kind,
+            "state": "open" if last.note is None else last.note.state,
+            "change_pct": None if last.change.share is None else 100 * last.change.share,
+            "around": list(last.around),
+        },
+    }
+
+
+def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
+    trend = board.one(of)
+    values = dict(zip((point.id for point in trend.points), trend.values, strict=True)) if trend else {}
+    return [
+        {
+            "report": point.id,
+            "name": point.facts.name,
+            "at": point.at.isoformat(timespec="seconds"),
+            "commit": point.commit,
+            "moved": point.moved,
+            "wall_ns": values.get(point.id),
+        }
+        for point in of.points
+    ]
+
+
+def _print(entries: list[dict[str, Any]], form: str) -> None:
+    from profiledb import words
+    from profiledb.studies.compare.verdict import signed_percent
+
+    if form == "json":
+        print(json.dumps(entries, indent=1))
+        return
+    for e in entries:
+        if "report" in e:
+            commit = (e["commit"] or "-")[:12]
+            terminal.say(f"{e['report']}  {e['at'][:16]}  {commit:<12}  {words.duration(e['wall_ns']):>9}  {e['name']}")
+            continue
+        change = e["change"]
+        told = f"{e['measure']} {signed_percent(change['change_pct'])} {change['kind']}" if change else "-"
+        terminal.say(f"{e['key']}  {e['reports']:>5}  {told:<36}  {e['series']}")

@@ -1,0 +1,33 @@
+"""``warpdeck summary REPORT``: the answers of the pages as Markdown."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
+
+if TYPE_CHECKING:
+    from profiledb.library.library import Library
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "summary", "print the answers of the pages as Markdown", "my.nsys-rep -o summary.md", parents=[common]
+    )
+    command.add_argument("report", metavar="REPORT", help=REPORT)
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
+    command.add_argument("--startup", action="store_true", help=STARTUP)
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> None:
+    """Prints the summary, or writes it to a file; raises WarpdeckError where that cannot be written."""
+    from profiledb.studies.summary import document  # brings pandas, 0.3 s, which other commands do without
+
+    report = library.find(arguments.report)
+    params = document.page_params(library, report, given(arguments.param))
+    text = document.text(library, report, params, startup=arguments.startup)
+    terminal.write(text.encode(), arguments.output)

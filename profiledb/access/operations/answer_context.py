@@ -1,0 +1,83 @@
+"""What stands beside figures: the report, units, what shares are of, what is covered, a page to look at."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from profiledb.errors import WarpdeckError
+from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.library.library import Library
+from profiledb.query import analysis, header
+from profiledb.query.header import Analysis, Column
+
+_OPENING = {"summary": TIMELINE, "kernel_profiles": LAUNCHES}
+"""Pages on which a report opens, and what it must be about."""
+_ADDRESSED = ("range", "warmup", "mode", "device", "stream", "kernel", "launch")
+_MOST_NOTES = 20
+
+
+def report(one: Manifest) -> dict[str, Any]:
+    """A report in short."""
+    return {
+        "id": one.id,
+        "name": one.name,
+        "kind": one.kind,
+        "gpu": one.gpu,
+        "captured_at": one.captured_at,
+        "duration_ns": one.duration_ns,
+        "subjects": sorted(one.subjects),
+    }
+
+
+def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
+    """Columns with unit and meaning; what a share is of stands in its meaning."""
+    return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
+
+
+def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
+    """The address of a page with a report and a selection, below that of the dashboard; without a page the first."""
+    if not url or (url in _OPENING and _OPENING[url] not in one.subjects):
+        url = "summary" if TIMELINE in one.subjects else "kernel_profiles"
+    query = {"report": one.id} | more
+    query |= {name: value for name, value in (params or {}).items() if name in _ADDRESSED}
+    times = {name: value for name, value in (params or {}).items() if name in ("from_ns", "to_ns")}
+    query |= {name[:-3]: _milliseconds(value) for name, value in times.items() if value not in (None, "")}
+    return f"/{url}?{urlencode(query, doseq=True)}"
+
+
+def _milliseconds(ns: Any) -> str:
+    """A time as the address of a page has it; whatever a selection takes for a whole number."""
+    return f"{Decimal(int(ns)) / 1_000_000:f}"
+
+
+def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
+    """How much of the report is selected, and what the capture says of its own gaps."""
+    told: dict[str, Any] = {"notes": _notes(library, one)}
+    if TIMELINE not in one.subjects:
+        return told
+    asked = header.get("selection_summary").taken(params)
+    try:
+        rows = analysis.run(library, one.id, "selection_summary", asked)
+    except WarpdeckError:
+        return told
+    return told | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
+
+
+def _notes(library: Library, one: Manifest) -> list[str]:
+    rows = analysis.run(library, one.id, "diagnostics")
+    return [str(text) for text in rows.loc[rows["severity"] != "info", "text"].head(_MOST_NOTES)]
+
+
+def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]) -> dict[str, Any]:
+    """All of it for an analysis."""
+    return {
+        "report": report(one),
+        "analysis": asked.name,
+        "title": asked.title,
+        "about": asked.prose,
+        "parameters": dict(params),
+        "columns": columns(asked.columns),
+        "coverage": coverage(library, one, params),
+        "page": page(one, asked.page, params) if asked.page else None,
+    }

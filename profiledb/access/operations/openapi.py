@@ -1,0 +1,99 @@
+"""The description of the HTTP API (OpenAPI 3.1), made of the registry."""
+
+import re
+from typing import Any
+
+from profiledb.access.operations.operation import FORMATS, Operation, Param
+from profiledb.access.operations.registry import operations
+
+PREFIX = "/api/v1"
+_JSON = {"application/json": {"schema": {"type": "object"}}}
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+_ERRORS = {
+    "400": "The question is wrong; the answer says how.",
+    "401": "A token or a login is needed.",
+    "403": "The role does not allow this.",
+    "404": "There is no such report or address.",
+    "414": "The address is too long.",
+    "422": "The report lacks what was asked for; the answer says how to capture it.",
+    "500": "A file of the library is damaged, or something went wrong.",
+    "503": "The database or the bucket cannot be reached now; ask again.",
+}
+
+
+def description() -> dict[str, Any]:
+    """The whole description."""
+    paths: dict[str, Any] = {PREFIX + one.path: {"get": _get(one)} for one in operations().values()}
+    paths[f"{PREFIX}/uploads"] = {"post": _upload()}
+    schemas = {"Problem": _problem()}
+    security = {"token": {"type": "http", "scheme": "bearer"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Warpdeck", "version": "1", "description": "GPU profile reports, asked by programs."},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": security},
+        "security": [{"token": []}, {}],
+    }
+
+
+def parameter(param: Param, where: str = "query") -> dict[str, Any]:
+    """A parameter as OpenAPI has it."""
+    told = {"name": param.name, "in": where, "description": param.help, "schema": schema(param)}
+    return told | ({"required": True} if param.required else {})
+
+
+def schema(param: Param) -> dict[str, Any]:
+    """What a parameter takes, as JSON Schema has it."""
+    one: dict[str, Any] = {"type": "string"} | ({"enum": list(param.choices)} if param.choices else {})
+    return {"type": "array", "items": one} if param.many else one
+
+
+def _get(one: Operation) -> dict[str, Any]:
+    parts = set(re.findall(r"{(\w+)}", one.path))
+    told = [parameter(param, "path" if param.name in parts else "query") for param in one.params]
+    if one.further:
+        free = {"type": "object", "additionalProperties": {"type": "string"}}
+        about = "parameters of the analysis and of the selection, each by its name"
+        told.append(
+            {"name": "further", "in": "query", "style": "form", "explode": True, "schema": free, "description": about}
+        )
+    if one.rows:
+        told.append(parameter(Param("format", "how rows are told", choices=tuple(FORMATS))))
+    kinds = list(FORMATS.values()) if one.rows else ["application/json"]
+    content = {kind: {"schema": {"type": "object"} if kind == "application/json" else {}} for kind in kinds}
+    return {
+        "operationId": one.name,
+        "summary": one.title,
+        "description": one.help,
+        "parameters": told,
+        "responses": {"200": {"description": one.title, "content": content}, **_problems()},
+    }
+
+
+def _upload() -> dict[str, Any]:
+    name = Param("name", "name of the file; what lies beside a report has the report's name", required=True)
+    return {
+        "operationId": "upload",
+        "summary": "Upload a file",
+        "description": "Puts a file into the inbox. list_jobs tells what becomes of it. Needs the role editor.",
+        "parameters": [parameter(name)],
+        "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {}}}},
+        "responses": {
+            "202": {
+                "description": "It is in the inbox.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
+            **_problems("411", "413", "415", "507"),
+        },
+    }
+
+
+def _problems(*more: str) -> dict[str, Any]:
+    told = dict.fromkeys(more, "The file cannot be taken; the answer says why.") | _ERRORS
+    content = {"application/problem+json": {"schema": _PROBLEM}}
+    return {status: {"description": text, "content": content} for status, text in told.items()}
+
+
+def _problem() -> dict[str, Any]:
+    texts = {name: {"type": "string"} for name in ("type", "title", "detail")}
+    return {"type": "object", "required": ["title", "status"], "properties": texts | {"status": {"type": "integer"}}}

@@ -1,0 +1,267 @@
+"""All operations. Each calls what the command line calls; the HTTP API and the MCP server are made of this list."""
+
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from profiledb import config
+from profiledb.access.operations import answer_context
+from profiledb.access.operations.operation import Operation, Param, Result, Values
+from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
+from profiledb.selection import model
+
+SQL = "ask_sql"
+_REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
+_STARTUP = Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes"))
+_ANALYSIS = Param("analysis", "name of the analysis", required=True)
+_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict"})
+
+
+def _further(values: Values) -> dict[str, Any]:
+    """The parameters of the analysis and of the selection."""
+    return {name: value for name, value in values.items() if name not in _OWN}
+
+
+def _reports(library: Library, _: Values) -> Result:
+    from profiledb.access.cli.list import list_entries
+
+    return Result({"reports": list_entries(library.catalog)})
+
+
+def _report(library: Library, values: Values) -> Result:
+    from profiledb.query import analysis
+
+    one = library.find(str(values["report"]))
+    facts = analysis.run(library, one.id, "report_facts").iloc[0].dropna()
+    told = {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}
+    rest = {
+        "facts": told,
+        "rows": dict(one.rows),
+        "coverage": answer_context.coverage(library, one, {}),
+        "page": answer_context.page(one),
+    }
+    return Result(answer_context.report(one) | rest)
+
+
+def _analyses(_: Library, values: Values) -> Result:
+    from profiledb.query import header
+
+    topic = values.get("topic")
+    told = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "topic": one.topic,
+            "parameters": [param.name for param in one.params],
+            "selects": one.by_part,
+        }
+        for one in header.analyses().values()
+        if topic in (None, one.topic)
+    ]
+    return Result({"analyses": told, "selection": dict(model.HELP)})
+
+
+def _described(_: Library, values: Values) -> Result:
+    from profiledb.access.cli.analyses import entries
+    from profiledb.query import header
+
+    name = header.get(str(values["analysis"])).name
+    return Result(next(entry for entry in entries() if entry["name"] == name))
+
+
+def _analysis(library: Library, values: Values) -> Result:
+    import io
+
+    from profiledb.query import analysis, header, output
+
+    one, name, params = library.find(str(values["report"])), str(values["analysis"]), _further(values)
+    asked = header.get(name)
+    rows = analysis.run(library, one.id, name, params)
+
+    def csv() -> bytes:
+        out = io.BytesIO()
+        output.write_csv(library, one, name, params, out)
+        return out.getvalue()
+
+    return Result(answer_context.of_analysis(library, one, asked, params), rows, csv)
+
+
+def _findings(library: Library, values: Values) -> Result:
+    from profiledb.findings import judge, output, program, rulebook
+    from profiledb.studies.summary.document import page_params
+
+    one, verdict = library.find(str(values["report"])), values.get("verdict")
+    params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
+    part = judge.steady_part(library, one, params) if steady else None
+    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
+    told = [output.record(finding) for finding in found if verdict in (None, finding.verdict)]
+    units = {
+        "saving_ns": "ns",
+        "saving_pct": "%",
+        "of": "the time of the selection; savings overlap, so never add them, but own_saving_ns",
+    }
+    return Result(
+        {
+            "report": answer_context.report(one),
+            "parameters": params,
+            "judged": asdict(part) if part else None,
+            "program": program.records(program.recognize(library, one.id)),
+            "units": units,
+            "findings": told,
+            "coverage": answer_context.coverage(library, one, params),
+            "page": answer_context.page(one, "findings", params),
+        }
+    )
+
+
+def _compare(library: Library, values: Values) -> Result:
+    from profiledb.studies import row_text
+    from profiledb.studies.compare import answer, columns, matching, verdict
+
+    reports = [library.find(str(values[name])) for name in ("a", "b")]
+    table, params = str(values.get("table", "kernels")), _further(values)
+    a, b = (answer.side(library, one, params) for one in reports)
+    basis = matching.choose_basis(a, b, str(values.get("basis", "auto")))
+    if table == "kernels":
+        answer.need_kernels(reports, [a, b])
+    rows = answer.table(table, a, b, basis)
+    said = [verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)]
+    told = {
+        "a": answer_context.report(reports[0]),
+        "b": answer_context.report(reports[1]),
+        "basis": basis,
+        "verdict": [sentence for sentence in said if sentence],
+        "different_gpus": matching.other_gpus(a, b),
+        "columns": answer_context.columns(columns.TABLES[table]),
+        "coverage": {
+            name: answer_context.coverage(library, one, params) for name, one in zip("ab", reports, strict=True)
+        },
+        "page": answer_context.page(reports[0], "compare", other=reports[1].id),
+    }
+    return Result(told, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
+
+
+def _summary(library: Library, values: Values) -> Result:
+    from profiledb.studies.summary import document
+
+    one = library.find(str(values["report"]))
+    params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
+    text = document.text(library, one, params, startup=startup)
+    return Result({"report": answer_context.report(one), "markdown": text, "page": answer_context.page(one)})
+
+
+def _sql(library: Library, values: Values) -> Result:
+    from profiledb.console import answer_file, question_limits
+    from profiledb.console.question_process import ask
+    from profiledb.query.analysis import frame_of
+
+    one, sql = library.find(str(values["report"])), str(values["sql"])
+    answer = ask(library, one.id, sql, question_limits.shown(config.load()))
+    told = {
+        "report": answer_context.report(one),
+        "sql": sql,
+        "columns": [{"name": field.name, "type": str(field.type)} for field in answer.rows.schema],
+        "more": answer.cut,
+        "page": answer_context.page(one, "sql"),
+    }
+    return Result(told, frame_of(answer.rows), lambda: answer_file.text(answer.rows, "csv"))
+
+
+def _jobs(library: Library, values: Values) -> Result:
+    wanted = values.get("name")
+    listed = library.catalog.jobs()
+    names = ("name", "state", "report_id", "message", "hint", "changed_at", "seconds")
+    found = [{name: getattr(job, name) for name in names} for job in listed if wanted in (None, job.name)]
+    return Result({"jobs": found[:1_000]})
+
+
+_SELECTING = "Further parameters are those of the selection: range, warmup, mode, within, device, stream ..."
+
+
+def _of_library() -> tuple[Operation, ...]:
+    """Those about the library, and about two reports of it."""
+    from profiledb.access.cli.compare import BASES, TABLES
+
+    return (
+        Operation(
+            "list_reports", "/reports", "List the reports",
+            "Every report with its GPU, time of capture and labels, and files that are being read or failed.", (),
+            _reports,
+        ),
+        Operation(
+            "list_analyses", "/analyses", "List the analyses",
+            "What can be asked of a report: the name of each analysis and its parameters; and those of a selection,"
+            " which most of them take besides.", (Param("topic", "only those of a topic"),), _analyses,
+        ),
+        Operation(
+            "describe_analysis", "/analyses/{analysis}", "Describe an analysis",
+            "What it answers, its parameters with defaults and choices, and its columns with units.", (_ANALYSIS,),
+            _described,
+        ),
+        Operation(
+            "compare_reports", "/compare", "Compare two Systems reports",
+            f"What changed from a to b: sentences, and each kernel beside its match. {_SELECTING}",
+            (
+                Param("a", "report before the change", required=True),
+                Param("b", "report after the change", required=True),
+                Param("table", "rows to tell", choices=TABLES), Param("basis", "what is compared", choices=BASES),
+            ),
+            _compare, further=True, rows=True,
+        ),
+        Operation(
+            "list_jobs", "/jobs", "Tell what becomes of files",
+            "Files that were dropped or uploaded: waiting, converting, ready (with the id of the report), or failed.",
+            (Param("name", "only files of this name"),), _jobs,
+        ),
+    )  # fmt: skip
+
+
+def _of_report() -> tuple[Operation, ...]:
+    """Those about one report."""
+    return (
+        Operation(
+            "get_report", "/reports/{report}", "Tell the facts of a report",
+            "What was captured, with what, on what, how many rows each table has, and what the capture lacks.",
+            (_REPORT,), _report,
+        ),
+        Operation(
+            "run_analysis", "/reports/{report}/analyses/{analysis}", "Run an analysis on a report",
+            f"Rows with the unit and meaning of each column, and how much of the report they cover. {_SELECTING}",
+            (_REPORT, _ANALYSIS), _analysis, further=True, rows=True,
+        ),
+        Operation(
+            "get_findings", "/reports/{report}/findings", "Say what holds a report back",
+            f"Every rule with its verdict, what it costs, evidence and advice. {_SELECTING}",
+            (
+                _REPORT, Param("verdict", "only these", choices=("fires", "clear", "cannot_judge")),
+                _STARTUP,
+            ), _findings,
+            further=True,
+        ),
+        Operation(
+            "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
+            f"The figures of all pages, with the three statements that matter most. {_SELECTING}",
+            (_REPORT, _STARTUP), _summary,
+            further=True,
+        ),
+        Operation(
+            SQL, "/reports/{report}/sql", "Ask a report a question in SQL",
+            "One SELECT in DuckDB's dialect on the tables of the report, read only. SHOW TABLES lists the tables;"
+            " times are in ns, sizes in bytes.", (_REPORT, Param("sql", "one SELECT", required=True)), _sql, rows=True,
+        ),
+    )  # fmt: skip
+
+
+@cache
+def operations() -> dict[str, Operation]:
+    """All operations by name."""
+    return {one.name: one for one in (*_of_library(), *_of_report())}
+
+
+def get(name: str) -> Operation:
+    """The operation of a name; AnalysisError where there is none."""
+    try:
+        return operations()[name]
+    except KeyError:
+        raise AnalysisError(f"There is no operation {name!r}.") from None

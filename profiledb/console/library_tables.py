@@ -1,0 +1,75 @@
+"""The summaries of all reports as tables for a question: what was kept of each for Trends (studies/trends/store.py)."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from profiledb.console.question_limits import PREFIX
+from profiledb.errors import AnalysisError, CatalogError, ConfigError
+from profiledb.library.database import Connection, shared
+
+MOST_ROWS = 3_000_000
+"""Rows of a table that are read."""
+_UNREAD = "The summaries of all reports cannot be read."
+_TABLES = {
+    "summary": {
+        "report_id": pa.string(), "name": pa.string(), "kind": pa.string(), "gpu": pa.string(), "gpus": pa.int64(),
+        "command": pa.string(), "captured_at": pa.string(), "driver": pa.string(), "tool": pa.string(),
+        "machine": pa.string(), "basis": pa.string(),
+    },
+    "measure": {
+        "report_id": pa.string(), "measure": pa.string(), "name": pa.string(), "value": pa.float64(),
+        "low": pa.float64(), "high": pa.float64(), "title": pa.string(),
+    },
+}  # fmt: skip
+
+
+def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
+    """The tables by name; empty ones where nothing was kept yet.
+
+    Args:
+        place: the file of the summaries, or the address of a team's database.
+        seen: the ids of the reports that whoever asks sees; None: all.
+
+    Raises:
+        AnalysisError: they cannot be read now; no rows would say that there are none.
+    """
+    if not _is_shared(place) and not Path(place).exists():
+        return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
+    try:
+        with _opened(place) as db:
+            read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
+    except (CatalogError, ConfigError) as error:
+        raise AnalysisError(f"{_UNREAD} {error.message}", hint=error.hint) from None
+    except (sqlite3.Error, pa.ArrowException):
+        raise AnalysisError(_UNREAD, hint="Try again in a moment.") from None
+    return read if seen is None else {name: _those(rows, seen) for name, rows in read.items()}
+
+
+def _is_shared(place: str) -> bool:
+    return place.startswith("postgres")
+
+
+def _opened(place: str) -> AbstractContextManager[Connection]:
+    if _is_shared(place):
+        return shared(place).connect("")
+    return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
+
+
+def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
+    rows = db.execute(f"SELECT {', '.join(columns)} FROM {name} LIMIT {MOST_ROWS}").fetchall()
+    values = zip(*rows, strict=True) if rows else [()] * len(columns)
+    return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))
+
+
+def _those(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
+    """The rows of some reports."""
+    return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
+
+
+def _empty(columns: dict[str, pa.DataType]) -> pa.Table:
+    return pa.schema(list(columns.items())).empty_table()

@@ -1,0 +1,71 @@
+"""What a question can be about: tables with their columns, views with what they hold, and examples."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from profiledb.library.catalog import Manifest
+from profiledb.query import views
+from profiledb.report import schema
+from profiledb.report.schema import Table
+
+_VIEW = re.compile(r"(?P<prose>(?:^-- [^\n]*\n)+)^CREATE OR REPLACE VIEW (?P<name>\w+) AS\b", re.MULTILINE)
+_EXAMPLE = re.compile(r"^-- (?P<title>[^\n]+)\n-- needs: (?P<needs>[\w, ]+)\n(?P<sql>.*?);$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class View:
+    """A view that the analyses build on: its name and the comment above it in its file."""
+
+    name: str
+    comment: str
+
+
+LIBRARY = (
+    View("library_summary", "Every report of the library: name, GPU, command, time of capture, driver, profiler."),
+    View(
+        "library_measure", "Figures of every report, by report_id and measure (wall_ns, kernel_ns ...; docs/trends.md)."
+    ),
+)
+"""Tables about all reports, as far as Trends has summarized them."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question to begin with: what it asks, its SQL, and the tables that it needs."""
+
+    title: str
+    sql: str
+    needs: tuple[str, ...]
+
+
+def tables(report: Manifest) -> list[tuple[Table, int]]:
+    """The tables of the schema with the rows that a report has of each: those that have any first, by name."""
+    counted = [(table, report.rows.get(table.name, 0)) for table in schema.tables().values()]
+    return sorted(counted, key=lambda one: (not one[1], one[0].name))
+
+
+@cache
+def known_views() -> tuple[View, ...]:
+    """The views that have a comment, by name."""
+    found = {}
+    for file in views.files().values():
+        for match in _VIEW.finditer(file.sql):
+            prose = " ".join(line.removeprefix("--").strip() for line in match["prose"].splitlines())
+            if "includes:" not in prose:
+                found[match["name"]] = View(match["name"], prose)
+    return tuple(found[name] for name in sorted(found))
+
+
+@cache
+def _examples() -> tuple[Example, ...]:
+    text = schema.read_sql("examples.sql", "profiledb.console")
+    return tuple(
+        Example(one["title"], one["sql"].strip(), tuple(name.strip() for name in one["needs"].split(",")))
+        for one in _EXAMPLE.finditer(text)
+    )
+
+
+def examples(report: Manifest) -> list[Example]:
+    """The examples for which a report has rows."""
+    return [one for one in _examples() if all(report.rows.get(name) for name in one.needs)]

@@ -1,0 +1,189 @@
+"""Runs rules on a selection of a report. What one rule cannot answer is its own matter; the others are asked.
+
+Answers are kept beside the report (profiledb.query.answer_store), so that a rule is asked once for a selection.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.findings.rule import Rule
+from profiledb.findings.trace_overhead import Slowed, slowed
+from profiledb.library.catalog import LAUNCHES, Manifest
+from profiledb.library.library import BROKEN, Library
+from profiledb.query import analysis, answer_groups, answer_store, header, needs, views
+from profiledb.query.header import Analysis
+from profiledb.query.request import Request
+from profiledb.report.schema import read_sql
+from profiledb.rules import phases
+from profiledb.selection import apply
+from profiledb.selection.model import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = Mapping[str, Any]
+"""What a rule answers, by column; nothing where it has no row."""
+COMMAND = "command"
+"""The column with what captures that which a rule cannot be judged without."""
+ALWAYS = ("active",)
+"""What every rule builds on (analyses/<topic>/once)."""
+ERROR = "error"
+"""The column with the words of the database where the query of a rule failed."""
+
+_WINDOW = {
+    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
+    False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, recorded.*,"
+    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
+    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
+}
+"""The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
+no GPU worked that time is the capture. Besides, of a trace what ``slowed`` asks."""
+
+
+_PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
+"""What the parts of the time are made of, which rules build on, too."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the time, as ``time_split`` has it: its name and kind, and its time in ns."""
+
+    name: str
+    kind: str
+    ns: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time of which savings are a share, and the begin of the capture on the report's clock, ns. ``parts``: the
+    time, split; nothing in a Compute report. ``slowed``: its profiler slows down the CPU."""
+
+    ns: int | None
+    begin_ns: int
+    parts: tuple[Part, ...] = ()
+    slowed: Slowed | None = None
+
+
+def answers(
+    library: Library, report: Manifest, selection: Selection, rules: Iterable[Rule]
+) -> tuple[Window, dict[str, Row]]:
+    """The time that the rules look at, and the answer of each rule by its name.
+
+    Raises:
+        AnalysisError: the selection is none of this report.
+        ReportNotFoundError: the report is gone.
+    """
+    compute = LAUNCHES in report.subjects
+    partner = None if compute else library.linked(report.id)
+    analyses = [_window(compute), *(_asked(rule) for rule in rules), *([] if compute else [_parts()])]
+    asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
+    once = {rule.name: rule.once for rule in rules} | {_parts().name: _PARTS_ONCE}
+    found = {name: _row(table) for name, one in asked.items() if (table := answer_store.read(library, one)) is not None}
+    missing = [one for name, one in asked.items() if name not in found]
+    try:
+        found |= _answers(library, missing, once, compute=compute)
+    except BROKEN:  # the library has connected anew
+        found |= _answers(library, missing, once, compute=compute)
+    window, split = found.pop("window"), found.pop(_parts().name, {})
+    ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
+    parts = tuple(Part(**one) for one in split.get("parts") or ())
+    slower = slowed(library, report, window)
+    return Window(None if ns is None else int(ns), begin_ns, parts, slower), found
+
+
+@cache
+def _window(compute: bool) -> Analysis:
+    return Analysis(
+        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "recorded"), selects=("part",)
+    )
+
+
+@cache
+def _parts() -> Analysis:
+    """The analysis ``time_split`` in one row."""
+    split = header.get("time_split")
+    sql = f"SELECT list({{'name': part, 'kind': kind, 'ns': ns}}) AS parts FROM ({split.sql.rstrip().rstrip(';')}\n)"
+    return replace(split, name="parts", sql=sql)
+
+
+@cache
+def _asked(rule: Rule) -> Analysis:
+    """The analysis of a rule without the parameters that only the judge compares."""
+    used = tuple(one for one in rule.analysis.params if one.name != "threshold" or "$threshold" in rule.analysis.sql)
+    return replace(rule.analysis, params=used)
+
+
+def _answers(
+    library: Library, asked: list[Request], once: Mapping[str, tuple[str, ...]], *, compute: bool
+) -> dict[str, Row]:
+    if not asked:
+        return {}
+    first = asked[0]
+    includes = {
+        name: None for one in asked for name in ("selection", "ranges", *needs.INCLUDES, *one.analysis.includes)
+    }
+    built_on = views.needed(includes)
+    with library.cursor(first.report_id, first.partner, built_on) as cursor:
+        if not compute:
+            apply.apply(cursor, first.selection)
+        if first.partner and any(one.name == "profile" for one in built_on):
+            cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
+        if any(one.analysis.by_phases for one in asked):
+            phases.apply(cursor)
+        bench = _Bench(library, cursor, alone=not compute and first.partner is None)
+        return {one.analysis.name: bench.answer(one, once.get(one.analysis.name, ())) for one in asked}
+
+
+class _Bench:
+    """A cursor on which rules run one after the other, and the names of what several build on and is made."""
+
+    def __init__(self, library: Library, cursor: duckdb.DuckDBPyConnection, *, alone: bool) -> None:
+        self._library = library
+        self._cursor = cursor
+        self._alone = alone
+        self._made: set[str] = set()
+
+    def answer(self, asked: Request, once: tuple[str, ...]) -> Row:
+        """What one rule answers, or what the report lacks for it; it is kept, unless its query failed."""
+        try:
+            needs.check(self._cursor, asked.analysis, alone=self._alone)
+            table = self._table(asked, once)
+        except NotCapturedError as error:
+            table = _lacks(error.message, error.command)
+        except NotLinkedError as error:
+            table = _lacks(error.message, _command(error))
+        except BROKEN:
+            raise
+        except duckdb.Error as error:
+            return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
+        answer_store.write(self._library, asked, table)
+        return _row(table)
+
+    def _table(self, asked: Request, once: tuple[str, ...]) -> "pa.Table":
+        for name in (*ALWAYS, *once):
+            if name not in self._made:
+                self._cursor.execute(answer_groups.scripts()[name])
+                self._made.add(name)
+        return analysis.table(self._cursor, asked.analysis.sql, dict(asked.values)).slice(0, 1)
+
+
+def _lacks(message: str, command: str) -> "pa.Table":
+    """The answer of a rule that the report has no data for: an answer like others, so that it is asked once, too."""
+    import pyarrow as pa
+
+    return pa.table({"unjudged": [message], COMMAND: [command]})
+
+
+def _row(table: "pa.Table") -> Row:
+    rows: list[dict[str, Any]] = table.slice(0, 1).to_pylist()
+    return rows[0] if rows else {}
+
+
+def _command(error: WarpdeckError) -> str:
+    return error.hint.rpartition("or: ")[2] if "warpdeck link" in error.hint else ""

@@ -1,0 +1,54 @@
+"""Prepared answers of a report as one file, so that a server that has never seen it need not work them out."""
+
+import io
+import os
+import re
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+
+ENDING = ".answers.tar"
+MOST_BYTES = 64_000_000
+"""Of one report; pages ask for far less at their first look."""
+_NAME = re.compile(r"[0-9a-f]{40}\.answer")
+
+
+def pack(folder: Path, target: Path) -> bool:
+    """Writes the answers of a folder into one file; False where there are none."""
+    found, size = [], 0
+    for path in sorted(folder.glob("*.answer")):
+        size += path.stat().st_size
+        if _NAME.fullmatch(path.name) and size <= MOST_BYTES:
+            found.append(path)
+    if not found:
+        return False
+    with tarfile.open(target, "w") as tar:
+        for path in found:
+            entry = tarfile.TarInfo(path.name)  # without times and owners: equal answers make an equal file
+            content = path.read_bytes()
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return True
+
+
+def unpack(source: Path, folder: Path, most: int) -> int:
+    """Writes the answers that are not in a folder yet, up to so many bytes; returns those that it wrote.
+
+    Each has a checksum of its own (query/answer_store.py).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    left, written = min(most, MOST_BYTES), 0
+    with suppress(tarfile.TarError), tarfile.open(source, "r:") as tar:
+        for entry in tar:
+            left -= entry.size
+            if left < 0:
+                break
+            path = folder / entry.name
+            if not (entry.isreg() and _NAME.fullmatch(entry.name)) or path.exists():
+                continue
+            if content := tar.extractfile(entry):
+                half = folder / f".part-{os.getpid()}-{entry.name}"
+                half.write_bytes(content.read())
+                half.replace(path)
+                written += entry.size
+    return written

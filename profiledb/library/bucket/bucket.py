@@ -1,0 +1,225 @@
+"""A bucket of an S3-compatible object storage: list, fetch, put and delete, with errors in words that hold no secret.
+
+Endpoint, region and keys come from the variables that S3 clients have (AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID ...), which ``obstore`` reads, or from the machine that runs in a cloud.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import config, secret
+from profiledb.errors import ConfigError, ConversionError, StorageError
+from profiledb.library.bucket import odd_names
+from profiledb.words import visible
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import S3Store
+
+_ALL_S = timedelta(hours=4)
+_READ_S = timedelta(seconds=15)
+"""A long transfer is well as long as something arrives."""
+_CONNECT_S = timedelta(seconds=3)
+_RETRIES = 3
+_RETRY_S = timedelta(seconds=10)
+_CHUNK = 4 << 20
+_DENIED = re.compile(r"status code: 40[13]\b")
+"""A list that is refused has no error of its own."""
+_NO_LIST = re.compile(r"invalid path|invalid list response|status code: 5\d\d")
+"""A list that names may be the cause of; some servers fail themselves at a control character."""
+_NAMED = re.compile(r'Path "(.*?)" contained|parsing Path "(.*?)": ', re.DOTALL)
+_HINT = "Try again in a moment."
+_LARGER = "Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB."
+
+
+class GoneError(StorageError):
+    """There is no object of this name."""
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object as a bucket lists it.
+
+    Args:
+        key: its name below the prefix.
+        size: its bytes.
+        etag: what changes with its content, as the server tells it; empty where it does not.
+        time_ns: when it was put, ns since 1970.
+    """
+
+    key: str
+    size: int
+    etag: str
+    time_ns: int
+
+
+class Bucket:
+    """Objects below one prefix of a bucket. May be shared by threads. Every call raises StorageError.
+
+    Args:
+        url: ``s3://BUCKET/PREFIX`` (config.py checks it).
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.name, _, self._prefix = url.removeprefix("s3://").partition("/")
+        self._store = _store(self.name, self._prefix)
+
+    def list(self, below: str = "") -> Iterator[Object]:
+        """The objects below a name, which is that of a folder, in any order; names may be such as no file can have."""
+        from obstore.exceptions import BaseError
+
+        seen = set[str]()
+        with self._told(""):
+            try:
+                for part in self._store.list(below or None, chunk_size=1000):
+                    for one in map(_object, part):
+                        seen.add(one.key)
+                        yield one
+            except BaseError as error:
+                if not _NO_LIST.search(str(error)):
+                    raise
+                for one in self._listed(below, error):
+                    if one.key not in seen:
+                        yield one
+
+    def _listed(self, below: str, error: Exception) -> Iterator[Object]:
+        """The same, where one of the names is too strange for the client."""
+        folder = f"{below}/" if below else ""
+        start = f"{self._prefix}/{folder}" if self._prefix else folder
+        try:
+            for one in odd_names.listed(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
+                yield _object(one | {"path": folder + one["path"]})
+        except ImportError:
+            raise error from None
+
+    def head(self, key: str) -> Object | None:
+        """An object as it is now; None where there is none."""
+        try:
+            with self._told(key):
+                return _object(self._store.head(key))
+        except GoneError:
+            return None
+
+    def read(self, key: str, most: int) -> bytes:
+        """The content of an object of at most so many bytes. Raises GoneError where there is none."""
+        with self._told(key):
+            found = self._store.get(key)
+            if found.meta["size"] > most:
+                raise StorageError(f"An object of the bucket {self.name} is larger than it may be.")
+            return bytes(found.bytes())
+
+    def fetch(self, key: str, target: Path, most: int | None = None) -> str:
+        """Writes an object to a file, which gets its time, and returns its SHA-256, hexadecimal.
+
+        Args:
+            key: its name.
+            target: the file.
+            most: bytes that it may have; None for any.
+
+        Raises:
+            GoneError: there is none.
+            ConversionError: it is larger than it may be.
+            OSError: the file cannot be written.
+        """
+        digest = hashlib.sha256()
+        with target.open("wb") as file:
+            with self._told(key):
+                found = self._store.get(key)
+                pieces = iter(found.stream(_CHUNK))
+            if most is not None and found.meta["size"] > most:
+                raise ConversionError(f"{target.name} is larger than {most >> 20:,} MB.", hint=_LARGER)
+            while True:
+                with self._told(key):
+                    piece = next(pieces, None)
+                if piece is None:
+                    break
+                digest.update(piece)
+                file.write(piece)
+            if file.tell() != found.meta["size"]:
+                raise StorageError(f"The bucket {self.name} sent half of an object.", hint=_HINT)
+        time_ns = _object(found.meta).time_ns
+        os.utime(target, ns=(time_ns, time_ns))
+        return digest.hexdigest()
+
+    def put(self, key: str, content: Path | bytes) -> None:
+        """Writes an object, which is there whole or not at all.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if isinstance(content, Path):
+            content.open("rb").close()
+        with self._told(""):
+            self._store.put(key, content)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Removes objects; those that are gone already count as removed."""
+        if names := list(keys):
+            with self._told(""):
+                self._store.delete(names)
+
+    @contextmanager
+    def _told(self, key: str) -> Iterator[None]:
+        """Puts the errors of the client into words; its own may hold what is secret."""
+        from obstore.exceptions import BaseError, InvalidPathError, PermissionDeniedError, UnauthenticatedError
+
+        try:
+            yield
+        except InvalidPathError as error:
+            named = _NAMED.search(str(error))
+            shown = visible((named[1] or named[2])[:200]) if named else ""
+            raise StorageError(
+                f"The bucket {self.name} holds a name that cannot be read: {shown}",
+                hint="Names with '//', '..' or a control character stop all of it: remove or rename that object.",
+            ) from None
+        except FileNotFoundError as error:
+            if key and "NoSuchBucket" not in str(error):
+                raise GoneError(f"The bucket {self.name} does not have what the catalog lists.", hint=_HINT) from None
+            raise StorageError(f"There is no bucket {self.name}, or not for us.", hint=_HINT) from None
+        except (BaseError, OSError) as error:  # also of the connection: what it says may hold addresses with passwords
+            denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or _DENIED.search(str(error))
+            if denied:
+                hint = "Whoever runs this server has to check its keys (AWS_ACCESS_KEY_ID ...)."
+                raise StorageError(f"The bucket {self.name} refuses the keys of this server.", hint=hint) from None
+            raise StorageError(f"The bucket {self.name} does not answer.", hint=_HINT) from None
+
+
+def _object(meta: "ObjectMeta | dict[str, Any]") -> Object:
+    time_ns = int(meta["last_modified"].timestamp() * 1e6) * 1000
+    return Object(meta["path"], meta["size"], (meta["e_tag"] or "").strip('"'), time_ns)
+
+
+def _store(bucket: str, prefix: str) -> "S3Store":
+    try:
+        from obstore.store import S3Store
+    except ImportError as error:
+        raise ConfigError(
+            "A library or an inbox in a bucket needs the package obstore.", hint="pip install 'warpdeck[team]'"
+        ) from error
+    from obstore.exceptions import BaseError
+
+    plain = config.endpoint().startswith("http://")
+    key = secret.read("AWS_SECRET_ACCESS_KEY")
+    try:
+        return S3Store(
+            bucket,
+            prefix=prefix or None,
+            config={"secret_access_key": key} if key else {},
+            client_options={
+                "allow_http": plain,
+                "timeout": _ALL_S,
+                "read_timeout": _READ_S,
+                "connect_timeout": _CONNECT_S,
+            },
+            retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_S},
+        )
+    except (BaseError, ValueError):
+        raise ConfigError("The settings of the bucket (AWS_ENDPOINT_URL, AWS_REGION ...) make no sense.") from None

@@ -1,0 +1,142 @@
+"""What is wrong with a catalog, and what can still be read of one that is damaged."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from profiledb.errors import CatalogError
+from profiledb.report.schema import identifier, read_sql
+
+CORE = ("report", "job", "label")
+"""Tables that every catalog had from the first version on: one that lacks them has lost them."""
+PATIENCE_S = 30.0
+"""How long a program waits for another one's lock."""
+ASIDE = "catalog.damaged-*.sqlite"
+"""What catalogs are called that were set aside."""
+
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_READ_ONLY = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """A connection to a catalog; one that only reads where the disk has no room even for the index of SQLite's log."""
+    db = sqlite3.connect(path, timeout=PATIENCE_S)
+    try:
+        db.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        db.close()
+        log = Path(f"{path}-wal")
+        has_log = log.exists() and log.stat().st_size > 0  # without its index, what stands in it cannot be read
+        if _code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
+            raise
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    return db
+
+
+def told(error: sqlite3.Error, path: Path) -> Exception:
+    """An error of SQLite in words; the error itself where it is no fault of the catalog's file."""
+    code = _code(error)
+    if code in _DAMAGED:
+        return CatalogError(
+            "The library's catalog is damaged.",
+            hint="The worker rebuilds it from the reports when it starts: warpdeck ingest",
+        )
+    if code in _BUSY:
+        return CatalogError("Another program has locked the library's catalog.", hint="Try again in a moment.")
+    if code in _READ_ONLY:
+        return CatalogError(
+            "The library's catalog cannot be written.", hint=f"Check permissions and free space of {path.parent}."
+        )
+    if code in _DISK:
+        return CatalogError(
+            "The library's disk cannot be read or written.", hint=f"Check the free space of {path.parent}."
+        )
+    return error
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error says that the file is not what was written there."""
+    return _code(error) in _DAMAGED
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a catalog has to be set aside: one that SQLite cannot read, or that lacks what every catalog has.
+
+    Raises:
+        CatalogError: it may be fine, and cannot be looked at now.
+    """
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as db:
+            tables = _tables(db)
+            db.execute("BEGIN IMMEDIATE")
+            db.rollback()
+            return bool(tables) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(tables))
+    except sqlite3.Error as error:
+        if _code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of one that is read only can be written
+            return True
+        raise told(error, path) from error
+
+
+def set_aside(path: Path, name: str = ASIDE) -> Path:
+    """Gives a file of SQLite a name that says that it is damaged and since when (``*``), its log too; returns that."""
+    moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z"
+    aside = path.with_name(name.replace("*", moment))
+    for suffix in ("-shm", "-wal", ""):  # the log first: it must not be taken for that of the next file
+        with suppress(FileNotFoundError):
+            Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
+    return aside
+
+
+def salvage(aside: Path, path: Path) -> int:
+    """Copies what people said, and which files were deleted, as far as it can be read; returns the number of rows."""
+    count = 0
+    with closing(sqlite3.connect(path)) as fresh, fresh:
+        for table, columns in expected().items():
+            if table == "report":
+                continue  # they come from the manifests
+            names = ", ".join(map(identifier, columns))
+            insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+            for row in _rows(aside, f"SELECT {names} FROM {table}"):
+                with suppress(sqlite3.Error):  # a value that is of the wrong type, or missing
+                    count += fresh.execute(insert, row).rowcount
+    return count
+
+
+@cache
+def expected() -> dict[str, tuple[str, ...]]:
+    """The columns of each table of a catalog."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(read_sql("catalog.sql", __package__))
+        return _tables(db)
+
+
+def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return {
+        name: tuple(column for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", [name]))
+        for name in names
+    }
+
+
+def _fits(tables: dict[str, tuple[str, ...]]) -> bool:
+    return set(CORE) <= set(tables) and all(
+        set(columns) <= set(tables[table]) for table, columns in expected().items() if table in tables
+    )
+
+
+def _rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
+    """The rows of a query up to the first that cannot be read."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
+        yield from db.execute(query)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary code of an error; 0 where SQLite gave none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

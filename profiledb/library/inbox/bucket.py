@@ -1,0 +1,184 @@
+"""An inbox in a bucket. What reads a file fetches it first; an upload is there when it was put, whole."""
+
+import filecmp
+import logging
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from itertools import islice
+from pathlib import Path
+
+from profiledb.errors import ConversionError, StorageError
+from profiledb.library.bucket.bucket import Bucket, GoneError, Object
+from profiledb.library.inbox import Kind, file_stamp
+from profiledb.library.inbox.file_stamp import State
+from profiledb.library.inbox.tree import Tree, state_of
+from profiledb.report import sidecar
+from profiledb.report.file_names import require_taken, safe_name, shortened
+
+PAUSE_S = 1.0
+MOST_FILES = 1_000
+"""Of a folder of Parquet files."""
+_NUMBERED = 20
+"""So many files of one name get a number; further ones something random, because each number is asked for."""
+_log = logging.getLogger("warpdeck")
+
+
+class BucketInbox:
+    """The objects below one prefix of a bucket; the path of one is ``s3:/BUCKET/PREFIX/NAME``.
+
+    Args:
+        url: ``s3://BUCKET/PREFIX``.
+        near: a folder of this machine for uploads on their way.
+        alone: what nobody else does meanwhile, on any machine: not every store honors conditional puts.
+    """
+
+    pause_s = PAUSE_S
+    folder: Path | None = None
+
+    def __init__(self, url: str, near: Path, alone: Callable[[], AbstractContextManager[None]]) -> None:
+        self.text = url
+        self.root = Path(url)
+        self.near = near
+        self._bucket = Bucket(url)
+        self._alone = alone
+        self._tree = Tree()
+
+    def prepare(self) -> None:
+        """Makes the folder for uploads; the bucket is there."""
+        self.near.mkdir(parents=True, exist_ok=True)
+
+    def renew(self) -> None:
+        """Lists all objects."""
+        tree = Tree.of(self._bucket.list())
+        if tree.strange and tree.strange != self._tree.strange:
+            _log.warning("%s has objects with names that no file can have: %d. They are left.", self.text, tree.strange)
+        self._tree = tree
+
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
+        """Names in a folder, as of the last look at all of it."""
+        found = sorted(self._tree.folders.get(self._key(path), {}))
+        return [(name, "folder" if is_folder else "file") for name, is_folder in found]
+
+    def look(self, path: Path) -> State | None:
+        """The state of an object or folder as of the last look at all of it; that of a sample as it is."""
+        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.look(path)
+
+    def is_gone(self, path: Path) -> bool:
+        """Whether an object is not there any more."""
+        return self.look(path) is None if self._has(path) else file_stamp.is_gone(path)
+
+    def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:
+        """Fetches a file, or a folder of Parquet files; see Inbox."""
+        if not self._has(path):
+            return path
+        to.mkdir(parents=True)
+        target = to / path.name
+        for one in (path, *beside):
+            with suppress(GoneError):
+                most -= self._fetch(self._key(one), to / one.name, most)
+        if not target.exists():
+            self._fetch_folder(self._key(path), target, most)
+        return target
+
+    def place(self, content: Path, name: str, below: str = "") -> Path:
+        """Puts a finished file under a name that is free, or that of a file which may be replaced; see Inbox."""
+        try:
+            require_taken(name)
+            key = self._free(f"{below}/" if below else "", safe_name(name), content)
+            self._bucket.put(key, content)
+        finally:
+            content.unlink(missing_ok=True)
+        return self.root / key
+
+    def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:
+        """Puts files one by one; see Inbox."""
+        for name, source in files:
+            if source.is_dir():
+                for path in source.glob("*.parquet"):
+                    self._bucket.put(f"{below}/{name}/{path.name}", path)
+            else:
+                self._bucket.put(f"{below}/{name}", source)
+        return self.root / below
+
+    def holds(self, source: Path) -> Path | None:  # noqa: ARG002 (see Inbox)
+        """None: no file of this machine does."""
+        return None
+
+    def spelled(self, text: str) -> "BucketInbox | None":
+        """The same bucket, which has one name."""
+        return self if text == self.text else None
+
+    def is_upload(self, path: Path) -> bool:
+        """Whether a path is that of an object."""
+        return self._has(path) and self._key(path) in self._tree.files
+
+    def remove(self, path: Path) -> bool:
+        """Removes an object that is as it was at the last look at all of it."""
+        key = self._key(path)
+        before, now = self._tree.files.get(key), self._bucket.head(key)
+        if before is None or now is None or (now.size, state_of(now).tag) != (before.bytes, before.tag):
+            return False
+        self._bucket.delete([key])
+        return True
+
+    def _has(self, path: Path) -> bool:
+        return path.is_relative_to(self.root)
+
+    def _key(self, path: Path) -> str:
+        return "" if path == self.root else path.relative_to(self.root).as_posix()
+
+    def _fetch(self, key: str, target: Path, most: int) -> int:
+        """Fetches an object and returns its bytes."""
+        try:
+            self._bucket.fetch(key, target, most)
+        except GoneError:
+            target.unlink()
+            raise
+        return target.stat().st_size
+
+    def _fetch_folder(self, key: str, target: Path, most: int) -> None:
+        """Fetches the Parquet files right below a name; nothing where there are none."""
+        inside: Iterator[Object] = (
+            one
+            for one in self._bucket.list(key)
+            if one.key.endswith(".parquet") and one.key.rpartition("/")[0] == key and one.size
+        )
+        found = list(islice(inside, MOST_FILES + 1))
+        if len(found) > MOST_FILES:
+            raise ConversionError(f"{target.name} has more than {MOST_FILES:,} Parquet files.")
+        if found:
+            target.mkdir()
+        for one in found:
+            with suppress(GoneError):
+                most -= self._fetch(one.key, target / one.key.rpartition("/")[2], most)
+
+    def _free(self, folder: str, name: str, content: Path) -> str:
+        """The first free name, held by an empty object; or that of an object which may be replaced."""
+        number = 1
+        while True:
+            extra = str(number) if number <= _NUMBERED else secrets.token_hex(6)
+            key = folder + (name if number == 1 else shortened(name, f"-{extra}"))
+            there = self._bucket.head(key)
+            if there is None:
+                with self._alone():
+                    if self._bucket.head(key) is None:
+                        self._bucket.put(key, b"")
+                        return key
+            elif key.lower().endswith(sidecar.DROPPED) or self._is_same(there, content):
+                return key
+            number += 1
+
+    def _is_same(self, there: Object, content: Path) -> bool:
+        if there.size != content.stat().st_size:
+            return False
+        folder = Path(tempfile.mkdtemp(dir=self.near, prefix=".compared-"))
+        try:
+            self._bucket.fetch(there.key, folder / "there", there.size)
+            return filecmp.cmp(folder / "there", content, shallow=False)
+        except StorageError:  # gone, or changed meanwhile: then it is another one
+            return False
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

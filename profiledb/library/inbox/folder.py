@@ -1,0 +1,187 @@
+"""An inbox that is a folder."""
+
+import filecmp
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from profiledb.errors import ConfigError
+from profiledb.library.inbox import Kind, file_stamp
+from profiledb.report import sidecar
+from profiledb.report.file_names import SPACE_SIGN, require_taken, safe_name, shortened
+
+PAUSE_S = 0.1
+_HALF = ".open-"
+_ABANDONED_S = 86_400.0
+_KINDS: dict[int, Kind] = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+
+
+class FolderInbox:
+    """A folder, with all folders below it; links are not followed."""
+
+    pause_s = PAUSE_S
+
+    def __init__(self, folder: Path) -> None:
+        self.text = str(folder)
+        self.root = self.near = folder
+        self.folder: Path | None = folder
+        self.look = file_stamp.look
+        self.is_gone = file_stamp.is_gone
+
+    def prepare(self) -> None:
+        """Makes the folder."""
+        if self.root.is_file():
+            raise ConfigError(f"{self.root} is a file; the inbox must be a folder.")
+        self.root.mkdir(parents=True, exist_ok=True)
+
+    def renew(self) -> None:
+        """Nothing: every look is at the folder itself."""
+
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
+        """Names in a folder; see Inbox."""
+        try:
+            with os.scandir(path) as listing:
+                return sorted((one.name, _kind(one)) for one in listing)
+        except (FileNotFoundError, NotADirectoryError):  # it was removed meanwhile
+            return []
+
+    def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:  # noqa: ARG002 (see Inbox)
+        """The file itself."""
+        return path
+
+    def place(self, content: Path, name: str, below: str = "") -> Path:
+        """Gives a finished file a name by a rename; see Inbox."""
+        try:
+            require_taken(name)
+            content.chmod(0o644)
+            folder = self.root / below
+            _make_folder(folder)
+            target = _reserve(folder, safe_name(name), content)
+            content.replace(target)
+        except BaseException:
+            content.unlink(missing_ok=True)
+            raise
+        return target
+
+    def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:
+        """Copies files under a hidden name first; see Inbox."""
+        folder = self.root / below
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+        half = Path(tempfile.mkdtemp(prefix=_HALF, dir=self.root))
+        try:
+            for name, source in files:
+                _copy_one(source, half / name)
+            half.chmod(0o755)
+            _publish(half, folder)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+        return folder
+
+    def holds(self, source: Path) -> Path | None:
+        """The path of a file that lies here already, as the worker finds it."""
+        try:
+            below = source.resolve().relative_to(self.root.resolve())
+        except ValueError:
+            return None
+        return None if any(part.startswith(".") for part in below.parts) else self.root / below
+
+    def spelled(self, text: str) -> "FolderInbox | None":
+        """The same folder under another name."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            return FolderInbox(Path(text)) if Path(text).samefile(self.root) else None
+        except (OSError, ValueError):
+            return None
+
+    def is_upload(self, path: Path) -> bool:
+        """Whether a path is a plain file of the folder itself; see Inbox."""
+        try:
+            inside = path.parent.resolve().is_relative_to(self.root.resolve())
+            return inside and stat.S_ISREG(path.lstat().st_mode)
+        except OSError:
+            return False
+
+    def remove(self, path: Path) -> bool:
+        """Removes a file, and its folder where that is then empty."""
+        path.unlink()
+        if path.parent != self.root:
+            with suppress(OSError):  # others lie in the folder
+                path.parent.rmdir()
+        return True
+
+    def _sweep(self) -> None:
+        """Removes what a command that was killed left half a day ago or more."""
+        for path in self.root.glob(f"{_HALF}*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder; a file that stands in its place goes aside under a free name, as that of a space would be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        if not stat.S_ISREG(folder.lstat().st_mode):
+            raise
+        aside = _reserve(folder.parent, folder.name.lstrip(SPACE_SIGN) or "report", folder)
+        folder.replace(aside)
+        folder.mkdir(exist_ok=True)
+
+
+def _reserve(folder: Path, name: str, content: Path) -> Path:
+    """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
+    number = 1
+    while True:
+        target = folder / (name if number == 1 else shortened(name, f"-{number}"))
+        try:
+            target.open("xb").close()
+        except FileExistsError:
+            beside = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
+                return target
+            number += 1
+        else:
+            return target
+
+
+def _kind(entry: "os.DirEntry[str]") -> Kind:
+    """What an entry is, which most file systems say with its name."""
+    try:
+        if entry.is_symlink():
+            return "link"
+        if entry.is_file(follow_symlinks=False):
+            return "file"
+        if entry.is_dir(follow_symlinks=False):
+            return "folder"
+        return _KINDS.get(stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode), "device")
+    except OSError:  # nobody can say
+        return "link"
+
+
+def _copy_one(source: Path, target: Path) -> None:
+    if source.is_dir():
+        target.mkdir()
+        for path in source.glob("*.parquet"):
+            shutil.copyfile(path, target / path.name)
+        return
+    shutil.copyfile(source, target)
+    target.chmod(0o644)
+
+
+def _publish(half: Path, folder: Path) -> None:
+    """Gives a finished folder its name; into one that is there already the files go one by one."""
+    try:
+        half.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        for path in half.iterdir():
+            if not path.is_dir():  # a folder of the same content is the same
+                path.replace(folder / path.name)

@@ -1,0 +1,71 @@
+"""The objects of an inbox as folders and files, as far as their names can be those of files."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from profiledb.library.bucket.bucket import Object
+from profiledb.library.inbox.file_stamp import State
+from profiledb.report.file_names import NAME_BYTES
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass
+class Tree:
+    """Objects by their names; those of a folder by the folder's.
+
+    Left out are what has no content (it holds a name, or stands for a folder) and names that no file can have.
+    An object may have the name of a folder as well: as a file it is ``files``, as a folder ``folders``.
+    """
+
+    files: dict[str, State] = field(default_factory=dict)
+    folders: dict[str, dict[tuple[str, bool], None]] = field(default_factory=dict)
+    strange: int = 0
+
+    @classmethod
+    def of(cls, objects: Iterable[Object]) -> "Tree":
+        """The tree of a listing."""
+        tree = cls()
+        for one in objects:
+            if not one.size:
+                continue
+            if _can_be_a_file(one.key):
+                tree._add(one.key, state_of(one))
+            else:
+                tree.strange += 1
+        return tree
+
+    def look(self, key: str) -> State | None:
+        """The state of a file, or of the files of a folder together."""
+        if key in self.files:
+            return self.files[key]
+        inside = [self.files[f"{key}/{name}"] for name, is_folder in sorted(self.folders.get(key, {})) if not is_folder]
+        if not inside:
+            return None
+        tags = hashlib.sha256("".join(one.tag for one in inside).encode()).hexdigest()[:16]
+        return State(sum(one.bytes for one in inside), max(one.time_ns for one in inside), f"#{tags}")
+
+    def _add(self, key: str, state: State) -> None:
+        self.files[key] = state
+        is_folder = False
+        while key:
+            above, _, name = key.rpartition("/")
+            names = self.folders.setdefault(above, {})
+            if (name, is_folder) in names:
+                return
+            names[name, is_folder] = None
+            key, is_folder = above, True
+
+
+def state_of(one: Object) -> State:
+    """The state of an object; its ETag, which is the server's own text, only as a hash."""
+    return State(one.size, one.time_ns, f"#{hashlib.sha256(one.etag.encode()).hexdigest()[:16]}")
+
+
+def _can_be_a_file(key: str) -> bool:
+    parts = key.split("/")
+    return not _CONTROL.search(key) and all(
+        part not in ("", ".", "..") and len(part.encode()) <= NAME_BYTES for part in parts
+    )

@@ -1,0 +1,50 @@
+"""The manifest of a report as its database tells it: of a new one, and of one whose manifest is lost."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from profiledb.library.catalog import Manifest
+from profiledb.library.spaces import UNKNOWN
+from profiledb.report import damage, schema
+
+_COLUMNS = "name, kind, source_sha256, source_bytes, tool, tool_version, converter, duration_ns, command"
+_CAPTURED = "strftime(captured_at, '%Y-%m-%dT%H:%M:%S+00:00')"
+_GPUS = """
+    WITH used AS (
+        SELECT name FROM gpu WHERE gpu_id IN (SELECT device_id FROM busy UNION SELECT device_id FROM ncu_launch)
+    ), shown AS (SELECT name FROM used UNION ALL SELECT name FROM gpu WHERE NOT EXISTS (SELECT 1 FROM used))
+    SELECT string_agg(CASE n WHEN 1 THEN name ELSE n || ' x ' || name END, ', ' ORDER BY name)
+    FROM (SELECT name, count(*) AS n FROM shown WHERE name IS NOT NULL GROUP BY name)
+"""
+
+
+def manifest(path: Path, report_id: str) -> Manifest | None:
+    """What a report's file says of itself; None where it cannot be read, or is that of another report.
+
+    It was taken in when its file was written; how long that took, whether it is a sample, and in which space it is it
+    does not know: where the catalog does not, either, admins alone see it.
+    """
+    try:
+        with damage.attached(path) as db:
+            db.execute(f"USE {damage.CATALOG}")
+            made = of(db)
+    except duckdb.Error:
+        return None
+    if made is None or made.id != report_id:
+        return None
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    return replace(made, ingested_at=written, space=UNKNOWN)
+
+
+def of(db: duckdb.DuckDBPyConnection) -> Manifest | None:
+    """What the report that is the current database of ``db`` says of itself; None where it says nothing."""
+    row = db.execute(f"SELECT {_COLUMNS}, {_CAPTURED}, ({_GPUS}) FROM report").fetchone()
+    if row is None:
+        return None
+    facts = dict(zip([*_COLUMNS.split(", "), "captured_at", "gpu"], row, strict=True))
+    counts = {name: schema.count_rows(db, name) for name in schema.tables()}
+    rows = {name: count for name, count in counts.items() if count}
+    return Manifest(id=facts["source_sha256"][:16], schema_version=schema.SCHEMA_VERSION, rows=rows, **facts)

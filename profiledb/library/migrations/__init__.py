@@ -1,0 +1,59 @@
+"""The tables of a team's database, made and changed by Alembic; SQLite has its own in catalog.sql."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from profiledb.library import postgres, version
+
+LATEST = "head"
+NOTHING = "base"
+_LOCK = 0x7761727064  # "warpd": one at a time changes tables
+
+
+def move(url: str, to: str = LATEST) -> None:
+    """Brings the tables of a database to a revision, up or down; others that want to wait until it is done.
+
+    It is one transaction: what fails changes nothing.
+
+    Args:
+        url: the database.
+        to: ``head``, ``base`` (none of them), or a revision that is older than the present one.
+
+    Raises:
+        CatalogError: it cannot be reached.
+        NewerLibraryError: a later version of Warpdeck has changed it.
+    """
+    try:
+        with _connected(url) as connection:
+            connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            for revision in MigrationContext.configure(connection).get_current_heads():
+                version.require_revision(revision, postgres.revisions())
+            config = Config()
+            config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+            config.attributes["connection"] = connection
+            (command.upgrade if to == LATEST else command.downgrade)(config, to)
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.Error):
+            raise postgres.told(error.orig) from error.orig
+        raise
+    except psycopg.Error as error:
+        raise postgres.told(error) from error
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[Connection]:
+    """A transaction."""
+    given = postgres.arguments(url)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
+    with engine.begin() as connection:
+        yield connection

@@ -1,0 +1,127 @@
+"""What a catalog says at one moment, as a file of SQLite.
+
+Of a folder's catalog by SQLite's own way of copying, because a copy of the file alone lacks what stands in its log; of
+a team's by one transaction that sees nothing of what others write.
+
+Summaries and what was found in them are left out: they are worked out again.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from profiledb.errors import CatalogError
+from profiledb.library import catalog_repair
+from profiledb.library.audit import LOGS
+from profiledb.library.catalog import FILE, Catalog
+from profiledb.library.catalog_file import CatalogFile
+from profiledb.library.move import small_files
+from profiledb.report.schema import identifier
+
+_AT_ONCE = 1_000
+
+
+def tables() -> dict[str, tuple[str, ...]]:
+    """The columns of each table that a snapshot has."""
+    return catalog_repair.expected() | small_files.TABLES
+
+
+def take(catalog: Catalog, folder: Path, to: Path) -> None:
+    """Makes the file; what it takes the place of is gone.
+
+    Args:
+        catalog: of a library.
+        folder: the folder of that library, where a file keeps what a team has in its database.
+        to: the file.
+
+    Raises:
+        CatalogError: the catalog cannot be read.
+    """
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{to}{suffix}").unlink(missing_ok=True)
+    if catalog.shared is None:
+        of_folder(folder, to)
+        return
+    CatalogFile(to)
+    _begin(to)
+    with _at_one_moment(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
+        for table, columns in tables().items():
+            _fill(db, table, columns, rows(table, columns))
+
+
+def of_folder(folder: Path, to: Path) -> None:
+    """The same of a folder library, which is only read."""
+    source = folder / FILE
+    try:
+        with (
+            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as here,
+            closing(sqlite3.connect(to)) as copy,
+        ):
+            here.backup(copy)
+    except sqlite3.Error as error:
+        raise CatalogError(f"{source} cannot be copied: {error}.") from error
+    CatalogFile(to)  # tables that this version added
+    _begin(to)
+    with closing(sqlite3.connect(to)) as db, db:
+        for table, columns in small_files.TABLES.items():
+            _fill(db, table, columns, small_files.read(folder, table))
+
+
+def finish(path: Path) -> None:
+    """Makes the catalog of a folder library of a file: without what such a library keeps elsewhere, or has not."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DELETE FROM stored_file")
+        db.execute("DELETE FROM login")  # who logs out later stays out, also where this copy is served
+        for table in small_files.TABLES:
+            db.execute(f"DROP TABLE {table}")
+        db.commit()
+        db.execute("PRAGMA journal_mode = DELETE")  # all of it is in the one file
+        db.execute("VACUUM")
+
+
+def rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table in the order in which they were written."""
+    names = ", ".join(map(identifier, tables()[table]))
+    with closing(sqlite3.connect(path)) as db:
+        yield from db.execute(f"SELECT {names} FROM {table} ORDER BY rowid")
+
+
+def _begin(path: Path) -> None:
+    """Makes the tables of what lies beside a catalog."""
+    with closing(sqlite3.connect(path)) as db, db:
+        for table, columns in small_files.TABLES.items():
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+            db.execute(f"CREATE TABLE {table} ({columns[0]} PRIMARY KEY, {', '.join(columns[1:])})")
+
+
+def _fill(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any) -> None:
+    names = ", ".join(map(identifier, columns))
+    db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", found)
+
+
+@contextmanager
+def _at_one_moment(url: str) -> Iterator[Any]:
+    """A function that reads a table of a team's database; all that it reads is of one moment."""
+    import psycopg
+
+    from profiledb.library import postgres
+
+    try:
+        with psycopg.connect(**postgres.arguments(url)) as db:
+            db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            db.read_only = True
+            db.execute("SELECT set_config('statement_timeout', '0', true)")
+
+            def read(table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+                with db.cursor(name="warpdeck_snapshot") as cursor:
+                    cursor.itersize = _AT_ONCE
+                    order = "id" if table in LOGS else "1"
+                    names = ", ".join(map(identifier, columns))
+                    cursor.execute(f"SELECT {names} FROM {identifier(table)} ORDER BY {order}".encode())
+                    yield from cursor
+
+            yield read
+    except psycopg.Error as error:
+        raise postgres.told(error) from error

@@ -1,0 +1,374 @@
+"""PostgreSQL as the database of a catalog: connections that are kept, statements as SQLite takes them, errors in words.
+
+Whoever writes about a topic first counts up its row in ``revision``: so writers of a topic come one after another, as
+SQLite has them, each sees what the one before wrote, and the number tells readers that something has changed.
+"""
+
+import math
+import re
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from profiledb import secret
+from profiledb.errors import CatalogError, ConfigError, RefusedError
+from profiledb.library import postgres_timeout, version
+from profiledb.library.database import CATALOG, Connection, Rows, Values
+from profiledb.library.postgres_timeout import Connection as Connected
+
+MOST = 8
+"""Connections of a process at a time; who needs one more waits."""
+PATIENCE_S = 30
+"""How long a statement, or the wait for another writer or for a connection, may take."""
+CONNECT_S = 5
+"""How long a server may take to answer; where none listens that is known at once."""
+FRESH_S = 1.0
+"""So long an answer to ``version`` is repeated."""
+_DEFAULTS = {
+    "application_name": "warpdeck",
+    "connect_timeout": CONNECT_S,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 1000 * PATIENCE_S,
+    "options": f"-c statement_timeout={PATIENCE_S}s -c lock_timeout={PATIENCE_S}s"
+    f" -c idle_in_transaction_session_timeout={2 * PATIENCE_S}s",
+}
+_COUNTED = (
+    "INSERT INTO revision (topic, number) VALUES (%s, 1) ON CONFLICT (topic) DO UPDATE SET number = revision.number + 1"
+    " RETURNING (SELECT max(version_num) FROM alembic_version)"
+)
+_REVISION = "SELECT version_num FROM alembic_version"
+_REVISION_FILE = re.compile(r"r\d{4}_\w+\.py")
+_MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
+_REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
+_WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
+    (
+        (errors.UndefinedTable, errors.UndefinedColumn),
+        "The catalog's database lacks tables of this version.",
+        "A worker makes them when it starts; so does: warpdeck migrate",
+    ),
+    (
+        (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected, errors.TooManyConnections),
+        "The catalog's database is busy.",
+        "Try again in a moment.",
+    ),
+    (errors.DiskFull, "The disk of the catalog's database is full.", "It goes on by itself when there is room."),
+    (
+        errors.ReadOnlySqlTransaction,
+        "The catalog's database cannot be written.",
+        "Check that its server is not a standby.",
+    ),
+    (errors.ProgramLimitExceeded, "A text is too long for the catalog.", "Shorten it."),
+    (psycopg.OperationalError, "The catalog's database cannot be reached.", _REACHED),
+    (psycopg.InterfaceError, "The catalog's database cannot be reached.", _REACHED),
+)
+_REFUSALS = (
+    (
+        r"authentication failed for|no password supplied",
+        "password authentication failed",
+        "Check user and password in WARPDECK_DATABASE, or PGPASSWORD_FILE.",
+    ),
+    (
+        r"role .* does not exist|not permitted to log in",
+        "there is no such user, or it must not log in",
+        "Check the user in WARPDECK_DATABASE.",
+    ),
+    (
+        r"database .* does not exist",
+        "the database does not exist",
+        "Check its name in WARPDECK_DATABASE, or create it with createdb.",
+    ),
+    (
+        r"permission denied|must be owner|must be member",
+        "permission denied",
+        "docs/team.md lists the rights that the user in WARPDECK_DATABASE needs.",
+    ),
+    (
+        r"pg_hba\.conf",
+        "its pg_hba.conf does not let this machine or user in",
+        "Add a line for it; where encryption is missing, append ?sslmode=require to WARPDECK_DATABASE.",
+    ),
+    (
+        r"does not support SSL|certificate verify failed|certificate file|server certificate for",
+        "no TLS as WARPDECK_DATABASE demands it",
+        "Check sslmode and sslrootcert in WARPDECK_DATABASE.",
+    ),
+)
+"""What PostgreSQL and libpq say where waiting does not help, in few words, and what to do. All else may mend itself."""
+_LONGEST_DETAIL = 600
+
+
+def arguments(url: str) -> dict[str, Any]:
+    """What psycopg connects with to an address.
+
+    Raises:
+        ConfigError: it is none; the address, which may hold a password, is not repeated.
+    """
+    try:
+        given = conninfo_to_dict(url)
+        if not str(given.get("port", "")).replace(",", "0").isdigit() and given.get("port"):
+            raise psycopg.ProgrammingError  # a part of a password with a slash, perhaps, and libpq would repeat it
+    except psycopg.Error:
+        raise ConfigError(
+            "WARPDECK_DATABASE is no address of a PostgreSQL database.",
+            hint="It is written as postgresql://USER:PASSWORD@HOST/NAME; special characters of a password as %XX.",
+        ) from None
+    if not given.get("password") and (password := secret.read("PGPASSWORD")):
+        given["password"] = password
+    return _DEFAULTS | given
+
+
+@cache
+def revisions() -> frozenset[str]:
+    """The revisions of a database that this version knows (migrations/versions)."""
+    names = (path.name for path in resources.files("profiledb.library.migrations").joinpath("versions").iterdir())
+    return frozenset(name[1:5] for name in names if _REVISION_FILE.fullmatch(name))
+
+
+class Postgres:
+    """A database of many machines (database.Shared).
+
+    NewerLibraryError is raised where a later version of Warpdeck has changed it, also while this program runs.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._arguments = arguments(url)
+        self._room = threading.BoundedSemaphore(MOST)
+        self._idle: list[Connected] = []
+        self._turns = postgres_timeout.Turns()
+        weakref.finalize(self, _close, self._idle)
+        self._lock = threading.Lock()
+        self._written = 0
+        self._versions: dict[str, tuple[float, tuple[int, int]]] = {}
+
+    @contextmanager
+    def connect(self, topic: str = CATALOG) -> Iterator[Connection]:
+        """A transaction; see database.Shared."""
+        if not self._room.acquire(timeout=PATIENCE_S):
+            raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
+        try:
+            transaction = _Transaction(topic, self._begun)
+            try:
+                yield transaction
+                transaction.commit()
+            finally:
+                self._give_back(transaction)
+        except psycopg.Error as error:
+            raise told(error) from error
+        finally:
+            self._room.release()
+
+    def version(self, topic: str = CATALOG) -> tuple[int, int]:
+        """Changes when somebody has written about a topic, after a second at the latest.
+
+        Where the database cannot be reached it stays what it was: what a process has in memory goes on to be shown.
+        """
+        asked_at, known = self._versions.get(topic, (-math.inf, None))
+        if known and time.monotonic() - asked_at < FRESH_S:
+            return known
+        written = self._written
+        try:
+            with self.connect("") as db:  # the row's own transaction tells it from one that a backup brought back
+                query = (
+                    "SELECT number, CAST(CAST(xmin AS text) AS bigint), (SELECT max(version_num) FROM alembic_version)"
+                    " FROM revision WHERE topic = ?"
+                )
+                number, transaction, revision = db.execute(query, [topic]).fetchone() or (0, 0, None)
+                version.require_revision(revision, revisions())
+        except CatalogError:
+            if known is None:
+                raise
+        else:
+            known = (number, transaction)
+        with self._lock:  # an answer of before what this process wrote is not repeated
+            self._versions[topic] = (time.monotonic() if written == self._written else -math.inf, known)
+        return known
+
+    def close(self) -> None:
+        """Closes the connections that nobody uses."""
+        _close(self._idle)
+
+    def _begun(self) -> Connected:
+        """A connection whose server answers: one that was used before, else a new one."""
+        with self._turns.turn():
+            found = self._kept()
+            if found is None:
+                self.close()  # those that were kept before it are as dead
+                found = Connected.connect(**self._arguments, row_factory=_rows)
+                _require_known(found)
+            found.patience_s = PATIENCE_S + CONNECT_S
+            return found
+
+    def _kept(self) -> Connected | None:
+        """A connection that was used before and on which its server still answers; it may have gone meanwhile."""
+        try:
+            kept = self._idle.pop()
+        except IndexError:
+            return None
+        try:
+            kept.patience_s = CONNECT_S
+            kept.execute("SELECT 1")
+        except postgres_timeout.SilentError:
+            raise
+        except psycopg.OperationalError:
+            kept.close()
+            return None
+        return kept
+
+    def _give_back(self, transaction: "_Transaction") -> None:
+        connection = transaction.connection
+        if connection is None:
+            return
+        with suppress(psycopg.Error):
+            connection.rollback()  # nothing, where it was committed
+        if not connection.closed:
+            self._idle.append(connection)
+        if transaction.writes:
+            with self._lock:
+                self._written += 1
+                self._versions = {topic: (-math.inf, known) for topic, (_, known) in self._versions.items()}
+
+
+def _require_known(connection: Connected) -> None:
+    """Closes a connection to a database that a later version has changed, and raises NewerLibraryError."""
+    try:
+        with connection.transaction():
+            rows = connection.execute(_REVISION).fetchall()
+        for row in rows:
+            version.require_revision(row[0], revisions())
+    except errors.UndefinedTable:  # nobody has made its tables yet
+        pass
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _close(connections: list[Connected]) -> None:
+    while connections:
+        connections.pop().close()
+
+
+class _Transaction:
+    """A transaction that begins with its first statement."""
+
+    def __init__(self, topic: str, begun: Callable[[], Connected]) -> None:
+        self.connection: Connected | None = None
+        self.writes = False
+        self._topic = topic
+        self._begun = begun
+
+    def execute(self, sql: str, parameters: Values = (), /) -> Rows:
+        """Runs one statement."""
+        return self._ready(sql).execute(_translated(sql), _plain(parameters))
+
+    def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
+        """Runs a statement for each of many values."""
+        cursor = self._ready(sql).cursor()
+        cursor.executemany(_translated(sql), [_plain(values) for values in parameters])
+        return cursor
+
+    def commit(self) -> None:
+        """Ends it well."""
+        if self.connection is not None:
+            self.connection.commit()
+
+    def _ready(self, sql: str) -> Connected:
+        """The connection, on which this transaction has begun as what follows needs it."""
+        if self.connection is None:
+            self.connection = self._begun()
+        if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
+            self.writes = True
+            if self._topic:
+                for row in self.connection.execute(_COUNTED, [self._topic]):
+                    version.require_revision(row[0], revisions())
+        return self.connection
+
+
+class _Row:
+    """A row by position and by name, as sqlite3.Row is."""
+
+    __slots__ = ("_at", "_values")
+
+    def __init__(self, values: Sequence[Any], at: Mapping[str, int]) -> None:
+        self._values = values
+        self._at = at
+
+    def __getitem__(self, key: int | str) -> Any:
+        return self._values[key if isinstance(key, int) else self._at[key]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def keys(self) -> list[str]:
+        """Names of the columns; by this ``dict`` takes a row."""
+        return list(self._at)
+
+
+def _rows(cursor: "psycopg.Cursor[Any]") -> Any:
+    at = {column.name: number for number, column in enumerate(cursor.description or ())}
+    return lambda values: _Row(values, at)
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> Any:
+    """A statement with the marks of psycopg for values; names and texts between quotes stay as they are."""
+
+    def mark(match: re.Match[str]) -> str:
+        text = match[0]
+        if text == "?":
+            return "%s"
+        return f"%({match[1]})s" if match[1] else text.replace("%", "%%")
+
+    return _MARKS.sub(mark, sql)
+
+
+def _plain(parameters: Values) -> Values:
+    """The same without what PostgreSQL takes in no text: NUL, and halves of characters."""
+    if isinstance(parameters, Mapping):
+        return {name: _text(value) for name, value in parameters.items()}
+    return [_text(value) for value in parameters]
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def told(error: psycopg.Error) -> Exception:
+    """An error of PostgreSQL in words; the error itself where it is a mistake of ours."""
+    if refused := refusal(error):
+        reason, hint = next((reason, hint) for pattern, reason, hint in _REFUSALS if re.search(pattern, refused))
+        return RefusedError(f"PostgreSQL refuses the catalog: {reason}.", hint=hint, detail=refused)
+    for kinds, message, hint in _WORDS:
+        if isinstance(error, kinds):
+            return CatalogError(message, hint=hint)
+    return error
+
+
+def refusal(error: BaseException) -> str:
+    """PostgreSQL's own words where it refuses what waiting does not mend; else empty.
+
+    libpq tells no code of a connection that failed. Where it tried several servers the last one counts: what one says
+    of a password or a name ends the search.
+    """
+    if not isinstance(error, psycopg.OperationalError | errors.InsufficientPrivilege):
+        return ""
+    said = error.diag.message_primary or str(error)
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    last = lines[-1].rpartition("FATAL:")[2].strip()[:_LONGEST_DETAIL] if lines else ""
+    return last if any(re.search(pattern, last) for pattern, _, _ in _REFUSALS) else ""

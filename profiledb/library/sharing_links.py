@@ -1,0 +1,113 @@
+"""Sharing links: each opens one report to whoever has it, for some days; kept as hashes in the catalog."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from profiledb.errors import AnalysisError
+from profiledb.library.access_check import Sight
+from profiledb.library.audit import Audit
+from profiledb.library.database import Connect
+from profiledb.library.visitor import Visitor
+
+MOST = 1_000
+"""Links of a library that have not ended."""
+_SECRET = re.compile(r"ws_([0-9a-f]{12})_([0-9a-f]{64})")
+_COLUMNS = "id, report_id, made_by, made_at, ends_at"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A link without its secret; moments are ISO 8601 in UTC."""
+
+    id: str
+    report_id: str
+    made_by: str
+    made_at: str
+    ends_at: str
+
+    @property
+    def seconds(self) -> float:
+        """How long it goes on; negative where it has ended."""
+        return (datetime.fromisoformat(self.ends_at) - datetime.now(UTC)).total_seconds()
+
+
+class Shares:
+    """The links of a library. Every call opens its own connection and raises what ``Catalog`` does."""
+
+    def __init__(self, connect: Connect, audit: Audit, sight: Sight, visitor: Visitor) -> None:
+        self._connect = connect
+        self._audit = audit
+        self._sight = sight
+        self._visitor = visitor
+
+    def new(self, report_id: str, days: int, most_days: float) -> str:
+        """Makes a link and answers its secret part, which nobody can tell again.
+
+        Raises:
+            AnalysisError: links are not allowed, or not for so long, or there are too many.
+            ReportNotFoundError: there is no such report, or whoever asks does not see it.
+        """
+        self._sight.require(report_id)
+        if not 1 <= days <= most_days:
+            raise AnalysisError(
+                f"A link lasts from 1 to {most_days:g} days." if most_days else "Links are not allowed."
+            )
+        number, secret, now = secrets.token_hex(6), secrets.token_hex(32), datetime.now(UTC)
+        share = Share(number, report_id, self._visitor.name, _text(now), _text(now + timedelta(days=days)))
+        with self._connect() as db:
+            db.execute("DELETE FROM share WHERE ends_at <= ?", [_text(now)])
+            ((count,),) = db.execute("SELECT count(*) FROM share").fetchall()
+            if count >= MOST:
+                raise AnalysisError(f"A library has at most {MOST:,} links.", hint="End some first.")
+            values = vars(share) | {"digest": _digest(secret)}
+            names = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
+            db.execute(f"INSERT INTO share ({_COLUMNS}, digest) VALUES ({names}, :digest)", values)
+            self._audit.note(db, "shared", report_id, f"link {number}, {days} days")
+        return f"ws_{number}_{secret}"
+
+    def all(self) -> list[Share]:
+        """The links that have not ended, the newest first; those of reports that are seen."""
+        with self._connect() as db:
+            query = f"SELECT {_COLUMNS} FROM share WHERE ends_at > ? ORDER BY made_at DESC, id"
+            found = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
+        return self._sight.those(found, lambda share: share.report_id)
+
+    def end(self, number: str) -> None:
+        """Ends a link at once. Raises AnalysisError where there is none of this number."""
+        self._sight.require_whole()
+        with self._connect() as db:
+            row = db.execute("SELECT report_id FROM share WHERE id = ?", [number]).fetchone()
+            if row is None:
+                raise AnalysisError("There is no such link.")
+            self._audit.note(db, "ended link", row["report_id"], f"link {number}")
+            db.execute("DELETE FROM share WHERE id = ?", [number])
+
+    def shown(self, text: str) -> Share | None:
+        """The link that somebody has; None where it is none, has ended, or its report is gone."""
+        match = _SECRET.fullmatch(text)
+        if not match:
+            return None
+        with self._connect() as db:
+            query = (
+                f"SELECT {_COLUMNS}, digest FROM share"
+                " WHERE id = ? AND ends_at > ? AND report_id IN (SELECT id FROM report)"
+            )
+            row = db.execute(query, [match[1], _text(datetime.now(UTC))]).fetchone()
+        return _share(row) if row and hmac.compare_digest(row["digest"], _digest(match[2])) else None
+
+
+def _share(row: Any) -> Share:
+    return Share(*(row[name] for name in _COLUMNS.split(", ")))
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,213 @@
+"""Tells the figures of a process to Prometheus, and whether it is well, on an address of its own.
+
+Off unless a setting names the address: whoever reaches it may read, and the dashboard's own port never has it. What is
+told are numbers and words of ours. The package ``prometheus_client`` is imported here alone.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+from profiledb.errors import ConfigError, WarpdeckError
+from profiledb.monitoring.counters import ALL, Counts, Seconds
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+LOCAL = "127.0.0.1"
+"""Where a port without a host is listened on."""
+PATIENCE_S = 10.0
+"""Time in which whoever asks has to send the question."""
+_TROUBLES = {"missing", "full", "read-only"}
+"""Words about a part that keep something from going on (library/health.py, library/disk.py)."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A figure that is looked at when somebody asks.
+
+    Args:
+        name: of the figure.
+        help: a sentence about it.
+        label: what its values are told apart by; empty where there is one.
+        look: the values by the label. One that fails is left out of the answer.
+    """
+
+    name: str
+    help: str
+    label: str
+    look: Callable[[], Mapping[str, float]]
+
+
+Health = Callable[[], tuple[bool, dict[str, str]]]
+"""Whether a process can do its work, and a word about each part that it needs."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where figures are told: a host and a TCP port."""
+
+    host: str
+    port: int
+
+
+def address(text: str, variable: str) -> Address | None:
+    """Reads ``PORT`` or ``HOST:PORT``, of which a host with colons stands in brackets; None where nothing is set.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    if text in ("", "off"):
+        return None
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 1 << 16) or (":" in host and host[:1] != "["):
+        raise ConfigError(f"{variable} must be a port, or HOST:PORT, not {text!r}.")
+    return Address(host.strip("[]") or LOCAL, int(port))
+
+
+class Figures:
+    """The figures of this process in Prometheus' text format."""
+
+    def __init__(self, gauges: Sequence[Gauge] = ()) -> None:
+        self._gauges = gauges
+        self._registry = self._made()
+
+    def collect(self) -> "Iterator[Metric]":
+        """What the registry asks for."""
+        for one in ALL:
+            yield _counts(one) if isinstance(one, Counts) else _seconds(one)
+        for gauge in self._gauges:
+            if (found := _gauge(gauge)) is not None:
+                yield found
+
+    def text(self) -> tuple[bytes, str]:
+        """The figures now, and the type of the text."""
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+    def _made(self) -> "CollectorRegistry":
+        try:
+            from prometheus_client import CollectorRegistry, ProcessCollector
+        except ImportError as error:
+            raise ConfigError("Figures for Prometheus need its client.", hint="pip install 'warpdeck[team]'") from error
+        registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        registry.register(self)
+        return registry
+
+
+class Listener:
+    """Answers ``/metrics`` and ``/health`` on an address, in threads of its own, from ``start`` to ``stop``."""
+
+    def __init__(self, where: Address, figures: Figures, health: Health) -> None:
+        self._where = where
+        self._figures = figures
+        self._health = health
+        self._server: ThreadingHTTPServer | None = None
+
+    def start(self) -> None:
+        """Begins to listen.
+
+        Raises:
+            ConfigError: nobody may listen there, or another program does.
+        """
+        try:
+            self._server = _server(self._where)(
+                (self._where.host, self._where.port), _handler(self._figures, self._health)
+            )
+        except OSError as error:
+            told = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
+            raise ConfigError(told, hint="WARPDECK_METRICS and WARPDECK_WORKER_METRICS name the addresses.") from error
+        threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+
+def _server(where: Address) -> type[ThreadingHTTPServer]:
+    import socket
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        address_family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+
+    return Server
+
+
+def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE_S
+        server_version = "Warpdeck"
+        sys_version = ""
+
+        def do_GET(self) -> None:
+            """The figures, or how the process is."""
+            path = self.path.partition("?")[0]
+            if path == "/metrics":
+                self._answer(200, *figures.text())
+            elif path == "/health":
+                well, parts = health()
+                self._answer(200 if well else 503, told(well, parts), "application/json")
+            else:
+                self._answer(404, b"Not found", "text/plain")
+
+        def _answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in the base class)
+            """Whoever asks every few seconds fills no log."""
+
+    return Handler
+
+
+def told(well: bool, parts: Mapping[str, str]) -> bytes:
+    """How a process is, as JSON: ``status``, and a word about each part."""
+    status = "not ready" if not well else "degraded" if _TROUBLES & set(parts.values()) else "ready"
+    return json.dumps({"status": status} | dict(parts)).encode()
+
+
+def _counts(one: Counts) -> "Metric":
+    from prometheus_client.core import CounterMetricFamily
+
+    family = CounterMetricFamily(one.name, one.help, labels=[one.label])
+    for value, count in sorted(one.all().items()):
+        family.add_metric([value], count)
+    return family
+
+
+def _seconds(one: Seconds) -> "Metric":
+    from prometheus_client.core import HistogramMetricFamily
+
+    family = HistogramMetricFamily(one.name, one.help, labels=[one.label])
+    for value, (counts, total) in sorted(one.all().items()):
+        sums = [sum(counts[: at + 1]) for at in range(len(counts))]
+        bounds = [*(str(bound) for bound in one.bounds), "+Inf"]
+        family.add_metric([value], buckets=list(zip(bounds, map(float, sums), strict=True)), sum_value=total)
+    return family
+
+
+def _gauge(gauge: Gauge) -> "Metric | None":
+    from prometheus_client.core import GaugeMetricFamily
+
+    try:
+        values = gauge.look()
+    except (WarpdeckError, OSError):  # what it looks at is away; /health says so
+        return None
+    family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
+    for value, number in sorted(values.items()):
+        family.add_metric([value] if gauge.label else [], number)
+    return family

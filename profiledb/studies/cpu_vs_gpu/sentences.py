@@ -1,0 +1,94 @@
+"""A crossover in words: from which size on to use the GPU, or why the measurement does not tell."""
+
+from profiledb.studies.cpu_vs_gpu.crossing import FEWEST, Crossover
+from profiledb.words import count
+
+BASES = {"total": "with transfers", "compute": "computing only"}
+"""What people call the bases."""
+_NAMES = {"cpu": "CPU", "gpu": "GPU"}
+
+
+def advice(crossover: Crossover) -> str:
+    """What to do, in one sentence; the least that a reader needs."""
+    if crossover.state in ("one device", "nothing in common"):
+        return why(crossover)
+    if crossover.threshold is not None:
+        only = ", perhaps earlier" if crossover.state == "always" and crossover.threshold == crossover.sizes[0] else ""
+        return f"Use the GPU from {count(crossover.threshold)} on{only}."
+    if crossover.state == "crossed":
+        return "The repetitions scatter too much to recommend a size for the GPU."
+    if crossover.state == "back":
+        return "The GPU stays ahead from no size on."
+    if crossover.state == "always":
+        return "The GPU was faster at every size, but only within the scatter."
+    return f"Use the CPU for all measured sizes (up to {count(crossover.sizes[-1])})."
+
+
+def why(crossover: Crossover) -> str:
+    """What was measured, one to three sentences."""
+    if crossover.state == "one device":
+        if not crossover.devices:
+            return "Neither device was measured."
+        return f"Only the {_NAMES[crossover.devices[0]]} was measured."
+    if crossover.state == "nothing in common":
+        return "CPU and GPU have no measured size in common."
+    return " ".join(part for part in (_found(crossover), _several(crossover), _sure(crossover)) if part)
+
+
+def sentence(crossover: Crossover) -> str:
+    """Both, for a line of text."""
+    if crossover.state in ("one device", "nothing in common"):
+        return why(crossover)
+    return f"{advice(crossover)} {why(crossover)}"
+
+
+def interval(crossover: Crossover) -> str:
+    """The interval in short: 560 to 1,930, below 16, beyond 8,192; nothing where there is none."""
+    if not crossover.low_place or not crossover.high_place:
+        return ""
+    if crossover.low_place == crossover.high_place != "inside":
+        return _end(crossover.low, crossover.low_place, crossover)
+    low = _end(crossover.low, crossover.low_place, crossover)
+    return f"{low} to {_end(crossover.high, crossover.high_place, crossover)}"
+
+
+def crossing(crossover: Crossover) -> str:
+    """Where the crossing is in short: 834, below 16, beyond 8,192; nothing where that is not known."""
+    if crossover.crossing is not None:
+        return count(crossover.crossing)
+    if not crossover.sizes or crossover.state == "back":
+        return ""
+    return _end(None, "below" if crossover.state == "always" else "above", crossover)
+
+
+def _found(crossover: Crossover) -> str:
+    if crossover.state == "crossed":
+        return f"By medians, the GPU is faster from about {count(crossover.crossing)} on."
+    if len(crossover.sizes) == 1:
+        who = "GPU was" if crossover.state == "always" else "GPU was not"
+        return f"The {who} faster at {count(crossover.sizes[0])}, the only size measured on both."
+    if crossover.state == "always":
+        return f"The GPU was faster at every measured size; any crossing is below {count(crossover.sizes[0])}."
+    if crossover.state == "back":
+        return f"The GPU was faster at some sizes, but not at the largest, {count(crossover.sizes[-1])}."
+    return f"The GPU was faster at no measured size; any crossing is beyond {count(crossover.sizes[-1])}."
+
+
+def _several(crossover: Crossover) -> str:
+    if crossover.crossings < 2:
+        return ""
+    last = "; this is the last" if crossover.state == "crossed" else ""
+    return f"The faster device changes {count(crossover.crossings)} times from size to size{last}."
+
+
+def _sure(crossover: Crossover) -> str:
+    if shown := interval(crossover):
+        return f"95 % interval: {shown}."
+    many = "one repetition" if crossover.repetitions == 1 else f"{count(crossover.repetitions)} repetitions"
+    return f"No interval: some size has only {many}, and {FEWEST} are needed."
+
+
+def _end(size: float | None, place: str, crossover: Crossover) -> str:
+    if size is not None:
+        return count(size)
+    return f"below {count(crossover.sizes[0])}" if place == "below" else f"beyond {count(crossover.sizes[-1])}"

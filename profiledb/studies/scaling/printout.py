@@ -1,0 +1,106 @@
+"""What the command line says of runs on several GPUs."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.errors import AnalysisError
+from profiledb.library.catalog import TIMELINE
+from profiledb.library.library import Library
+from profiledb.query import analysis
+from profiledb.studies import row_text
+from profiledb.studies.scaling import family, nccl, runs
+from profiledb.studies.scaling import rows as scaling_rows
+from profiledb.studies.scaling import sentences as scaling_words
+from profiledb.studies.scaling.runs import Run, RunAnalysis
+
+_SHORT = {
+    "run": "run", "scaling": "scaling", "ranks": "ranks", "step_ns": "step", "compute_ns": "compute",
+    "exposed_ns": "exposed", "copy_ns": "copies", "idle_ns": "idle", "speedup": "speed-up",
+    "efficiency_pct": "efficiency",
+}  # fmt: skip
+
+
+def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str:
+    """The rows of the runs that the named reports are of, as table, csv or json.
+
+    Raises:
+        AnalysisError: a report is not of Nsight Systems, or none of them tells anything.
+    """
+    reports = list({chosen.id: chosen for chosen in map(library.find, names)}.values())
+    for report in reports:
+        if TIMELINE not in report.subjects:
+            raise AnalysisError(
+                f"{report.name} says nothing of what ran when.",
+                hint="Scaling takes Systems reports and traces of PyTorch.",
+            )
+
+    def answers(report_id: str) -> RunAnalysis:
+        return lambda name, **params: analysis.run(library, report_id, name, params)
+
+    gathered, left_out = runs.gather(family.together([family.named(library, chosen) for chosen in reports]), answers)
+    if not gathered:
+        raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
+    rows = scaling_rows.runs(gathered, assumed)
+    if form == "csv":
+        return row_text.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
+    if form == "json":
+        return json.dumps(_everything(gathered, rows, left_out, assumed), indent=1)
+    return "\n".join(_lines(gathered, rows, left_out, assumed))
+
+
+def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
+    return {
+        "runs": _records(rows),
+        "nccl": {run.name: _records(nccl.operations(run)) for run in gathered},
+        "sizes": {run.name: _records(nccl.sizes(run)) for run in gathered},
+        "waits": {run.name: _records(nccl.waits(run)) for run in gathered},
+        "notes": _notes(gathered, left_out, assumed),
+    }
+
+
+def _records(frame: pd.DataFrame) -> Any:
+    return json.loads(frame.to_json(orient="records", double_precision=15))
+
+
+def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
+    notes = [*scaling_words.missing(gathered), *scaling_words.kinds(gathered, assumed), *left_out]
+    return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(gathered) else notes
+
+
+def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
+    """What a person reads: the sentence, a line a run, a line an operation, who waits."""
+    sentence = scaling_words.efficiency(rows) or scaling_words.split(gathered[-1])
+    table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
+    lines = [sentence, "", *_aligned(table)]
+    for run in gathered:
+        for _, row in nccl.operations(run).iterrows():
+            bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
+            mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
+            lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
+        lines.append(scaling_words.skew(run, nccl.waits(run)))
+    return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out, assumed)]]
+
+
+def _cell(value: Any, name: str) -> str:
+    if pd.isna(value):
+        return "-"
+    if name.endswith("_ns"):
+        return words.duration(value)
+    if name == "speedup":
+        return f"{value:.2f}"
+    return words.percent(value) if name == "efficiency_pct" else str(value)
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ] + [""]

@@ -1,0 +1,109 @@
+"""Links a Systems report to a trace of the same program, whose operators its kernels then have."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from profiledb import words
+from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
+from profiledb.query import analysis, request
+from profiledb.studies.compare.matching import kernel_keys
+from profiledb.studies.trace_link import sequences
+from profiledb.studies.trace_link.sequences import NONE, Numbers, Side
+
+LEAST_PCT = 90.0
+"""Share of the kernels of a Systems report that a trace must have for a link, percent."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a trace has of the kernels of a Systems report.
+
+    ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` says where the first kernel is that the trace
+    lacks, empty where it has all.
+    """
+
+    kernels: int
+    pairs: pa.Table
+    differs: str
+
+    @property
+    def pct(self) -> float:
+        """Share of the kernels of the Systems report that the trace has, percent."""
+        return 100 * len(self.pairs) / self.kernels
+
+    @property
+    def told(self) -> str:
+        """How many kernels match, in words."""
+        return f"{len(self.pairs):,} of {self.kernels:,} kernels match ({words.percent(self.pct)})"
+
+
+def link(library: Library, nsys: str, trace: str) -> Match:
+    """Links them, both by what ``Library.find`` takes, and says what the trace has.
+
+    Raises:
+        AnalysisError: one of them is not of its kind, or their kernels do not agree.
+    """
+    report, other = library.find(nsys), library.find(trace)
+    if not other.rows.get("operator"):
+        raise AnalysisError(f"{other.name} is no trace of the PyTorch profiler with operators.")
+    if report.rows.get("operator"):
+        raise AnalysisError(f"{report.name} has operators of its own.", hint="Link a report of Nsight Systems to it.")
+    found = match(library, report.id, other.id)
+    if found.pct < LEAST_PCT:
+        raise AnalysisError(
+            f"{report.name} and {other.name} do not run the same kernels: {found.told}. {found.differs}",
+            hint="Capture the same program with the same model, sizes and steps by both profilers.",
+        )
+    library.work.mkdir(exist_ok=True)
+    file = library.work / library.pairs(report.id, other.id).name
+    pyarrow.parquet.write_table(found.pairs, file, compression="zstd")
+    library.link_trace(report.id, other.id, file)
+    return found
+
+
+def match(library: Library, nsys_id: str, trace_id: str) -> Match:
+    """What the trace has of the kernels of the report.
+
+    Raises:
+        NotCapturedError: one of them has no kernels.
+    """
+    tables = [_asked(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
+    totals = [analysis.frame_of(_asked(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
+    keys = pd.concat(kernel_keys(*totals))
+    numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
+    steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
+    ours, theirs = (_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
+    found = sequences.pairs(ours, theirs)
+    here = np.flatnonzero(found != NONE)
+    ids = [table["kernel_id"].to_numpy() for table in tables]
+    order = np.argsort(ids[0][here])  # as the report has its kernels, so that one of them is found quickly
+    pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][found[here]][order]})
+    lacking = np.flatnonzero(found == NONE)
+    first = lacking[np.argmin(tables[0]["start_ns"].to_numpy()[lacking])] if len(lacking) else None
+    return Match(len(found), pairs, "" if first is None else _differs(tables[0], totals[0], int(first)))
+
+
+def _asked(library: Library, report_id: str, name: str) -> pa.Table:
+    return analysis.rows(library, request.build(library, report_id, name))
+
+
+def _side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
+    """The kernels of a report, by the numbers that both share of kernels (a row of ``totals`` each) and of steps."""
+    kernels = totals["kernel"].to_numpy(np.int64)
+    order = np.argsort(kernels)
+    names = numbers[order][np.searchsorted(kernels[order], table["kernel"].to_numpy())]
+    lanes = [table[column].fill_null(NONE).to_numpy() for column in ("pid", "gpu_id", "stream")]
+    place = pa.compute.index_in(table["step"], value_set=steps).fill_null(NONE)
+    return Side(names, np.column_stack(lanes).astype(np.int64), place.to_numpy().astype(np.int64))
+
+
+def _differs(table: pa.Table, totals: pd.DataFrame, at: int) -> str:
+    row = table.slice(at, 1).to_pylist()[0]
+    name = totals.loc[totals["kernel"] == row["kernel"], "name"].iloc[0]
+    where = f"on stream {row['stream']} of GPU {row['gpu_id']}" + (f", in {row['step']}" if row["step"] else "")
+    return f"The first that the trace lacks is {name}, {where}."

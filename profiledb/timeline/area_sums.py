@@ -1,0 +1,161 @@
+"""What the events of some lanes add up to in an area: at its edges event by event, in between from the sums."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+
+from profiledb.timeline import events, sums, unions
+from profiledb.timeline.open_timeline import LaneInfo, Lanes
+from profiledb.timeline.unions import Numbers
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lanes, and the bins of 2^z ns between two times that lie in the area as a whole; all of it to read without."""
+
+    lanes: Sequence[LaneInfo]
+    z: int = 0
+    whole: tuple[int, int] | None = None
+
+
+@dataclass
+class Counted:
+    """Events that begin in an area.
+
+    ``lane``, ``name`` and ``ns`` are of those that were read, the others stand in ``stored``: lane, bucket, count,
+    shortest and longest (rows in the order of lane and bucket) and ``by_name``: lane, name, count, ns.
+    """
+
+    lane: Numbers
+    name: Numbers
+    ns: Numbers
+    busy: dict[int, int]
+    stored: Numbers
+    by_name: Numbers
+
+    def names(self) -> Numbers:
+        """Name, count and summed durations of each name, rows by name."""
+        return _grouped(
+            np.concatenate([self.name, self.by_name[:, 1]]),
+            np.concatenate([np.ones(len(self.name), dtype=np.int64), self.by_name[:, 2]]),
+            np.concatenate([self.ns, self.by_name[:, 3]]),
+        )
+
+    def by_lane(self) -> dict[int, tuple[int, int]]:
+        """Count and summed durations by lane."""
+        rows = _grouped(
+            np.concatenate([self.lane, self.by_name[:, 0]]),
+            np.concatenate([np.ones(len(self.lane), dtype=np.int64), self.by_name[:, 2]]),
+            np.concatenate([self.ns, self.by_name[:, 3]]),
+        )
+        return {lane: (count, ns) for lane, count, ns in rows.tolist()}
+
+    def buckets(self) -> Numbers:
+        """Lane, bucket, count, shortest and longest, rows in the order of lane and bucket."""
+        order = np.lexsort((self.ns, self.lane))
+        lane, ns = self.lane[order], self.ns[order]
+        bucket = sums.buckets(ns).astype(np.int64)
+        read = np.column_stack([lane, bucket, np.ones(len(ns), dtype=np.int64), ns, ns])
+        rows = np.concatenate([_merged(read), self.stored])
+        return _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
+
+
+def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
+    """Adds up the events of lanes that begin from ``low`` to ``high`` (ns), and the time in it that is busy."""
+    nothing = np.empty(0, dtype=np.int64)
+    found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
+    for part in parts(lanes, low, high):
+        edges = [(low, high)]
+        if part.whole:
+            first, last = part.whole
+            edges = [(low, first), (last, high)]
+            _from_sums(cursor, part, found)
+        for begin, end in edges:
+            if begin < end:
+                _read(cursor, opened, part.lanes, begin, end, found)
+    return found
+
+
+def parts(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
+    """The lanes by what can be taken from their sums."""
+    plain = []
+    for z in {lane.sum_z for lane in lanes}:
+        mine = [lane for lane in lanes if lane.sum_z == z]
+        if z is None or -(-low >> z) >= high >> z:
+            plain += mine
+        else:
+            yield Part(mine, z, (-(-low >> z) << z, high >> z << z))
+    if plain:
+        yield Part(plain)
+
+
+def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) -> None:
+    assert part.whole is not None
+    first, last = (edge >> part.z for edge in part.whole)
+    which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
+    names = _numbers(
+        cursor, f"SELECT lane, name, sum(n)::BIGINT, sum(ns)::BIGINT FROM name_sum WHERE {which} GROUP BY ALL"
+    )
+    lengths = _numbers(
+        cursor,
+        f"SELECT lane, bucket, sum(n)::BIGINT, min(low), max(high) FROM length_sum WHERE {which} GROUP BY ALL"
+        " ORDER BY lane, bucket",
+    )
+    busy = cursor.execute(f"SELECT lane, sum(ns)::BIGINT FROM busy_sum WHERE {which} GROUP BY lane").fetchall()
+    found.by_name = np.concatenate([found.by_name, names]) if len(names) else found.by_name
+    found.stored = np.concatenate([found.stored, lengths]) if len(lengths) else found.stored
+    _add_busy(found, busy)
+
+
+def _read(
+    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
+) -> None:
+    rows = cursor.execute(
+        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.sql(opened, lanes, low, high)})"
+    ).fetchnumpy()
+    lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
+    begun = s >= low
+    found.lane = np.concatenate([found.lane, lane[begun]])
+    found.name = np.concatenate([found.name, name[begun]])
+    found.ns = np.concatenate([found.ns, (e - s)[begun]])
+    order = np.lexsort((s, lane))
+    lane, s, e = lane[order], np.maximum(s[order], low), np.minimum(e[order], high)
+    begin, end = unions.fresh(s, e, unions.reached(lane, e))
+    _add_busy(found, _grouped(lane, end - begin).tolist())
+
+
+def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
+    for lane, ns in rows:
+        found.busy[lane] = found.busy.get(lane, 0) + ns
+
+
+def _grouped(key: Numbers, *values: Numbers) -> Numbers:
+    """Sums by key: rows of the key and one column a value."""
+    keys, place = np.unique(key, return_inverse=True)
+    columns = [keys]
+    for value in values:
+        total = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(total, place, value)
+        columns.append(total)
+    return np.column_stack(columns)
+
+
+def _merged(rows: Numbers) -> Numbers:
+    """Rows of equal lane and bucket, which stand below each other, as one."""
+    if not len(rows):
+        return rows
+    first = np.flatnonzero(np.append(True, (np.diff(rows[:, :2], axis=0) != 0).any(axis=1)))
+    return np.column_stack(
+        [
+            rows[first, 0], rows[first, 1], np.add.reduceat(rows[:, 2], first),
+            np.minimum.reduceat(rows[:, 3], first), np.maximum.reduceat(rows[:, 4], first),
+        ]
+    )  # fmt: skip
+
+
+def _numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
+    """What a query answers as one array of whole numbers."""
+    columns = cursor.execute(query).fetchnumpy().values()
+    return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])

@@ -1,0 +1,50 @@
+"""A report that was prepared: its pages open without working anything out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import page_list, session
+from profiledb.library.library import Library
+from profiledb.query import analysis, answer_groups, request
+from profiledb.studies import prefetch
+from tests.app.conftest import Dashboard, at_page
+from tests.conftest import SAMPLES, ingest_files
+
+PREPARED = ("summary", "kernels", "roofline_by_time", "idle", "ranges", "operators", "phases", "memory", "api", "host")
+
+
+@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
+def test_pages_of_a_prepared_report_work_nothing_out(
+    name: str, tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_files(tmp_path, [SAMPLES / name])
+    library = Library(tmp_path / "library")
+    (report,) = library.list()
+    prefetch.prepare(library, report.id)
+    for variable, folder in (("DATA", tmp_path), ("INBOX", tmp_path / "inbox"), ("LIBRARY", library.folder)):
+        monkeypatch.setenv(f"WARPDECK_{variable}", str(folder))
+    worked: list[str] = []
+    alone, several = analysis.rows, answer_groups.rows
+
+    def rows(library: Library, asked: request.Request) -> Any:
+        found = alone(library, asked)  # what the report lacks is told each time, and costs nothing
+        worked.append(f"{asked.analysis.name} {dict(asked.values)} {asked.selection}")
+        return found
+
+    def of_several(library: Library, asked: tuple[request.Request, ...]) -> Any:
+        worked.append(asked[0].analysis.name)
+        return several(library, asked)
+
+    monkeypatch.setattr(analysis, "rows", rows)
+    monkeypatch.setattr(answer_groups, "rows", of_several)
+    at = dashboard("summary", report=report.id)
+    for page in PREPARED:
+        if page_list.at(page).offers(report, session):
+            at_page(at, page).run()
+            assert not at.exception, page
+            assert not worked, page
+    session.whole(report.id, "selection_summary", from_ns=1)
+    assert worked, "what nobody has asked before is worked out"

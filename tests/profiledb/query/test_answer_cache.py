@@ -1,0 +1,218 @@
+"""Answers of all sessions: worked out once, each a frame of its own, bounded by bytes."""
+
+import gc
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.library.library import Library
+from profiledb.query import analysis, answer_groups, request
+from profiledb.query.answer_cache import Answers
+from profiledb.query.request import Request
+from tests.support.memory_reports import make_gaps
+from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
+
+__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+
+
+@pytest.fixture
+def report_id(publish: Publish) -> str:
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "kernel_name", [name(1, "f")])
+        insert(db, "kernel", [kernel(1, 1, 0, 9), kernel(2, 1, 10, 30)])
+
+    return publish(fill)
+
+
+def asked(library: Library, report_id: str, analysis_name: str = "kernels", **params: Any) -> Request:
+    return request.build(library, report_id, analysis_name, params)
+
+
+class Counted:
+    """The real function, with the requests that it worked out; the first waits until ``go`` is set."""
+
+    def __init__(self, inner: Callable[[Library, Any], Any]) -> None:
+        self.inner = inner
+        self.calls: list[Any] = []
+        self.go = threading.Event()
+
+    def __call__(self, library: Library, asked: Any) -> Any:
+        self.calls.append(asked)
+        assert self.go.wait(60)
+        return self.inner(library, asked)
+
+
+def both_ask(answers: Answers, library: Library, first: Request, second: Request, counted: Counted) -> list[Any]:
+    """Two threads ask; the work goes on when one of them works and the other one waits for its turn."""
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(answers.answer, library, one) for one in (first, second)]
+        while sum(turn.waiting for turn in list(answers._turns.values())) < 2 or not counted.calls:
+            assert not any(one.done() for one in waiting)
+        counted.go.set()
+        return [one.result(60) for one in waiting]
+
+
+def test_two_that_ask_at_once_have_it_worked_out_once(
+    library: Library, report_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Counted(analysis.rows)
+    monkeypatch.setattr(analysis, "rows", counted)
+    one = asked(library, report_id)
+    first, second = both_ask(Answers(), library, one, one, counted)
+    assert counted.calls == [one]
+    assert first.equals(second)
+    assert first is not second
+
+
+def test_members_of_a_group_wait_for_each_other(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted(answer_groups.rows)
+    monkeypatch.setattr(answer_groups, "rows", counted)
+    reasons, longest = asked(library, gaps, "idle_reasons"), asked(library, gaps, "idle_gaps")
+    found = both_ask(Answers(), library, reasons, longest, counted)
+    assert len(counted.calls) == 1
+    monkeypatch.undo()
+    for rows, one in zip(found, (reasons, longest), strict=True):
+        assert rows.equals(analysis.answer(library, one))
+
+
+def test_nobody_changes_what_others_get(library: Library, report_id: str) -> None:
+    answers, one = Answers(), asked(library, report_id)
+    before = answers.answer(library, one).copy(deep=True)
+    mine = answers.answer(library, one)
+    mine.loc[0, "name"] = "changed"
+    mine["calls"] += 7
+    mine["more"] = 1
+    mine.iloc[0, 0] = 99
+    mine.index = pd.Index([5])
+    del mine["class"]
+    values = answers.answer(library, one)["avg_ns"].to_numpy()
+    with pytest.raises(ValueError, match="read-only"):
+        values[0] = 0
+    pd.testing.assert_frame_equal(answers.answer(library, one), before)
+
+
+def test_a_restart_works_out_nothing(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("idle_reasons", "idle_gaps", "idle_ranges", "range_paths")
+    first = [Answers().answer(library, asked(library, gaps, one)) for one in names]
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("it was answered before")
+
+    for module in (analysis, answer_groups):
+        monkeypatch.setattr(module, "rows", refuse)
+    fresh, after = Library(library.folder), Answers()
+    for one, rows in zip(names, first, strict=True):
+        assert after.answer(fresh, asked(fresh, gaps, one)).equals(rows), one
+    with pytest.raises(NotCapturedError):  # what a report lacks is told without the others of its group
+        after.answer(fresh, asked(fresh, gaps, "idle_code"))
+
+
+def test_what_a_report_lacks_is_looked_up_once(
+    library: Library, report_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, one = Answers(), asked(library, report_id, "range_paths")
+    with pytest.raises(NotCapturedError, match="No NVTX ranges"):
+        answers.answer(library, one)
+    monkeypatch.setattr(analysis, "rows", None)
+    with pytest.raises(NotCapturedError, match="No NVTX ranges") as again:
+        answers.answer(library, one)
+    with pytest.raises(NotCapturedError) as third:
+        answers.answer(library, one)
+    assert again.value is not third.value  # each has a traceback of its own
+
+
+def test_an_error_is_raised_and_kept_for_nobody(library: Library, report_id: str) -> None:
+    answers = Answers()
+    for _ in range(2):
+        with pytest.raises(AnalysisError, match="No range"):
+            answers.answer(library, asked(library, report_id, range="nowhere"))
+    assert not answers.bytes
+    assert not answers._turns
+
+
+def test_memory_is_bounded_by_bytes(library: Library, report_id: str) -> None:
+    every = [asked(library, report_id, limit=limit) for limit in range(1, 9)]
+    roomy = Answers()
+    roomy.answer(library, every[0])
+    answers = Answers(most_bytes=3 * roomy.bytes)
+    for one in every:
+        answers.answer(library, one)
+        assert answers.bytes <= 3 * roomy.bytes
+    assert list(answers._entries) == [one.key(library) for one in every[-3:]]
+
+
+def sizes_below(root: object) -> int:
+    """Return the bytes of an object and of all that it refers to, each once, besides code."""
+    seen: dict[int, object] = {}
+    left = [root]
+    while left:
+        one = left.pop()
+        if id(one) not in seen and not isinstance(one, type | ModuleType | FunctionType):
+            seen[id(one)] = one
+            left += gc.get_referents(one)
+    return sum(map(sys.getsizeof, seen.values()))
+
+
+@pytest.mark.parametrize("search", ["", "x" * 20_000], ids=["short request", "long request"])
+def test_answers_are_counted_by_what_they_take(library: Library, report_id: str, search: str) -> None:
+    answers = Answers()
+    for limit in range(1, 101):
+        answers.answer(library, asked(library, report_id, limit=limit, search=f"{search}{limit}" if search else None))
+    taken = sizes_below(answers._entries)
+    assert taken > 100 * (2_000 + len(search))
+    assert 0.9 * taken < answers.bytes < 1.1 * taken
+
+
+def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, report_id: str) -> None:
+    answers, one = Answers(), asked(library, report_id)
+
+    def read(times: int) -> int:
+        for _ in range(times):
+            rows = answers.answer(library, one)
+            assert rows["name"].to_list()
+            assert rows.memory_usage(deep=True).sum()
+            del rows
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        read(1)  # what pandas makes when it is used for the first time
+        before = read(1)
+        # Frames in memory took 300,000: a weak reference for each column, block and reader.
+        assert read(200) < before + 60_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_answer_holds_no_room_for_rows_that_it_has_not(library: Library, report_id: str) -> None:
+    rows = analysis.rows(library, asked(library, report_id))
+    sizes = [buffer.size for column in rows.columns for chunk in column.chunks for buffer in chunk.buffers() if buffer]
+    assert sizes
+    assert max(sizes) <= 64 * rows.num_rows  # DuckDB reserves 16,384 bytes for a vector of times
+
+
+def test_only_what_is_not_in_memory_is_waited_for_aside(library: Library, report_id: str) -> None:
+    times = []
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        times.append("asked")
+        yield
+        times.append("answered")
+
+    answers = Answers(aside=aside)
+    answers.answer(library, asked(library, report_id))
+    assert times == ["asked", "answered"]
+    answers.answer(library, asked(library, report_id))
+    assert times == ["asked", "answered"]

@@ -1,0 +1,70 @@
+"""Connections of libraries that are gone: the next library of the process takes one over, with the views on it.
+
+Most tests make a library of their own, and each opens a database and creates views on it before it can ask anything,
+which takes longer than the question. The views hold nothing of a report: they are bound at each query. A connection is
+handed on when its library is gone, nothing is left on it but views of ours, and its settings are what they were.
+"""
+
+import tempfile
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+import duckdb
+
+from profiledb.query import views
+from profiledb.report.attachments import Attachments
+
+_open = Attachments._connection
+_forget = Attachments._forget
+_free: list[tuple[duckdb.DuckDBPyConnection, set[str], tuple[Any, ...]]] = []
+_handed: "weakref.WeakKeyDictionary[Attachments, weakref.finalize[Any, Attachments]]" = weakref.WeakKeyDictionary()
+
+
+def _connection(self: Attachments) -> duckdb.DuckDBPyConnection:
+    if self._db is None:
+        kind = (tempfile.gettempdir(), self._threads)
+        at = next((number for number, one in enumerate(_free) if one[2][0] == kind), None)
+        if at is None:
+            made = (kind, *_settings(_open(self)))
+        else:
+            self._db, created, made = _free.pop(at)
+            self._created.update(created)
+        assert self._db is not None
+        _handed[self] = weakref.finalize(self, _back, self._db, self._created, self._attached, made)
+        _handed[self].atexit = False
+    return self._db
+
+
+def _settings(db: duckdb.DuckDBPyConnection) -> tuple[Any, ...]:
+    names = ("memory_limit", "threads", "temp_directory", "preserve_insertion_order")
+    asked = ", ".join(f"current_setting('{name}')" for name in names)
+    found = db.execute(f"SELECT {asked}").fetchone()
+    assert found
+    return found
+
+
+def _forgotten(self: Attachments) -> None:
+    """A connection that a library gives up is of no more use to anybody."""
+    if self in _handed:
+        _handed.pop(self).detach()
+    _forget(self)
+
+
+def _back(
+    db: duckdb.DuckDBPyConnection, created: set[str], attached: OrderedDict[str, Any], made: tuple[Any, ...]
+) -> None:
+    try:
+        for one in attached.values():
+            db.execute(f"DETACH {one.catalog}")
+        (left,) = db.execute("SELECT count(*) FROM duckdb_tables() WHERE NOT internal").fetchall()
+        same = made[1:] == _settings(db)
+    except duckdb.Error:
+        return
+    if left == (0,) and same and created <= views.files().keys():
+        _free.append((db, set(created), made))
+
+
+def pytest_configure() -> None:
+    Attachments._connection = _connection  # type: ignore[method-assign]
+    Attachments._forget = _forgotten  # type: ignore[method-assign]

@@ -1,0 +1,131 @@
+"""The worker over what is in an inbox, as ``python -m ingest --once``: by a process of its own, or by one that waits.
+
+Most tests want a small file taken in, and what takes the time is a worker that starts: imports, the server that forks
+conversions, what that prepares. A process of each test process stays instead, with its server: it runs the same command
+again and again, with the settings that it was started with. Where a test has settings of its own, and where the process
+is busy, a worker is started as a user would.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_THE_DASHBOARD = ("WARPDECK_TEST_", "WARPDECK_DATA", "WARPDECK_INBOX", "WARPDECK_LIBRARY", "WARPDECK_WORKER")
+"""Settings that do not matter to a worker that is told its folders."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What ``python -m ingest --once`` printed and returned, and the CPU seconds that it took with all it started."""
+
+    status: int
+    lines: list[str]
+    errors: str
+    cpu_s: float
+
+
+def once(argv: list[str], environment: dict[str, str]) -> Ingested:
+    """Runs the worker once, with these arguments and environment variables besides those of this process."""
+    waiting = None if environment else _waiting(_settings())
+    if waiting and waiting.lock.acquire(blocking=False):
+        try:
+            return waiting.ask(argv)
+        finally:
+            waiting.lock.release()
+    before = _spent(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "ingest", "--once", *argv]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
+    took = _spent(resource.RUSAGE_CHILDREN) - before
+    return Ingested(done.returncode, done.stdout.splitlines(), done.stderr, took)
+
+
+class Waiting:
+    """A process that runs the worker when it is asked to."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        _ALL.append(self)
+
+    def ask(self, argv: list[str]) -> Ingested:
+        assert self._process.stdin
+        assert self._process.stdout
+        try:
+            print(json.dumps(argv), file=self._process.stdin, flush=True)
+            return Ingested(**json.loads(self._process.stdout.readline()))
+        except BaseException:  # a test that ran out of its time: what this one still says is for nobody
+            self._process.kill()
+            _waiting.cache_clear()
+            raise
+
+    def end(self) -> None:
+        with self._process:  # closes its standard input, upon which it ends, and waits for it
+            pass
+
+
+_ALL: list[Waiting] = []
+
+
+@cache
+def _waiting(_: tuple[tuple[str, str], ...]) -> Waiting:
+    return Waiting()
+
+
+def _settings() -> tuple[tuple[str, str], ...]:
+    """The settings of this process: what waits has those that it was started with."""
+    ours = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
+    return tuple(item for item in ours if not item[0].startswith(OF_THE_DASHBOARD))
+
+
+def pytest_sessionfinish() -> None:
+    """Ends what waits."""
+    while _ALL:
+        _ALL.pop().end()
+    _waiting.cache_clear()
+
+
+def _spent(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Runs the worker for each line of arguments, and answers with a line, until standard input is closed."""
+    from ingest import arguments, command
+    from ingest.conversion import processes
+    from ingest.conversion.fork_client import Forks
+    from profiledb import terminal
+
+    def run(argv: list[str], forks: Forks) -> int:
+        parser = argparse.ArgumentParser()
+        arguments.add(parser)
+        return terminal.guarded(lambda: command.run(parser.parse_args(["--once", *argv]), forks))
+
+    processes.adopt()
+    with closing(Forks()) as forks:
+        forks.warm(prepare=True)
+        for line in sys.stdin:
+            before = _spent(resource.RUSAGE_SELF) + _spent(resource.RUSAGE_CHILDREN)
+            said, told = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+                status = run(json.loads(line), forks)
+            took = _spent(resource.RUSAGE_SELF) + _spent(resource.RUSAGE_CHILDREN) - before
+            answer = {"status": status, "lines": said.getvalue().splitlines(), "errors": told.getvalue()}
+            print(json.dumps(answer | {"cpu_s": took}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
