@@ -7,7 +7,7 @@ from typing import Protocol
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.sidecar import Kind
 
-FOLDER = Path(__file__).with_name("pages")
+FOLDER = Path(__file__).with_name("views")
 _KERNELS = ("kernel", "graph_launch")
 _GPU = (*_KERNELS, "memop")
 _WORK = (*_GPU, "api_call", "range")

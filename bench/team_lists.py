@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from app.pages.trends import series_table
+from app.views.trends import series_table
 from bench.load import cpu_s, session
 from bench.pages import server
 from bench.trends import NEW, fill, spent

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from app.pages.library import filters
-from app.pages.trends import series_table
+from app.views.library import filters
+from app.views.trends import series_table
 from profiledb import config
 from profiledb.access.cli.check import WORSE
 from profiledb.library import database

@@ -93,13 +93,13 @@ def test_what_was_changed_never_waits(tmp_path: Path) -> None:
         return collected(tmp_path, "738000", changed="\n".join(paths))
 
     every = {f"test_answers[{name}]" for name in ("kernels", "ranges.sqlite", "copies", "marks")}
-    (turn,) = ran("app/pages/memoryless/page.py", "docs/page.md")
+    (turn,) = ran("app/views/memoryless/page.py", "docs/page.md")
     assert ran("profiledb/analyses/kernels/kernels.sql", "sample_reports/ranges.sqlite") == {
         turn,
         "test_answers[kernels]",
         "test_answers[ranges.sqlite]",
     }
-    assert ran("app/pages/memory/charts.py") == ran("ingest/memory.py") == ran("test_memory_page.py") == every
+    assert ran("app/views/memory/charts.py") == ran("ingest/memory.py") == ran("test_memory_page.py") == every
 
 
 def test_git_says_what_was_changed(tmp_path: Path) -> None:

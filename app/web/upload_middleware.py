@@ -4,7 +4,7 @@ Streamlit's uploader keeps every file in memory, and offers no public way to cha
 manager of uploaded files, and that manager's records hold bytes. So the files never reach it. Its address, its check of
 the XSRF token and of the session, and its widget all stay; in between, the body of each upload goes into a file of
 ``web.store``, and Streamlit gets a short one with the same name, whose content is a receipt. The page hands the receipt
-in for the file (``pages/library/upload.py``).
+in for the file (``views/library/upload.py``).
 """
 
 import asyncio

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.cpu_vs_gpu import charts, scheduler_charts
 from app.ui import theme
 from app.ui.charts import Theme
+from app.views.cpu_vs_gpu import charts, scheduler_charts
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.cpu_vs_gpu import crossing

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.energy import charts
+from app.views.energy import charts
 from ingest.sidecars.files import read
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library

@@ -11,7 +11,7 @@ __all__ = ["page", "publish"]  # fixtures
 
 
 def figures(at: object) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}  # type: ignore[attr-defined]
+    return {one.label: one.value.replace("\\", "") for one in at.metric}  # type: ignore[attr-defined]
 
 
 @pytest.mark.sweep(parts=12, of="pages")

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import page_list, session
-from app.pages.host import flame, openmp, samples, threads
+from app.views.host import flame, openmp, samples, threads
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.kernel_profiles import charts, compare, occupancy, sentences
+from app.views.kernel_profiles import charts, compare, occupancy, sentences
 from ingest.formats import ncu_csv, ncu_report
 from ingest.ncu import wheel
 from profiledb.library.catalog import Manifest

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.library import filters as library_filters
-from app.pages.library import table as library_table
-from app.pages.library.filters import Filters
-from app.pages.library.table import gpu
 from app.ui import page_elements
+from app.views.library import filters as library_filters
+from app.views.library import table as library_table
+from app.views.library.filters import Filters
+from app.views.library.table import gpu
 from app.web import inbox_stream as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found

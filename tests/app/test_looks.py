@@ -7,12 +7,12 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from app.pages.compare.charts import End, Part, waterfall
-from app.pages.kernel_profiles.charts import curve
-from app.pages.memory.charts import copy_sizes
 from app.ui import charts
 from app.ui.charts import ACCENT, GROUND, Theme
 from app.ui.theme import CATEGORIES
+from app.views.compare.charts import End, Part, waterfall
+from app.views.kernel_profiles.charts import curve
+from app.views.memory.charts import copy_sizes
 from tests.conftest import ROOT
 from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
 

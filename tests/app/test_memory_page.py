@@ -4,9 +4,9 @@ import duckdb
 import pandas as pd
 import pytest
 
-from app.pages.idle.gaps import usual_gap
-from app.pages.idle.launch import meaning
-from app.pages.idle.sentences import advice
+from app.views.idle.gaps import usual_gap
+from app.views.idle.launch import meaning
+from app.views.idle.sentences import advice
 from profiledb.library.library import Library
 from tests.app.test_summary_page import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 

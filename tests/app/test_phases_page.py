@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.phases import changes, report_side
-from app.pages.phases import sentences as split_words
+from app.views.phases import changes, report_side
+from app.views.phases import sentences as split_words
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.compare import matching

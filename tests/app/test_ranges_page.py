@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.ranges import charts, icicle, steps
 from app.ui import icicle as boxes
 from app.ui.icicle import Node
+from app.views.ranges import charts, icicle, steps
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis

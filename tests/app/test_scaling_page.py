@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.scaling import charts
+from app.views.scaling import charts
 from profiledb.library.library import Library
 from profiledb.studies.scaling import rows as scaling_rows
 from tests.app.conftest import Dashboard, _use

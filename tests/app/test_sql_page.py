@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.sql import charts
+from app.views.sql import charts
 from profiledb.console.saved_questions import questions_of
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard

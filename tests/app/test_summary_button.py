@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.pages.phases import detected_iterations
+from app.views.phases import detected_iterations
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_ranges_page import of, said

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.kernel_profiles.sentences import quantity
-from app.pages.summary.kernels import other_share
 from app.ui import charts
+from app.views.kernel_profiles.sentences import quantity
+from app.views.summary.kernels import other_share
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store

@@ -20,10 +20,10 @@ PLAIN = Column("total_ns", "ns", "", "sum of durations")
 
 
 def called(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
-    """Calls of these functions of ``heads``."""
+    """Calls of these functions of ``table_columns``."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="heads"), attr=name)) if name in names:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="table_columns"), attr=name)) if name in names:
                 yield node
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from app.page_list import VIEWS
-from app.pages.memory.tensors import trend
+from app.views.memory.tensors import trend
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library

@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from app import worker_process
 from app.page_list import VIEWS
-from app.pages.library import tour as library_tour
-from app.pages.library.tour import NAMES_REPORT
 from app.selection import page_selection
+from app.views.library import tour as library_tour
+from app.views.library.tour import NAMES_REPORT
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION

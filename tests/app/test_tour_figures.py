@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.pages.library import tour
+from app.views.library import tour
 from profiledb import words
 from profiledb.library.library import Library
 from profiledb.query import analysis, header

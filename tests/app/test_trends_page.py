@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages.trends import heat
+from app.views.trends import heat
 from profiledb.library.library import Library
 from profiledb.studies.trends.series_board import Board
 from tests.app.conftest import Dashboard

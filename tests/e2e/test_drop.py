@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
-from app.pages.library.table import ROW_PX
+from app.views.library.table import ROW_PX
 from app.worker_process import held
 from bench.pages import dashboard
 from profiledb.library.library import Library

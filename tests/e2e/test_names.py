@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from app.pages.library.table import COLUMNS
-from app.pages.library.table import ROW_PX as LIBRARY_ROW_PX
 from app.ui.name_card import BOX_PX
+from app.views.library.table import COLUMNS
+from app.views.library.table import ROW_PX as LIBRARY_ROW_PX
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.e2e import house

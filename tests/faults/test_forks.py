@@ -159,7 +159,7 @@ print(beside.wait())
 
 def test_without_a_server_files_are_read_all_the_same() -> None:
     code = """
-from ingest.conversion import forks as module
+from ingest.conversion import fork_client as module
 forks.close()
 module.SERVER = ("/bin/false",)
 process = forks.start("a.sqlite")
@@ -172,8 +172,8 @@ print(words[2], forks.ended(process))
 
 def test_the_server_has_one_thread_whatever_it_imports() -> None:
     code = """
-from ingest.conversion import server
-server._import(server._MODULES + server._ARRAYS)
+from ingest.conversion import fork_server
+fork_server._import(fork_server._MODULES + fork_server._ARRAYS)
 print("numpy" in sys.modules, len(os.listdir("/proc/self/task")))
 """
     argv = [sys.executable, "-c", "import os, sys" + code]
@@ -186,15 +186,15 @@ print("numpy" in sys.modules, len(os.listdir("/proc/self/task")))
 PREPARED = """
 import os, time
 from pathlib import Path
-from ingest.conversion import prepared, server
-server._import(server._MODULES)
-made = prepared.Prepared()
+from ingest.conversion import fork_server, prepared_files
+fork_server._import(fork_server._MODULES)
+made = prepared_files.Prepared()
 made.begin()
 limit = time.monotonic() + 60
-while not prepared.ready().empty and time.monotonic() < limit:
+while not prepared_files.ready().empty and time.monotonic() < limit:
     made.take()
     time.sleep(0.01)
-(name, sealed), = prepared.ready().extensions.items()
+(name, sealed), = prepared_files.ready().extensions.items()
 """
 
 
@@ -221,21 +221,21 @@ def test_an_extension_that_duckdb_did_not_sign_is_not_prepared(tmp_path: Path) -
     code = f"""
 import time
 from pathlib import Path
-from ingest.conversion import prepared, server
+from ingest.conversion import fork_server, prepared_files
 from ingest.nsys import sqlite
 from profiledb.report.store import Access
-server._import(server._MODULES)
+fork_server._import(fork_server._MODULES)
 content = bytearray(sqlite.access(Path("x")).extensions[0].read_bytes())
 content[len(content) // 2] ^= 1
 changed = Path({str(changed)!r})
 changed.write_bytes(content)
 sqlite.access = lambda path: Access((path,), (changed,))
-made = prepared.Prepared()
+made = prepared_files.Prepared()
 made.begin()
 while made._maker is not None:
     made.take()
     time.sleep(0.01)
-print(prepared.ready())
+print(prepared_files.ready())
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "Ready(empty=b'', extensions={})", done.stderr

@@ -184,14 +184,14 @@ WITHOUT_RULES = """
 import sys
 from pathlib import Path
 from profiledb import confinement
-from profiledb.console import child
+from profiledb.console import question_child
 asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}}
-macros = child.views.sql(child.views.files())
-child._limit(asked)
-db = child._connected(asked)
+macros = question_child.views.sql(question_child.views.files())
+question_child._limit(asked)
+db = question_child._connected(asked)
 confinement.confine(confinement.READ | confinement.writes(), confinement.network(), [Path(sys.argv[1])])
-child.rules.check = lambda *_: None
-child._answer(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)
+question_child.question_rules.check = lambda *_: None
+question_child._answer(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)
 for attack in sys.stdin.read().split("\\x1f"):
     try:
         rows = db.execute(attack).to_arrow_table().to_pylist()

@@ -86,8 +86,8 @@ def test_pages_that_hold_nothing_are_not_offered(strangers: Library) -> None:
         report = strangers.find(f"{name}.nsys-rep")
         return [view.url for view in VIEWS if not view.across and view.offers(report, Shelf(*beside))]
 
-    assert offered("cpu_only_t4") == ["overview", "findings", "timeline", "host", "sql"]
+    assert offered("cpu_only_t4") == ["summary", "findings", "timeline", "host", "sql"]
     assert offered("cpu_only_t4", "power", "tasks") == [
-        *("overview", "findings", "timeline", "host", "energy", "cpu_gpu", "sql")
+        *("summary", "findings", "timeline", "host", "energy", "cpu_vs_gpu", "sql")
     ]
-    assert offered("wsl2_no_kernels") == ["overview", "findings", "timeline", "api", "host", "compare", "sql"]
+    assert offered("wsl2_no_kernels") == ["summary", "findings", "timeline", "api", "host", "compare", "sql"]

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "WARPDECK_TEST_CHANGED"
 """Paths from the root, one a line. The processes of pytest-xdist inherit it: all of them collect the same tests."""
 MOST = 100
-VIEWS = ("app", "pages")
+VIEWS = ("app", "views")
 _ASK = (
     ("diff", "--name-only", "HEAD"),
     ("ls-files", "--others", "--exclude-standard"),
@@ -49,7 +49,7 @@ class _Changed:
 def module(nodeid: str) -> bool:
     """Whether a module of tests was changed, or what it is called after: ``ingest/tools.py`` has ``test_tools.py``.
 
-    The files of a page's folder share its name: ``app/pages/memory/`` has ``test_memory_page.py``.
+    The files of a page's folder share its name: ``app/views/memory/`` has ``test_memory_page.py``.
     """
     changed, path = _changed(os.environ[VARIABLE]), nodeid.partition("::")[0]
     words = PurePosixPath(path).stem.split("_")[1:]

@@ -326,7 +326,7 @@ def test_tools_are_the_operations_and_bounded(samples: Library) -> None:
     assert body["page"] is None
     busy = {"report": STEPS, "analysis": "gpu_busy"}
     linked = json.loads(mcp_tools.answer(samples, "run_analysis", busy, "http://127.0.0.1:8501"))
-    assert linked["page"].startswith("http://127.0.0.1:8501/overview?")
+    assert linked["page"].startswith("http://127.0.0.1:8501/summary?")
     assert body["total"] > len(body["rows"])
     assert len(mcp_tools.answer(samples, "list_analyses", {})) <= mcp_tools.MOST_CHARACTERS
     assert "shortened" not in json.loads(mcp_tools.answer(samples, "list_analyses", {}))

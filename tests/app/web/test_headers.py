@@ -116,10 +116,10 @@ sys.argv = ["app/main.py"]
 from streamlit import config
 config._main_script_path = "app/main.py"
 import app.main
-from app.web import hosts
+from app.web import trusted_host_middleware
 from starlette.testclient import TestClient
 def broken(*_): raise RuntimeError("the secret words")
-hosts.refused = broken
+trusted_host_middleware.refused = broken
 answer = TestClient(app.main.app, raise_server_exceptions=False).get("/")
 print(answer.status_code, dict(answer.headers), answer.text)
 """

@@ -70,7 +70,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
 
 def test_several_workers_make_the_tables_at_once(postgres: Server) -> None:
     url = postgres.create(template="")
-    code = "import sys; from profiledb.report import migrations; migrations.move(sys.argv[1])"
+    code = "import sys; from profiledb.library import migrations; migrations.move(sys.argv[1])"
     movers = [subprocess.Popen([sys.executable, "-c", code, url], cwd=ROOT) for _ in range(2)]
     assert [mover.wait(60) for mover in movers] == [0, 0]
     assert Catalog(Postgres(url)).reports() == []

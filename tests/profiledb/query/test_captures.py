@@ -100,8 +100,14 @@ def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, m
         (("void at::native::vectorized_elementwise_kernel<4>",), {}, True),
         (("triton_poi_fused_add_0",), {}, True),
         (("saxpy",), {"range_name": [{"name_id": 1, "text": "aten::mm", "name": "aten::mm"}]}, True),
-        (("saxpy",), {"thread": [{"global_tid": 1, "name": "pt_autograd_0"}]}, True),
-        (("saxpy",), {"string": [{"string_id": 1, "value": "/opt/torch/lib/libtorch_cuda.so"}]}, True),
+        (
+            ("saxpy",),
+            {
+                "process": [{"global_pid": 1, "name": "python"}],
+                "thread": [{"global_tid": 1, "global_pid": 1, "name": "pt_autograd_0"}],
+            },
+            True,
+        ),
     ],
 )
 def test_whether_a_program_uses_pytorch(

@@ -59,11 +59,12 @@ WITH edge AS MATERIALIZED (
     SELECT *, false AS kept FROM call
     UNION ALL BY NAME SELECT tid, s, e, ns, true AS kept FROM finding_wait()
 ), gap AS MATERIALIZED (
-    SELECT device_id, a, s, e, duration_ns, lost_ns, call.function, call.late AND b > middle AS counts
+    SELECT device_id, a, s, e, duration_ns, lost_ns, call.function, call.late AND b > middle AS counts,
+        least(lost_ns, b - middle) AS late_ns  -- a gap may begin in the first half
     FROM finding_ahead('every') JOIN edge USING (device_id) WHERE EXISTS (FROM every)
 ), total AS (
     SELECT coalesce(sum(lost_ns), 0)::BIGINT AS saving_ns,
-        coalesce(sum(lost_ns) FILTER (counts), 0)::BIGINT AS lost_ns,
+        coalesce(sum(late_ns) FILTER (counts), 0)::BIGINT AS lost_ns,
         sum(CASE WHEN e > a AND duration_ns <= $gap_ns::BIGINT THEN duration_ns ELSE lost_ns END)::BIGINT AS explains_ns
     FROM gap
 ), late AS (

@@ -21,7 +21,8 @@
 -- column: function | name | | the function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: [trace] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
+-- advice: [trace, PyTorch] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
+-- advice: [trace, else] Leave the start out of what you record: warm up before the profiler starts.
 -- advice: [else, HIP] Leave the start out of what you measure: warm up before the profiler starts to record.
 -- advice: [else, PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` on with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: [else, CuPy] Leave the start out of what you measure: warm up, then capture from `cupyx.profiler.profile()` on with `nsys profile --capture-range=cudaProfilerApi`; `CUPY_CACHE_IN_MEMORY=0` keeps compiled kernels on the disk.

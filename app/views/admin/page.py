@@ -1,0 +1,24 @@
+"""Administration: who did what, spaces, logins, sharing links, and tokens for programs. For admins alone."""
+
+import streamlit as st
+
+from app.ui import page_elements as ui
+from app.views.admin import audit_table, logins, sharing_links, spaces, tokens
+from app.web import access
+
+
+def page() -> None:
+    """Draws the page; what its parts ask of the library asks for an admin again (``session.administering``)."""
+    st.header("Administration", anchor=False)
+    if not access.may_administer():
+        st.info(
+            "Only an admin sees this page. Without a login there is none: warpdeck audit and warpdeck token do the same"
+            " on the command line."
+        )
+        return
+    for part in (audit_table.show, spaces.show, logins.show, sharing_links.show, tokens.show):
+        with ui.boundary():
+            part()
+
+
+page()

@@ -1,0 +1,125 @@
+"""Time of attention by length, of this report or of several, with the exponent of its growth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import chart_element, size_charts, table_columns, tables, theme
+from app.ui import format as fmt
+from app.ui.size_charts import Line
+from app.views.attention.tables import PARTS
+from profiledb.errors import WarpdeckError
+from profiledb.library.catalog import TIMELINE, Manifest
+
+WITH = "with"
+"""The parameter of the address that names further reports of the family."""
+PANELS = 4
+"""Variants drawn, those that take most time."""
+_FORMULA = (
+    "time = c · tokens^exponent. The exponent is the least-squares slope of log(time) over log(length), Σ(x −"
+    " x̄)(y − ȳ) ÷ Σ(x − x̄)², from at least three lengths."
+)
+_NAMES = ("scores", "softmax", "output")
+FIT_COLUMNS = table_columns.of(
+    "attention_parts",
+    table_columns.use("variant", width=230),
+    table_columns.use("part", name="title", width=130),
+    table_columns.Col("lengths", "Lengths", kind="count"),
+    table_columns.Col("exponent", "Exponent", kind="number", help="Empty with fewer than three lengths"),
+    table_columns.Col("shortest", "Shortest", kind="duration", help="Time per attention at the fewest tokens"),
+    table_columns.Col("longest", "Longest", kind="duration", help="Time per attention at the most tokens"),
+)
+
+
+def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> None:
+    """Draws the section; ``rows`` and ``params`` are those of ``attention_parts`` of this report."""
+    st.subheader("By length", anchor=False)
+    frames = [rows.assign(report=manifest.name)]
+    for other in _others(manifest):
+        frames += _rows_of(other, params)
+    measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
+    drawn = lines(pd.concat(frames, ignore_index=True), measure)
+    if len({t for line in drawn for t in line.tokens}) < 2:
+        st.caption(
+            "One length shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json give the"
+            " length. Add reports of other lengths above."
+        )
+        return
+    _draw(drawn, host=measure == "cpu_ns")
+
+
+def _draw(drawn: list[Line], *, host: bool) -> None:
+    total: dict[str, float] = {}
+    for line in drawn:
+        total[line.variant] = total.get(line.variant, 0) + sum(line.ns)
+    most = sorted(total, key=lambda name: -total[name])[:PANELS]
+    shown = [line for line in drawn if line.variant in most]
+    figure = size_charts.family(shown, theme.theme())
+    chart_element.chart(figure, "attention-length")
+    if len(total) > PANELS:
+        st.caption(f"The {PANELS} variants with the most time are drawn, of {len(total)}.")
+    st.caption(fmt.plain(_FORMULA + (" Times are CPU times." if host else "")))
+    tables.table(fits(drawn), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
+
+
+def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
+    """A line a variant and part: the time of one attention at each length that is known."""
+    known = rows.dropna(subset=["tokens", measure])
+    known = known[known["calls"] > 0].assign(variant=known["variant"].fillna("no range"))
+    result = []
+    for (variant, part), group in known.groupby(["variant", "part"], sort=False):
+        ns = (group[measure].astype(float) / group["calls"].astype(float)).tolist()
+        tokens = tuple(int(value) for value in group["tokens"])
+        result.append(Line(str(variant), str(part), tokens, tuple(ns), tuple(group["report"])))
+    return sorted(result, key=lambda line: (line.variant, list(PARTS).index(line.part)))
+
+
+def fits(drawn: list[Line]) -> pd.DataFrame:
+    """A row a line: how many lengths it has, its exponent, and its ends (ns)."""
+    rows = []
+    for line in drawn:
+        ends = [line.ns[line.tokens.index(length)] for length in (min(line.tokens), max(line.tokens))]
+        exponent = size_charts.fit(line.tokens, line.ns)
+        rows.append((line.variant, PARTS[line.part], len(set(line.tokens)), exponent, *ends))
+    names = ["variant", "title", "lengths", "exponent", "shortest", "longest"]
+    return pd.DataFrame(rows, columns=names).astype({"exponent": "Float64"})
+
+
+def _others(manifest: Manifest) -> list[Manifest]:
+    """Further reports of the family, as the address names them."""
+    known = session.about(TIMELINE, without=manifest.id)
+    asked = session.named(WITH, known)
+    key = "attention-with"
+    st.session_state[key] = asked
+    if known:
+        st.multiselect(
+            "Other reports", list(known), key=key, width=520,
+            placeholder="Add reports of other lengths", on_change=_write,
+            format_func=lambda report_id: fmt.visible(known[report_id].name), args=(key,), label_visibility="collapsed",
+        )  # fmt: skip
+    return [known[report_id] for report_id in asked]
+
+
+def _write(key: str) -> None:
+    if chosen := st.session_state[key]:
+        st.query_params[WITH] = chosen
+    else:
+        st.query_params.pop(WITH, None)
+
+
+def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
+    """The parts of another report, whole but for its warm-up; a word where it has none."""
+    names = {key: value for key, value in params.items() if key in _NAMES}
+    try:
+        rows = session.whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)
+    except WarpdeckError as error:
+        st.caption(f"{fmt.plain(other.name)}: {fmt.plain(error.message)}")
+        return []
+    if rows["tokens"].isna().all():
+        why = "it has no ranges of these parts" if rows.empty else "its length is unknown"
+        st.caption(f"{fmt.plain(other.name)} is excluded: {why}.")
+        return []
+    return [rows.assign(report=other.name)]

@@ -1,0 +1,65 @@
+"""Attention: its softmax against its two matrix products, what they achieve, and how they grow with the length."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.views.attention import length, sizes, tables
+from profiledb.errors import NotCapturedError
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has neither ranges nor kernels."""
+    manifest = session.report()
+    ranges = page_selection.optional(manifest.id, "range_paths", ["path", "name", "instances"])
+    bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
+    if bare.empty:
+        _nothing(manifest.id, ranges)
+        return
+    params = sizes.choose(ranges, bare)
+    rows = session.run(manifest.id, "attention_parts", **params)
+    _missing(rows)
+    tables.ratios(rows)
+    tables.parts(rows)
+    tables.counted(rows)
+    length.show(manifest, rows, params)
+
+
+def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
+    """Says what was looked for, and offers what there is."""
+    if ranges.empty:
+        none = "This report has no ranges and no fused attention kernel. Put ranges around the parts of attention"
+        if flag := session.to_record(report_id, "range"):
+            st.info(f"{none} and capture with:")
+            st.code(flag, language=None)
+        else:
+            st.info(f"{none} and capture again with the same flags.")
+        return
+    looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())
+    st.info(
+        f"No range in this selection is named like a part of attention, and no kernel is a fused attention. {looked}."
+    )
+    if page_selection.is_part(report_id):
+        page_selection.clear_button("attention-clear")
+    st.markdown("Choose the ranges of these parts. One is enough.")
+    sizes.names(ranges)
+
+
+def _missing(rows: pd.DataFrame) -> None:
+    """Why there are no times on the GPU, and parts that no range has."""
+    if rows["kernel_ns"].isna().all():
+        try:
+            session.whole(session.report().id, "kernels")
+            reason = "These ranges ran no kernels."
+        except NotCapturedError as error:
+            reason = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
+        st.info(f"Only CPU times of ranges. Ratios, rates and bytes need kernels. {reason}")
+    present = set(rows["part"])
+    lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in present]
+    if present & set(sizes.KEYS) and lacking:
+        st.markdown(f"No range found for the {' and the '.join(map(str.lower, lacking))}. Choose one under Ranges.")
+
+
+page()

@@ -1,0 +1,56 @@
+"""What the difference between two reports is made of, as a picture."""
+
+import pandas as pd
+import streamlit as st
+
+from app.selection import compared_report
+from app.ui import chart_element, theme
+from app.ui import format as fmt
+from app.ui.charts import NEUTRAL
+from app.views.compare import charts as charts_compare
+from app.views.compare import sentences as compare_words
+from app.views.compare.charts import End, Part
+from profiledb.studies.compare.verdict import signed
+
+SHOWN = 10
+"""Kernels of their own; all others are one bar."""
+
+
+def show(found: compared_report.Compared) -> None:
+    """Draws the largest contributions to the difference, one below the other."""
+    share = found.basis == "share"
+    column = "share_change_points" if share else "change_ns"
+    rows = found.kernels[found.kernels[column].fillna(0) != 0]
+    if rows.empty:
+        return
+    parts = _parts(rows, column)
+    st.subheader("Where the difference comes from", anchor=False)
+    if share:
+        figure = charts_compare.differences(parts, "Share of kernel time, B − A (points)", theme.theme())
+    else:
+        sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
+        ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]
+        figure = charts_compare.waterfall(parts, ends[0], ends[1], theme.theme())
+    chart_element.chart(figure, "compare-waterfall")
+
+
+def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
+    words = compare_words.signed_points if column == "share_change_points" else signed
+    colors, titles = theme.class_colors(), theme.class_titles()
+    parts = [
+        Part(
+            row["name"],
+            float(row[column]),
+            words(row[column]),
+            f"{compare_words.reason(row)}; {titles.get(row['class'], row['class'])}",
+            colors.get(row["class"], NEUTRAL[theme.theme()]),
+        )
+        for _, row in rows.head(SHOWN).iterrows()
+    ]
+    rest = rows.iloc[SHOWN:]
+    if len(rest):
+        size = float(rest[column].sum())
+        noun = "other" if len(rest) == 1 else "others"
+        title = f"{fmt.count(len(rest))} {noun}"
+        parts.append(Part(title, size, words(size), "together", NEUTRAL[theme.theme()]))
+    return parts

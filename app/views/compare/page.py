@@ -1,0 +1,159 @@
+"""Two Systems reports, each under its own selection: what changed from A, the page's report, to B."""
+
+import streamlit as st
+
+from app import session
+from app.selection import bar, compared_report, kernel_links, page_selection
+from app.selection.page_selection import Settled
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui.report_titles import titles as report_titles
+from app.views.compare import breakdown_chart, sentences, tables
+from app.views.compare import findings_diff as findings
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.studies.compare import matching
+from profiledb.studies.compare.matching import Basis, Side
+
+BASES = {"total": "Totals", "step": "Per step", "share": "Shares"}
+BASIS_HELP = (
+    "**Totals**: sums over the selection. **Per step**: work inside the steps, or inside the instances of one"
+    " selected range, divided by their number. **Shares**: share of each side's kernel time, for different GPUs."
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    mine = page_selection.read(manifest)
+    other = _choose(manifest)
+    if other is None:
+        st.info(
+            "Choose a report to compare with this one. To compare two parts of one report, choose the same report"
+            " and another selection."
+        )
+        return
+    theirs = page_selection.read(other, mine)
+    with st.container(gap="xxsmall"):
+        length = f" (report length {fmt.plain(fmt.duration(other.duration_ns))})" if other.duration_ns else ""
+        st.caption(f"Selection in B{length}")
+        bar.show(theirs)
+    a, b = compared_report.side(mine), compared_report.side(theirs)
+    _row(a, b, mine, theirs)
+    if _lacking(a, b, manifest, other):
+        return
+    found = compared_report.compared(a, b, _basis(a, b), mine, theirs)
+    _say(found)
+    tables.facts(found)
+    breakdown_chart.show(found)
+    findings.show(manifest, other, mine, theirs)
+    tables.kernels(found)
+    tables.phases(found)
+    tables.copies(found)
+    tables.all_totals(found)
+    _command(found, mine, theirs)
+
+
+def _choose(manifest: Manifest) -> Manifest | None:
+    """The report that the address names; the selector writes it there."""
+    known = session.about(TIMELINE)
+    titles = report_titles(known, manifest.id)
+    named = next(iter(session.named(compared_report.OTHER, known)), None)
+    key = "compare-other"
+    st.session_state[key] = named
+    if st.query_params.get(compared_report.OTHER) and not named:
+        st.warning("The report in this address is not in the library, or is of another kind.")
+    chosen = st.selectbox(
+        "Compare this report (A) with (B)",
+        list(known),
+        index=None,
+        key=key,
+        placeholder="Choose a report",
+        format_func=titles.__getitem__,
+        on_change=_chosen,
+        args=(key,),
+        width=620,
+    )
+    return known.get(chosen or "")
+
+
+def _chosen(key: str) -> None:
+    """Writes another report into the address; the selection of the one before does not hold for it."""
+    page_selection.clear(page_selection.OTHER)
+    st.query_params.pop(compared_report.BASIS, None)
+    if st.session_state[key] is None:
+        st.query_params.pop(compared_report.OTHER, None)
+    else:
+        st.query_params[compared_report.OTHER] = st.session_state[key]
+
+
+def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
+    """What is compared, and the button that swaps the sides."""
+    possible = [basis for basis in BASES if basis != "step" or matching.units(a, b)]
+    key = "compare-basis"
+    st.session_state[key] = _basis(a, b)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.segmented_control(
+            "Compare",
+            possible,
+            key=key,
+            format_func=BASES.__getitem__,
+            required=True,
+            help=BASIS_HELP,
+            label_visibility="collapsed",
+            on_change=lambda: st.query_params.update({compared_report.BASIS: st.session_state[key]}),
+        )
+        st.button(
+            "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared_report.swap,
+            args=(mine, theirs),
+        )  # fmt: skip
+        if mine.report_id != theirs.report_id:
+            kernel_links.to_timelines(mine.report_id, [theirs.report_id], "Both on the Timeline", "step")
+        if both := matching.units(a, b):
+            name = fmt.plain(both.name) or "Steps"
+            st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")
+
+
+def _basis(a: Side, b: Side) -> Basis:
+    """What the address asks for where it fits the two reports; else what suits them."""
+    asked = st.query_params.get(compared_report.BASIS, "")
+    possible = asked in BASES and (asked != "step" or matching.units(a, b) is not None)
+    return matching.choose_basis(a, b, asked if possible else "auto")
+
+
+def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
+    """Whether there is nothing to compare, which is then said, with the reason."""
+    sides = (("A", a, mine), ("B", b, other))
+    for letter, side, manifest in sides:
+        if side.lacks:
+            st.markdown(f"{letter}, {fmt.plain(manifest.name)}, has no kernels to compare:")
+            ui.not_captured(side.lacks)
+        elif side.kernel_totals.empty:
+            st.info(f"No kernels run in the selection of {letter}.")
+    return any(side.kernel_totals.empty for _, side, _ in sides)
+
+
+def _say(found: compared_report.Compared) -> None:
+    a, b = found.a, found.b
+    if matching.other_gpus(a, b):
+        st.warning(
+            f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}."
+            " Times may differ because of the GPU alone; compare shares.",
+            icon=":material/memory:",
+        )
+    st.markdown("  \n".join(sentences.verdict_lines(a, b)))
+    st.markdown(sentences.causes(found.kernels, found.basis))
+    st.caption(sentences.significance(found.kernels))
+
+
+def _command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
+    """The command that prints the same rows."""
+    with st.expander("Run this on the command line", icon=":material/terminal:"):
+        st.code(sentences.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
+                language=None, wrap_lines=True)  # fmt: skip
+        st.caption(
+            "With --fail-above 5% the exit status is 1 if B's wall time (per step if both have steps) is"
+            " more than 5 % above A's, and 2 after an error. --metric checks another figure, such as kernels."
+        )
+
+
+page()

@@ -1,0 +1,109 @@
+"""Crossover: the same work on CPU and GPU by size, and from which size on the GPU is worth its transfers."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import theme
+from app.views.cpu_vs_gpu import scheduler
+from app.views.cpu_vs_gpu import sections as crossover_parts
+from app.views.cpu_vs_gpu.charts import Panel
+from profiledb.library.catalog import Manifest
+from profiledb.report.sidecar import stem
+from profiledb.studies.cpu_vs_gpu import crossing
+
+PANELS = 3  # tasks that have room beside each other
+MOST = 50  # tasks of which crossovers are listed; the command line lists all
+EXAMPLE = (
+    "task,size,device,part,seconds\nmatmul,1024,cpu,compute,0.002866\nmatmul,1024,gpu,allocate,0.000057\n"
+    "matmul,1024,gpu,to_device,0.000848\nmatmul,1024,gpu,compute,0.000151\nmatmul,1024,gpu,to_host,0.000697"
+)
+COMMAND = "python -m workloads profile tasks"
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    if not session.has_sidecar(manifest.id, "tasks"):
+        _how(manifest)
+        return
+    decided = scheduler.section(manifest.id)
+    rows = session.run(manifest.id, "task_times")
+    if rows.empty:
+        return  # all ran beside another program
+    if decided:
+        st.subheader("Tasks", anchor=False)
+    tasks = list(dict.fromkeys(rows["task"]))
+    shown = _choose(tasks)
+    repetitions = session.run(manifest.id, "task_repetitions")
+    listed = [*shown, *(task for task in tasks if task not in shown)][:MOST]
+    crossovers = crossing.crossovers(repetitions[repetitions["task"].isin(listed)])
+    parts = session.run(manifest.id, "task_parts")
+    panels = [
+        Panel(
+            task,
+            rows[rows["task"] == task],
+            parts[parts["task"] == task],
+            [crossover for crossover in crossovers if crossover.task == task],
+        )
+        for task in shown
+    ]
+    crossover_parts.cards(panels)
+    crossover_parts.charts_of(panels, theme.work_colors(), theme.theme())
+    if len(tasks) > PANELS:
+        crossover_parts.crossings(crossovers, more=len(tasks) - len(listed))
+    _left_out(rows)
+    crossover_parts.times(manifest.id, rows)
+    if not decided:
+        scheduler.lacking(manifest.id)
+    crossover_parts.downloads(manifest)
+
+
+def _how(manifest: Manifest) -> None:
+    """What to drop, how to make one, and what it would be good for."""
+    name = f"{stem(fmt.visible(manifest.name))}.tasks.csv"
+    with st.container(border=True):
+        st.markdown("**This report has no times of the same work on CPU and GPU.**")
+        st.markdown(
+            "Such times show from which size on the GPU is faster, with and without transfers, and where its time goes."
+        )
+        st.markdown("Capture vector addition, matrix multiplication and reduction at several sizes with")
+        st.code(COMMAND, language=None)
+        st.markdown(
+            f"or drop {fmt.plain(name)} from your own program into the Library, one row per part and repetition."
+            " Parts may have any name. The part compute is computing alone; without a column part every row is"
+            " compute."
+        )
+        st.code(EXAMPLE, language=None)
+
+
+def _choose(tasks: list[str]) -> list[str]:
+    """The tasks that are drawn: all where they are few, else the one that the address names, or the first."""
+    if len(tasks) <= PANELS:
+        return tasks
+    names = dict(zip(map(str, range(len(tasks))), tasks, strict=True))
+    asked = st.query_params.get("task", "")
+    start = tasks.index(asked) if asked in tasks else 0
+    number = st.selectbox(
+        "Task", list(names), index=start, key="crossover-task", width=320,
+        format_func=lambda key: fmt.shortened(names[key], 80),
+    )  # fmt: skip
+    task = names[number or "0"]
+    if asked != task and (asked or number != "0"):
+        st.query_params["task"] = task
+    return [task]
+
+
+def _left_out(rows: pd.DataFrame) -> None:
+    """Says what does not count in the totals."""
+    partial = int(rows["partial_repetitions"].sum())
+    if partial:
+        many = "1 repetition lacks" if partial == 1 else f"{fmt.count(partial)} repetitions lack"
+        st.caption(
+            f"{many} a part that others of the same task, size and device have. They count in the parts that"
+            " they have, and in no total."
+        )
+
+
+page()

@@ -1,0 +1,62 @@
+"""Findings: what holds a report back, in the order of what it costs; what is clear; what cannot be judged."""
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import judged_findings, page_elements
+from app.views.findings import card, other_verdicts, time_bar
+from profiledb.findings import judge, program
+from profiledb.words import code
+
+
+def show() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    part = judged_findings.covered(manifest)
+    findings = judged_findings.findings(manifest, startup=part is None)
+    fires = [one for one in findings if one.verdict == "fires"]
+    open_ = [one for one in findings if one.verdict == "cannot_judge"]
+    clear = [one for one in findings if one.verdict == "clear"]
+    costly = judge.costly(findings)
+    remarks = [one for one in fires if not one.rule.costs]
+    page_elements.facts(
+        [
+            (
+                "Findings",
+                fmt.count(len(costly)),
+                "Rules that fire and cost time, without those that stand under another one.",
+            ),
+            ("Remarks", fmt.count(len(remarks)), "On the capture, and on what its figures are worth."),
+            ("Clear", fmt.count(len(clear)), "Rules that were checked and do not fire."),
+            ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
+        ]
+    )
+    _program(program.traits(session.run(manifest.id, "program")))
+    time_bar.show(manifest.id, part.times if part else {})
+    if not costly:
+        st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
+    for finding in costly:
+        card.show(manifest.id, finding, judge.below(finding, findings))
+    if costly:
+        st.caption("Savings are upper bounds. A finding that shares most of its time with another one stands under it.")
+    other_verdicts.remarks(manifest.id, remarks)
+    other_verdicts.unjudged(open_)
+    other_verdicts.clear(clear)
+    other_verdicts.rulebook(findings)
+
+
+def _program(of: program.Program) -> None:
+    """Say in one line what program this is, and on it what tells that."""
+    if told := program.line(of):
+        st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
+
+
+def _nothing(*, remarks: bool, judged: bool) -> str:
+    """What stands where no finding costs time: on a report that nobody could judge that is no praise."""
+    if not judged:
+        return "This report lacks what the rules need."
+    return "Nothing found that costs time by itself." + (" See the remarks." if remarks else "")
+
+
+show()

@@ -1,0 +1,22 @@
+"""Host: which code the CPU ran, what its threads waited for, and from where work was launched."""
+
+from app import session
+from app.ui import sections
+from app.ui.sections import Section
+from app.views.host import launches, openmp, samples, threads
+
+
+def page() -> None:
+    """Draws the page."""
+    report = session.report()
+    shown = (
+        Section("CPU samples", samples.show),
+        Section("Threads", threads.show),
+        *([Section("OpenMP regions", openmp.show)] if report.rows.get("openmp_event") else []),
+        Section("OS runtime calls by thread", threads.os_runtime, loud=False),
+        Section("Where GPU work is launched", launches.show, loud=False),
+    )
+    sections.show(report.id, shown)
+
+
+page()

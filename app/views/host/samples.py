@@ -1,0 +1,154 @@
+"""CPU and Python samples: as a flame graph, by function and by module, of all the selected time or of gaps alone."""
+
+import re
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui import share_bar, table_columns, tables, url_widgets
+from app.views.host import flame, speedscope
+from profiledb import words
+
+CPU = "cpu"
+TABLES = {"python": "python_sample", CPU: "cpu_sample"}
+"""The table of each source of samples, the most telling one first."""
+SOURCES = {"python": "Python samples", CPU: "CPU samples"}
+LEAST_PCT, LEAST_SAMPLES = 20.0, 20
+"""Share of the samples of gaps, and number of these, from which on a function is named."""
+MOMENTS = {"all": "All samples", "idle": "While the GPU was idle"}
+FUNCTIONS = table_columns.of(
+    "cpu_functions",
+    table_columns.use("function", width=360),
+    table_columns.bar("self_pct", width=110),
+    "self_samples",
+    table_columns.bar("total_pct", width=110),
+    "total_samples",
+    table_columns.use("module", width=200),
+    "threads",
+)
+MODULES = table_columns.of(
+    "cpu_modules",
+    table_columns.use("module", width=360),
+    table_columns.bar("self_pct", width=110),
+    "self_samples",
+    table_columns.bar("total_pct", width=110),
+    "total_samples",
+)
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError where the report has no samples."""
+    present = _sources(report_id)
+    st.subheader("CPU samples", anchor=False)
+    if not present:
+        st.caption("No CPU sample lies in this selection.")
+        page_selection.clear_button("host-clear")
+        return
+    asked = _controls(present)
+    if told := sentence(session.run(report_id, "cpu_functions", **_source(asked), moments="idle"), _words(asked)):
+        st.markdown(told)
+    rows = session.run(report_id, "cpu_tree", **asked)
+    if rows.empty:
+        of = " of this thread" if "thread" in asked else ""
+        st.info(f"No sample{of} was taken while the GPU was idle.")
+        return
+    flame.show(rows, _words(asked), idle=asked.get("moments") == "idle")
+    speedscope.button(report_id, asked)
+    _tables(report_id, asked)
+
+
+def _sources(report_id: str) -> dict[str, pd.DataFrame]:
+    """The trees of the sources of which the selection has samples, the most telling one first."""
+    rows = session.report().rows
+    asked = [name for name, table in TABLES.items() if rows.get(table)] or [CPU]
+    trees = {name: session.run(report_id, "cpu_tree", **_source({"source": name})) for name in asked}
+    return {name: tree for name, tree in trees.items() if len(tree)}
+
+
+def _source(asked: dict[str, Any]) -> dict[str, Any]:
+    """The source as a parameter of the analyses; none where it is what they take by themselves."""
+    return {"source": asked["source"]} if asked.get("source", CPU) != CPU else {}
+
+
+def _words(asked: dict[str, Any]) -> str:
+    return SOURCES[asked.get("source", CPU)]
+
+
+def sentence(rows: pd.DataFrame, kind: str) -> str:
+    """In which function the samples of gaps are, in Markdown; nothing where no function stands out.
+
+    Args:
+        rows: the answer of ``cpu_functions`` for samples while no GPU worked.
+        kind: what people call these samples.
+    """
+    if rows.empty or rows["self_pct"].iloc[0] < LEAST_PCT:
+        return ""
+    top = rows.iloc[0]
+    every = round(100 * float(top["self_samples"]) / float(top["self_pct"]))
+    if every < LEAST_SAMPLES:
+        return ""
+    file = "" if pd.isna(top["module"]) else f" ({fmt.plain(fmt.shortened(str(top['module']), 60))})"
+    name = words.code(fmt.shortened(str(top["function"]), 80))
+    return f"While the GPU was idle, {fmt.percent(top['self_pct'])} of {fmt.count(every)} {kind} are in {name}{file}."
+
+
+def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """What of the samples is looked at, as parameters of their analyses; none where it is all that they take."""
+    first = next(iter(present))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = first
+        if len(present) > 1:
+            source = st.segmented_control(
+                "Code",
+                list(present),
+                format_func=SOURCES.__getitem__,
+                required=True,
+                help="CPU samples find a running thread in native code; Python samples are taken in equal intervals.",
+                **url_widgets.option("source", list(present), first),
+            )
+        moments = st.segmented_control(
+            "Samples",
+            list(MOMENTS),
+            format_func=MOMENTS.__getitem__,
+            required=True,
+            help="The GPU is idle where no GPU runs anything of the selection, between its first and last operation.",
+            **url_widgets.option("moments", list(MOMENTS), "all"),
+        )
+        labels = _threads(present[source])
+        thread = st.selectbox(
+            "Thread",
+            list(labels),
+            index=None,
+            placeholder="All threads",
+            format_func=lambda one: labels.get(one, one),
+            width=320,
+            **url_widgets.option("thread", list(labels)),
+        )
+    chosen = {"moments": moments} if moments != "all" else {}
+    return _source({"source": source}) | chosen | ({"thread": thread} if thread else {})
+
+
+def _threads(tree: pd.DataFrame) -> dict[str, str]:
+    """Threads with samples by process and thread id, with what people read."""
+    found = {}
+    for row in tree[tree["level"] == 0].to_dict("records"):
+        if match := re.match(r"\d+ / \d+", str(row["function"])):
+            found[match[0]] = f"{fmt.visible(fmt.shortened(row['function'], 50))} ({fmt.count(row['samples'])})"
+    return found
+
+
+def _tables(report_id: str, asked: dict[str, Any]) -> None:
+    functions, modules = st.tabs(["By function", "By module"])
+    with functions:
+        rows = session.run(report_id, "cpu_functions", **asked)
+        tables.table(
+            rows, FUNCTIONS, key="cpu-functions", download="cpu_functions.csv", height=share_bar.height(len(rows))
+        )
+    with modules:
+        rows = session.run(report_id, "cpu_modules", **asked)
+        tables.table(rows, MODULES, key="cpu-modules", download="cpu_modules.csv", height=share_bar.height(len(rows)))
+    st.caption("Self: found in it. Total: found in it, or in what it called.")

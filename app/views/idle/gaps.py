@@ -1,0 +1,141 @@
+"""When a GPU was idle, and what the CPU did meanwhile."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import kernel_links
+from app.ui import format as fmt
+from app.ui import page_elements, share_bar, table_columns, tables
+from app.views.idle import sentences as idle_words
+from profiledb.query.analysis import rows_or_none
+from profiledb.studies import idle as places
+from profiledb.words import code
+
+REASON_COLUMNS = table_columns.of(
+    "idle_reasons",
+    table_columns.use("reason", name="words", width=180),
+    table_columns.bar("share_pct", width=120),
+    "idle_ns",
+    "gaps",
+    "longest_ns",
+    table_columns.use("range", width=260),
+    table_columns.use("function", width=200),
+)
+RANGE_COLUMNS = table_columns.of(
+    "idle_ranges",
+    table_columns.use("range", width=320),
+    table_columns.bar("share_pct", width=120),
+    "idle_ns",
+    "self_ns",
+    table_columns.use("reason", name="words", width=160),
+    "gaps",
+    "longest_ns",
+)
+GAP_COLUMNS = table_columns.of(
+    "idle_gaps",
+    "start_ns",
+    "duration_ns",
+    "gpu_id",
+    table_columns.use("reason", name="words", width=160),
+    "covered_pct",
+    table_columns.use("range", width=210),
+    "range_pct",
+    table_columns.use("function", width=150),
+    table_columns.use("next", width=230),
+    table_columns.use("next_range", label="In range", width=200),
+    "launched_ns",
+    table_columns.use("launch", width=160),
+    "thread",
+)
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError where nothing ran on a GPU."""
+    reasons = session.run(report_id, "idle_reasons")
+    st.subheader("GPU idle", anchor=False)
+    if reasons.empty:
+        st.caption("No GPU was idle between its first and last selected operation.")
+        return
+    gaps, ranges = session.run(report_id, "idle_gaps"), rows_or_none(session.run, report_id, "idle_ranges")
+    longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
+    page_elements.facts(
+        [
+            (
+                "GPU idle",
+                fmt.percent(reasons["window_pct"].sum()),
+                "Share of the time between first and last operation in which nothing ran, over all GPUs used.",
+            ),
+            ("Idle time", fmt.duration(reasons["idle_ns"].sum()), "Summed over these GPUs."),
+            ("Longest gap", fmt.duration(longest), ""),
+            ("Gaps", fmt.count(reasons["gaps"].sum()), "Times in which nothing ran."),
+        ]
+    )
+    share_bar.share_bar(reasons, "reason", "idle_ns", share_bar.REASONS, key="idle-bar")
+    traits = frozenset(session.run(report_id, "program")["trait"])
+    st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code"), traits))
+    tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
+    if len(ranges):
+        st.markdown("**Idle time by range**")
+        tables.table(
+            _worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))),
+            RANGE_COLUMNS,
+            key="idle-ranges",
+            download="idle_ranges.csv",
+            height=share_bar.height(len(ranges)),
+            hidden=("reason",),
+        )
+    if len(gaps):
+        _gaps(report_id, _worded(gaps))
+
+
+def _why(
+    reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame, traits: Collection[str]
+) -> str:
+    """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
+    top = reasons.iloc[0]
+    sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
+    where = places.place(ranges) if len(ranges) else None
+    if where is not None:
+        sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
+    if top["reason"] == "host code" and (told := places.code(sampled)):
+        sentence += f" {told}"
+    gap_ns = usual_gap(top, gaps)
+    path = None if where is None else where["range"]
+    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, path, str(top['function']), traits)}".strip()
+
+
+def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
+    """How long the gaps are that hold most of the time of a reason, ns: a few long ones count more than many short.
+
+    Args:
+        top: its row of ``idle_reasons``.
+        gaps: the answer of ``idle_gaps``, the longest gaps.
+    """
+    mean = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+    long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= idle_words.LONG_NS)]["duration_ns"]
+    return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
+
+
+def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
+    st.markdown("**Longest gaps**")
+    alone = gaps["gpu_id"].nunique() == 1
+    columns = [c for c in table_columns.filled(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
+    tables.table(
+        gaps,
+        columns,
+        key="gaps",
+        download="gpu_gaps.csv",
+        height=share_bar.height(len(gaps)),
+        hidden=("reason",),
+    )
+    st.caption("Gaps under 2 µs are grouped as “Between operations”.")
+    start, length = gaps["start_ns"].iloc[0], gaps["duration_ns"].iloc[0]
+    kernel_links.to_timeline(report_id, "Longest gap on the timeline", start, start + length)
+
+
+def _worded(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(words=rows["reason"].map(lambda reason: share_bar.REASONS.get(reason, reason)))

@@ -1,0 +1,20 @@
+"""Idle: why the GPU is idle, what launches cost, and GPU metrics where they were sampled."""
+
+from app import session
+from app.ui import sections
+from app.ui.sections import Section
+from app.views.idle import code, gaps, launch, metrics
+
+
+def page() -> None:
+    """Draws the page."""
+    shown = (
+        Section("GPU idle", gaps.show),
+        Section("CPU code during gaps", code.show, loud=False),
+        Section("Launch, queue and execution", launch.show),
+        Section("GPU metrics", metrics.show, loud=False),
+    )
+    sections.show(session.report().id, shown)
+
+
+page()

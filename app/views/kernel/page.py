@@ -1,0 +1,154 @@
+"""One kernel: its durations, how they vary over the capture, its launch shapes and its longest launches."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import chart_drag, kernel_links, page_selection
+from app.ui import chart_element, charts, column_pair, kernel_operators, profile_links, theme, verdicts
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.views.kernel import tables
+from profiledb.errors import WarpdeckError
+from profiledb.library.catalog import Manifest
+
+
+def page() -> None:
+    """Draws the page of the kernel that the address names; of the one with the most time where it names none."""
+    manifest = session.report()
+    summary = _summary(manifest)
+    if summary is None:
+        _nothing(manifest)
+        return
+    _heading(manifest, summary)
+    _facts(summary)
+    _limits(manifest.id, int(summary["kernel"]))
+    _charts(manifest.id, summary)
+    kernel_operators.section(manifest, int(summary["kernel"]))
+    tables.shapes(manifest.id, int(summary["kernel"]))
+    tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
+
+
+def _nothing(manifest: Manifest) -> None:
+    """Says why there is nothing to show: the report has no such kernel, or the selection does not."""
+    named = st.query_params.get("kernel")
+    whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
+    if len(whole):
+        st.subheader(fmt.plain(whole["name"].iloc[0]), anchor=False)
+    if named and whole.empty:
+        st.info("This report has no such kernel. The address may belong to another report.")
+    elif named:
+        st.info(
+            "This kernel does not run in the selection. The whole report has"
+            f" {fmt.counted(whole['calls'].iloc[0], 'launch')} of it, {fmt.duration(whole['total_ns'].iloc[0])} in"
+            " total."
+        )
+        page_selection.clear_button("kernel-clear")
+    else:
+        st.info("No kernels run in this selection.")
+        page_selection.clear_button("kernel-clear")
+    kernel_links.to_list(manifest.id, "All kernels")
+
+
+def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
+    named = st.query_params.get("kernel")
+    if named is None:
+        all_of_them = session.run(manifest.id, "kernels")
+        if all_of_them.empty:
+            return None
+        named = str(all_of_them["kernel"].iloc[0])
+    rows = session.run(manifest.id, "kernel_summary", kernel=named)
+    return None if rows.empty else rows.iloc[0]
+
+
+def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
+    st.subheader(fmt.plain(summary["name"]), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kernel_links.to_list(manifest.id, "All kernels")
+        for column, label, icon in (
+            ("previous_kernel", "Previous by total", ":material/arrow_back:"),
+            ("next_kernel", "Next by total", ":material/arrow_forward:"),
+        ):
+            other = fmt.number(summary[column])
+            if st.button(label, icon=icon, type="tertiary", key=column, disabled=other is None) and other is not None:
+                kernel_links.open_kernel(manifest.id, int(other))
+    st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
+    streams, devices = int(summary["streams"]), int(summary["devices"])
+    where = f"{streams} stream{'s'[: streams != 1]} on {devices} GPU{'s'[: devices != 1]}"
+    title = theme.class_titles().get(summary["class"], summary["class"])
+    st.caption(
+        f"Class {fmt.plain(title)}  ·  number {summary['rank']} of {fmt.count(summary['kernels'])} by total time"
+        f"  ·  {where}  ·  from {fmt.duration(summary['first_ns'])} to {fmt.duration(summary['last_ns'])} in the"
+        " capture"
+    )
+
+
+def _facts(summary: "pd.Series[Any]") -> None:
+    deviation = (
+        summary["stddev_ns"] if int(summary["calls"]) > 1 else None
+    )  # 0 of a single one, as nsys has it, says nothing
+    ui.facts(
+        [
+            ("Share", fmt.percent(summary["share_pct"]), "Share of all kernel time in the selection."),
+            ("Total", fmt.duration(summary["total_ns"]), "Sum of durations."),
+            ("Launches", fmt.count(summary["calls"]), "Number of launches."),
+            ("Average", fmt.duration(summary["avg_ns"]), ""),
+            ("Median", fmt.duration(summary["median_ns"]), "Half of the launches take at most this long."),
+            ("P95", fmt.duration(summary["p95_ns"]), "95 % of the launches take at most this long."),
+            ("Min", fmt.duration(summary["min_ns"]), ""),
+            ("Max", fmt.duration(summary["max_ns"]), ""),
+            ("Std dev", fmt.duration(deviation), "Sample standard deviation (n - 1)."),
+        ]
+    )
+
+
+def _limits(report_id: str, kernel: int) -> None:
+    """What limits the kernel by the linked Compute report, in the sentence that its pages show, too."""
+    linked = session.links().get(report_id)
+    if linked is None:
+        return
+    try:
+        rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
+        matched = rows[(rows["kernel"] == kernel) & rows["launch_id"].notna()]
+        if matched.empty:
+            st.caption("The linked Compute report did not measure this kernel.")
+            return
+        profile_links.to_launch(linked, matched.sort_values("match", kind="stable").iloc[0])
+        same = matched[matched["match"] == "exact"]
+        if same.empty:
+            return
+        limits = session.whole(linked, "ncu_limits", launch=int(same["launch_id"].iloc[0])).iloc[0]
+    except WarpdeckError as error:
+        st.caption(f"The linked Compute report has no answer here: {fmt.plain(error.message)}")
+        return
+    if told := verdicts.sentence(limits.to_dict()):
+        st.caption(f"Measured by Nsight Compute, grid {fmt.plain(same['grid'].iloc[0])}: {fmt.plain(told)}")
+
+
+def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
+    """Both charts; a single launch has nothing to spread, so it gets none."""
+    if int(summary["calls"]) < 2:
+        st.caption("This kernel was launched once, so there is no distribution to draw.")
+        return
+    kernel = int(summary["kernel"])
+    bins = session.run(report_id, "kernel_histogram", kernel=kernel)
+    points = session.run(report_id, "kernel_over_time", kernel=kernel)
+    marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
+    left, right = column_pair.pair("distribution")
+    with left:
+        st.subheader("Distribution", anchor=False)
+        chart_element.chart(charts.histogram(bins, marks, theme.theme()), "histogram")
+    with right:
+        st.subheader("Duration over time", anchor=False)
+        figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
+        chart_drag.chart(figure, "over-time")
+    if len(points) < int(summary["calls"]):
+        st.caption(
+            f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn: the shortest and the"
+            " longest in each time interval."
+        )
+
+
+page()

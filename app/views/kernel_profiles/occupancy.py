@@ -1,0 +1,129 @@
+"""Occupancy of one launch: in theory and as measured, what limits it, and what another launch would have."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import chart_element, page_elements, theme
+from app.ui import format as fmt
+from app.views.kernel_profiles import charts, sentences
+from app.views.kernel_profiles import elements as ncu_parts
+
+LIMITS = {
+    "limit_registers": "registers",
+    "limit_shared_mem": "shared memory",
+    "limit_warps": "warps",
+    "limit_sm": "SM at most",
+    "limit_barriers": "barriers",
+}
+"""Columns of ``ncu_occupancy`` with the blocks that each allows."""
+FAR_POINTS = 10
+"""Points of occupancy below theory from which on ncu's rule speaks of it."""
+
+
+def show(report_id: str, launch: int) -> None:
+    """Draws the part."""
+    st.markdown("**Occupancy**")
+    row = ncu_parts.of_launch(report_id, "ncu_occupancy", launch).iloc[0]
+    if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
+        ncu_parts.lacking("No occupancy in this report.", "occupancy")
+        return
+    _facts(row)
+    for sentence in (limited(row), allowed(row), far(row)):
+        if sentence:
+            st.markdown(fmt.plain(sentence))
+    if pd.isna(row["theoretical_pct"]):
+        ncu_parts.lacking("No theoretical occupancy in this report.", "occupancy")
+    _curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)
+
+
+def _facts(row: "pd.Series[Any]") -> None:
+    items = [
+        (
+            "Theoretical",
+            fmt.percent(row["theoretical_pct"]),
+            "Warps per SM that the launch allows, as a share of the maximum.",
+        ),
+        ("Achieved", fmt.percent(row["achieved_pct"]), "Average active warps per SM, as a share of the maximum."),
+        ("Blocks per SM", _blocks(row["limit_blocks"]), "The smallest of the limits."),
+    ]
+    page_elements.facts([item for item in items if item[1] != fmt.MISSING])
+
+
+def allowed(row: "pd.Series[Any]") -> str:
+    """How many blocks each of the limits of a row of ``ncu_occupancy`` allows, in words; "" where none is known."""
+    names = LIMITS if pd.notna(row["limit_blocks"]) else {}
+    known = [f"{what} {fmt.count(row[name])}" for name, what in names.items() if pd.notna(row[name])]
+    return f"Blocks per SM by limit: {', '.join(known)}." if known else ""
+
+
+def _blocks(count: object) -> str:
+    amount = fmt.number(count)
+    return fmt.MISSING if amount is None else f"{amount:,.0f} block{'s'[: amount != 1]}"
+
+
+def limited(row: "pd.Series[Any]") -> str:
+    """What limits the theoretical occupancy of a row of ``ncu_occupancy``, in words; "" where it is not known."""
+    if not isinstance(row["limiter"], str):
+        return ""
+    fits = f"{_blocks(row['limit_blocks'])} fit{'s' if row['limit_blocks'] == 1 else ''} on an SM"
+    warps, most = fmt.number(row["theoretical_warps"]), fmt.number(row["max_warps"])
+    if warps is not None and most is not None:
+        fits += f", {fmt.count(warps)} of {fmt.count(most)} warps"
+    if warps is not None and warps == most:
+        return f"Nothing limits it: {fits}."
+    named = [_limiter(name, row) for name in row["limiter"].split(", ")]
+    return f"Limited by {' and by '.join(named)}: {fits}."
+
+
+def _limiter(name: str, row: "pd.Series[Any]") -> str:
+    registers = fmt.number(row["registers"])
+    if name == "registers" and registers is not None:
+        return f"registers ({fmt.count(registers)} per thread)"
+    if name == "shared_mem" and (shared := shared_bytes(row)) is not None:
+        return f"shared memory ({fmt.bytes_(shared)} per block)"
+    size = fmt.number(row["warps_per_block"])
+    if name == "warps" and size is not None:
+        return f"the block size ({fmt.count(size)} warps)"
+    return sentences.LIMITERS.get(name, name)
+
+
+def shared_bytes(row: "pd.Series[Any]") -> float | None:
+    """Shared memory of a block with what the driver keeps; None where it is not known."""
+    parts = [fmt.number(row[f"shared_{part}_bytes"]) for part in ("static", "dynamic", "driver")]
+    return sum(part or 0.0 for part in parts) if parts[0] is not None or parts[1] is not None else None
+
+
+def far(row: "pd.Series[Any]") -> str:
+    """What it means where the achieved occupancy is far below the theoretical one; "" where it is not."""
+    theory, achieved = fmt.number(row["theoretical_pct"]), fmt.number(row["achieved_pct"])
+    if theory is None or achieved is None or theory - achieved <= FAR_POINTS:
+        return ""
+    return (
+        f"Achieved is {theory - achieved:.1f} points below theoretical. Likely causes: uneven blocks or warps, a"
+        " tail, or too few blocks."
+    )
+
+
+def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
+    if rows.empty:
+        ncu_parts.lacking(
+            "No occupancy for other launch shapes in this report; ncu's text output never has it.", "occupancy"
+        )
+        return
+    shared = shared_bytes(row)
+    forms = (
+        ("registers", "Registers per thread", fmt.count(row["registers"]), 1.0),
+        ("shared_mem", "Shared memory (KB)", fmt.bytes_(shared), 1e3),
+        ("block_size", "Threads per block", fmt.count(row["block_size"]), 1.0),
+    )
+    with st.container(key="occupancy-curves"):
+        for what, title, label, size in forms:
+            points = rows[rows["what"] == what].reset_index(drop=True)
+            if points.empty:
+                continue
+            with st.container():
+                figure = charts.curve(points, title, label, theme.theme(), size=size)
+                chart_element.chart(figure, f"curve-{what}")
+    st.caption("Theoretical occupancy when one of these changes. The mark is this launch.")

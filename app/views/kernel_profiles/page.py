@@ -1,0 +1,105 @@
+"""Kernel profiles of Nsight Compute: every launch with its speed of light, and one launch in detail."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import (
+    capture_facts,
+    capture_notes,
+    chart_element,
+    charts,
+    summary_button,
+    table_columns,
+    tables,
+    theme,
+    verdicts,
+)
+from app.ui import format as fmt
+from app.views.kernel_profiles import launch as ncu_launch
+
+FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
+COLUMNS = table_columns.of(
+    "ncu_speed_of_light",
+    table_columns.use("launch_id", width=56),
+    table_columns.use("name", click="opens the launch", width=264),
+    table_columns.use("class", width=184),
+    "duration_ns",
+    table_columns.bar("compute_pct", width=104),
+    table_columns.bar("memory_pct", width=104),
+    table_columns.use("verdict", width=120),
+    "occupancy_pct",
+    "theoretical_occupancy_pct",
+    "waves_per_sm",
+    "dram_pct",
+    "l2_hit_pct",
+    "l1_hit_pct",
+    table_columns.use("grid", width=100),
+    table_columns.use("block", width=90),
+    "registers",
+    table_columns.use("nvtx", width=260),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    capture_facts.show(manifest.id)
+    capture_notes.reading(manifest.id)
+    summary_button.show(manifest)
+    rows = session.run(manifest.id, "ncu_speed_of_light")
+    _verdicts(session.run(manifest.id, "ncu_verdicts"))
+    launch = _launches(rows)
+    if launch is None:
+        st.info("Select a launch to see its limits, ncu's rules and all metrics.")
+    else:
+        ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0], rows)
+    capture_notes.diagnostics(manifest.id)
+    capture_notes.lacks(manifest.id)
+
+
+def _verdicts(rows: pd.DataFrame) -> None:
+    """What limits the launches, by time; a sentence where no launch has a verdict, nothing for a single one."""
+    launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"].notna(), "launches"].sum())
+    if launches > 1 and known:
+        st.subheader("What limits the launches", anchor=False)
+        parts = [_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
+        chart_element.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
+        shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
+        st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
+    if known < launches:
+        whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
+        st.markdown(f"No speed of light{whose}, so there is no verdict. To record this, run:")
+        st.code(FLAGS, language=None)
+
+
+def _part(row: "pd.Series[Any]") -> charts.Part:
+    """A row of ``ncu_verdicts`` as a part of the bar."""
+    detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
+    share = fmt.number(row["share_pct"]) or 0.0
+    return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
+
+
+def _launches(rows: pd.DataFrame) -> int | None:
+    """The table; answers the launch that is selected in it, else the one in the address, else the only one."""
+    st.subheader("Launches", anchor=False)
+    chosen = tables.table(
+        rows,
+        table_columns.filled(rows, COLUMNS),
+        key="launches",
+        download="ncu_launches.csv",
+        select=True,
+        hidden=("reason", "kernel", "process"),
+    )
+    known = [int(number) for number in rows["launch_id"]]
+    if chosen is not None and st.query_params.get("launch") != str(known[chosen]):
+        st.query_params["launch"] = str(known[chosen])
+    named = st.query_params.get("launch", "")
+    if named.isdecimal() and int(named) in known:
+        return int(named)
+    return known[0] if len(known) == 1 else None
+
+
+page()

@@ -1,0 +1,225 @@
+"""What Warpdeck reads from the numbers of one launch: speed of light, stalls, memory, shape, instructions."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import chart_element, column_pair, theme, verdicts
+from app.ui import format as fmt
+from app.views.kernel_profiles import charts, occupancy, sentences
+from app.views.kernel_profiles import elements as ncu_parts
+
+THRESHOLDS = (0, 60, 80, 100)
+"""Percentages at which the verdict changes, and the ends."""
+MOST_WAVEFRONTS = 32
+"""What one request of a warp to shared memory can take at most."""
+UNITS, STALLS, EXPLAINED, PIPES, OPCODES = 5, 8, 3, 8, 8
+
+
+def show(report_id: str, launch: "pd.Series[Any]") -> None:
+    """Draws one row of ``ncu_speed_of_light`` and what belongs to it."""
+    number = int(launch["launch_id"])
+    st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
+    limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
+    if told := verdicts.sentence(limits.to_dict()):
+        st.markdown(f"**{fmt.plain(told)}**")
+    left, right = column_pair.pair("limits")
+    with left:
+        _light(report_id, launch)
+    with right:
+        _stalls(ncu_parts.of_launch(report_id, "ncu_stalls", number))
+    occupancy.show(report_id, number)
+    left, right = column_pair.pair("memory")
+    with left:
+        _memory(ncu_parts.of_launch(report_id, "ncu_memory", number))
+    with right:
+        _shape(ncu_parts.of_launch(report_id, "ncu_launch_shape", number).iloc[0])
+        _mix(ncu_parts.of_launch(report_id, "ncu_instruction_mix", number))
+
+
+def _light(report_id: str, launch: "pd.Series[Any]") -> None:
+    st.markdown("**Speed of light**")
+    sides = (("Compute", "compute_pct"), ("Memory", "memory_pct"))
+    caches = (("L1", "l1_pct"), ("L2", "l2_pct"), ("DRAM", "dram_pct"))
+    rows = [
+        charts.Bar(title, amount, fmt.percent(amount), quiet=(title, name) in caches)
+        for title, name in (*sides, *caches)
+        if (amount := fmt.number(launch[name])) is not None
+    ]
+    if rows:
+        chart_element.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
+    if isinstance(launch["verdict"], str):
+        st.markdown(sentences.VERDICTS[launch["verdict"]])
+    else:
+        ncu_parts.lacking(f"No verdict: {fmt.plain(launch['reason'])}.", "light")
+    _breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
+
+
+def _breakdown(rows: pd.DataFrame) -> None:
+    """The busiest units behind both sides; nothing where the report does not name them, as it then has no section."""
+    for side in ("compute", "memory") if len(rows) else ():
+        top = rows[rows["side"] == side].head(UNITS)
+        if top.empty:
+            continue
+        st.caption(f"Busiest units behind {side}")
+        parts = [
+            charts.Bar(sentences.unit_of(row["metric"]), row["pct"], fmt.percent(row["pct"]))
+            for _, row in top.iterrows()
+        ]
+        chart_element.chart(charts.bars(parts, theme.theme()), f"breakdown-{side}")
+
+
+def _stalls(rows: pd.DataFrame) -> None:
+    st.markdown("**What warps wait for**")
+    if rows.empty:
+        ncu_parts.lacking("No warp states in this report.", "stalls")
+        return
+    sampled = bool(rows["share_pct"].isna().all())
+    value = "samples_pct" if sampled else "share_pct"
+    top = rows[rows[value].fillna(0) > 0].head(STALLS)
+    parts = [
+        charts.Bar(
+            sentences.stall(row["reason"]),
+            float(row[value]),
+            fmt.percent(row[value]) if sampled else f"{fmt.percent(row[value])}, {row['cycles_per_issue']:.1f} cycles",
+            quiet=row["reason"] == sentences.SELECTED,
+        )
+        for _, row in top.iterrows()
+    ]
+    chart_element.chart(charts.bars(parts, theme.theme(), whole=False), "stalls")
+    st.caption(_latency(rows, sampled=sampled))
+    stalls = top[top["reason"] != sentences.SELECTED].head(EXPLAINED)
+    for reason in stalls["reason"]:
+        if reason in sentences.STALLS:
+            st.markdown(f"**{sentences.stall(reason)}**: {sentences.STALLS[reason]}")
+
+
+def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
+    """What the bars are shares of."""
+    samples = fmt.number(rows["samples"].sum(min_count=1))
+    told = f" {fmt.count(samples)} program counter samples." if samples else ""
+    if sampled:
+        return f"Share of{told.rstrip('.')}. Latencies need --section {sentences.SECTIONS['stalls']}."
+    return (
+        f"Share of the {rows['latency_cycles'].iloc[0]:.1f} cycles between two instructions of a warp, and"
+        f" cycles per issued instruction.{told}"
+    )
+
+
+def _memory(rows: pd.DataFrame) -> None:
+    st.markdown("**Memory**")
+    known = rows[rows["value"].notna()]
+    with st.container(key="ncu-memory"):
+        ncu_parts.words(
+            [
+                ("" if again else row["part"], row["figure"], _figure(row))
+                for (_, row), again in zip(known.iterrows(), known["part"].duplicated(), strict=True)
+            ]
+        )
+    if (known["value"][known["figure"].str.startswith("Wavefronts")] > MOST_WAVEFRONTS).any():
+        st.caption(
+            f"More than {MOST_WAVEFRONTS} wavefronts per request come from bulk copies and matrix stores, which"
+            " count as wavefronts but not as requests."
+        )
+    caches = rows["part"].isin(["L1", "L2", "DRAM"])
+    own = caches & (rows["figure"] != "Throughput (% of peak)")  # which is of the section SpeedOfLight
+    lacks = [part for part, those in (("memory", own), ("tables", ~caches)) if rows[those]["value"].isna().all()]
+    if lacks:
+        what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
+        ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+
+
+def _figure(row: "pd.Series[Any]") -> str:
+    """A figure with as many digits as the bars have; those that ncu prints stand under Sections."""
+    return fmt.percent(row["value"]) if row["unit"] == "%" else sentences.quantity(row["value"], row["unit"])
+
+
+def _shape(shape: "pd.Series[Any]") -> None:
+    """Grid, waves and tail, and how many threads of a warp take part."""
+    st.markdown("**Launch**")
+    cluster = fmt.number(shape["cluster_size"])
+    rows = [
+        ("Grid", _known(shape["grid"]), f"{fmt.count(shape['grid_size'])} blocks"),
+        ("Block", _known(shape["block"]), f"{fmt.count(shape['block_size'])} threads"),
+        ("Clusters", {None: fmt.MISSING, 0.0: "none"}.get(cluster, f"{fmt.count(cluster)} blocks each"), ""),
+        ("Waves", _number(shape["waves"]), _wave(shape)),
+        ("Threads active", _of_warp(shape["threads_active"]), "of 32 in a warp, on average"),
+        ("Not predicated off", _of_warp(shape["threads_predicated_on"]), "of 32"),
+    ]
+    ncu_parts.words([row for row in rows if row[1] != fmt.MISSING])
+    lacks = [part for part, name in (("launch", "waves"), ("divergence", "threads_active")) if pd.isna(shape[name])]
+    if lacks:
+        what = {"launch": "waves", "divergence": "active threads"}
+        ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+
+
+def _wave(shape: "pd.Series[Any]") -> str:
+    """What the number of waves means: a grid that is too small, a tail, or neither."""
+    waves, last, tail = (fmt.number(shape[name]) for name in ("waves", "last_wave_pct", "tail_pct"))
+    if waves is None:
+        return ""
+    if waves < 1:
+        return f"the grid fills {fmt.percent(last)} of the GPU"
+    if not tail:
+        return "all of them full"
+    return f"the last is {fmt.percent(last)} full and takes up to {fmt.percent(tail)} of the time"
+
+
+def _mix(rows: pd.DataFrame) -> None:
+    st.markdown("**Instruction mix**")
+    form = _form(rows) if len(rows) else None
+    if form:
+        kind, column = form
+        pipes = rows[rows["kind"] == kind].dropna(subset=[column]).sort_values(column, ascending=False, kind="stable")
+        used = pipes[pipes[column] > 0].head(PIPES)
+        parts = [
+            charts.Bar(sentences.pipe(name), amount, fmt.percent(amount))
+            for name, amount in zip(used["name"], used[column].astype(float), strict=True)
+        ]
+        chart_element.chart(charts.bars(parts, theme.theme()), "pipes")
+        what = "issued instructions" if kind == "pipe_instructions" else "busy cycles"
+        cycles = "cycles in which the SM was active" if column == "active_pct" else "all cycles"
+        st.caption(f"Pipes by {what}, share of peak, {cycles}.")
+    else:
+        ncu_parts.lacking("No pipe utilization in this report.", "pipes")
+    _opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
+
+
+def _form(rows: pd.DataFrame) -> tuple[str, str] | None:
+    """Kind and column of ``ncu_instruction_mix`` to draw: the first that has the ALU, else the first with any pipe."""
+    forms = [
+        (kind, column, set(rows["name"][(rows["kind"] == kind) & rows[column].notna()]))
+        for kind in ("pipe_instructions", "pipe_cycles")
+        for column in ("active_pct", "elapsed_pct")
+    ]
+    some = [form for form in forms if "alu" in form[2]] or [form for form in forms if form[2]]
+    return some[0][:2] if some else None
+
+
+def _opcodes(rows: pd.DataFrame) -> None:
+    """The most frequent opcodes; nothing where they were not counted, as the pipes tell most of it."""
+    if rows.empty:
+        return
+    parts = [
+        charts.Bar(
+            row["name"], row["share_pct"], f"{fmt.percent(row['share_pct'])}, {sentences.many(row['instructions'])}"
+        )
+        for _, row in rows.head(OPCODES).iterrows()
+    ]
+    chart_element.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")
+    st.caption("Executed instructions by opcode, share of all.")
+
+
+def _known(text: object) -> str:
+    return text if isinstance(text, str) else fmt.MISSING
+
+
+def _number(value: object) -> str:
+    amount = fmt.number(value)
+    return fmt.MISSING if amount is None else f"{amount:,.2f}"
+
+
+def _of_warp(value: object) -> str:
+    amount = fmt.number(value)
+    return fmt.MISSING if amount is None else f"{amount:.1f}"

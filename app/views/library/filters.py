@@ -1,0 +1,106 @@
+"""Search and filters of the Library; all of them stand in the address."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import judged_findings, page_elements, url_widgets
+from app.views.library.table import OLDER
+from profiledb.findings.digest import Found
+from profiledb.library.catalog import Manifest
+
+Known = Mapping[str, Sequence[Found]]
+"""What fires in each report that was judged, by id."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the list is narrowed to; empty means everything."""
+
+    text: str = ""
+    kinds: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+
+
+def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], known: Known) -> Filters:
+    """Draws the filters and returns what was chosen."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **url_widgets.text("q"))
+        kinds = _any_of("Kind", "kind", _sorted(page_elements.kind_of(r) for r in reports), page_elements.kind_title)
+        gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
+        chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
+        fired = {one.rule for every in known.values() for one in every}
+        titles = {name: rule.title for name, rule in judged_findings.rules().items() if name in fired}
+        named = sorted(titles, key=lambda name: titles[name].casefold())
+        rules = _any_of("Finding", "finding", named, titles.__getitem__) if named else []
+        days = st.date_input("Captured", value=[], width=250, **url_widgets.days("captured"))
+    since, until = _span(days)
+    return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), tuple(rules), since, until)
+
+
+def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
+    return st.multiselect(
+        title, options, format_func=shown, placeholder="Any", width=160, **url_widgets.options(key, options)
+    )
+
+
+def matching(
+    reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters, known: Known
+) -> list[Manifest]:
+    """The reports that every filter lets through, in their order.
+
+    Of findings all that are chosen must fire: reports that nobody has judged pass only where none is chosen.
+    The search asks for each of its words somewhere in name, id, GPU, command and labels, without regard to case.
+    """
+    words = filters.text.casefold().split()
+    fired = {report_id: {one.rule for one in every} for report_id, every in known.items()}
+    return [
+        r
+        for r in reports
+        if set(filters.rules) <= fired.get(r.id, set())
+        and _fits(r, labels.get(r.id, ()), filters)
+        and _has(r, labels.get(r.id, ()), words)
+    ]
+
+
+def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
+    if filters.kinds and page_elements.kind_of(report) not in filters.kinds:
+        return False
+    if filters.gpus and report.gpu not in filters.gpus:
+        return False
+    if filters.labels and not set(filters.labels) <= set(labels):
+        return False
+    if filters.since is None and filters.until is None:
+        return True
+    day = _day(report.captured_at)
+    return day is not None and (filters.since or day) <= day <= (filters.until or day)
+
+
+def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
+    own = [OLDER] * report.is_older
+    text = "\n".join((report.name, report.id, report.gpu or "", report.command or "", *own, *labels)).casefold()
+    return all(word in text for word in words)
+
+
+def _day(iso: str | None) -> date | None:
+    try:
+        return datetime.fromisoformat(iso or "").date()
+    except ValueError:
+        return None
+
+
+def _span(days: object) -> tuple[date | None, date | None]:
+    """First and last day of a date input: a range half chosen has only the first."""
+    ends = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
+    return (ends[0] if ends else None), (ends[1] if len(ends) > 1 else None)
+
+
+def _sorted(values: Iterable[str | None]) -> list[str]:
+    return sorted({value for value in values if value}, key=str.casefold)

@@ -1,0 +1,203 @@
+"""Files on their way and files that failed: a part of the page that refreshes by itself."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app import session, worker_process
+from app.ui import format as fmt
+from app.ui import page_elements
+from app.views.library import sidecars
+from app.web import access
+from profiledb.library import disk
+from profiledb.library.catalog import OPEN_STATES, Job
+from profiledb.library.workers import Seen, converters
+
+REFRESH_S = 1.0
+FEW = 2
+"""So many failures are shown at once; more fold up behind their number."""
+
+SHOWN = 50
+_LISTED = "library-listed"
+_STATES = "library-states"
+
+
+def note_listed() -> None:
+    """Remembers what the page lists; the live part has the page drawn again when that has changed."""
+    st.session_state[_LISTED] = _listed()
+
+
+def first_are_coming() -> bool:
+    """Whether files are on their way into a library that has none yet; so are samples before the worker names them."""
+    if jobs := session.jobs():
+        return any(job.state in OPEN_STATES for job in jobs)
+    samples = session.settings().samples
+    return worker_process.status().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+
+
+@st.fragment(run_every=REFRESH_S)
+def live() -> None:
+    """Worker, progress and failures."""
+    with page_elements.boundary():
+        state = worker_process.status()
+        jobs = session.jobs()
+        _announce(jobs)
+        if st.session_state.get(_LISTED) != _listed():
+            st.rerun()
+        _worker(state)
+        _disk(state)
+        _progress([job for job in jobs if job.state in OPEN_STATES], state)
+        _deferred([job for job in jobs if job.state == "deferred"])
+        _failures([job for job in jobs if job.state == "failed"])
+        _skipped([job for job in jobs if job.state == "skipped"])
+        sidecars.waiting(jobs)
+
+
+def _listed() -> tuple[str, ...] | bool:
+    """The reports; while there are none, whether some are on their way: the page then says something else."""
+    return tuple(r.id for r in session.reports()) or first_are_coming()
+
+
+def _announce(jobs: Sequence[Job]) -> None:
+    """Says what became of the files that this visitor saw waiting."""
+    before: dict[str, str] = st.session_state.get(_STATES, {})
+    for job in jobs:
+        if before.get(job.path) in OPEN_STATES and job.state not in OPEN_STATES:
+            words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
+            if job.state in words:
+                st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
+    st.session_state[_STATES] = {job.path: job.state for job in jobs}
+
+
+def _worker(status: worker_process.Status) -> None:
+    """Nothing while all is well: only what keeps files from being read is worth a line."""
+    if status.state == "off":
+        st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
+        st.code("warpdeck ingest", language=None)
+    elif status.state == "refused":
+        st.error(fmt.plain(status.reason), icon=":material/error:")
+    elif status.state == "stopped":
+        st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
+        page_elements.words(status.reason, "Last output")
+
+
+def _disk(status: worker_process.Status) -> None:
+    """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
+
+    The right to write is the importer's, which may be another user's process.
+    """
+    trouble = disk.look(session.settings().library)
+    if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
+        st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
+
+
+def _skipped(jobs: Sequence[Job]) -> None:
+    """What lies in the inbox and is no file that can be read."""
+    if not jobs:
+        return
+    title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
+    with st.expander(title, icon=":material/visibility_off:", expanded=len(jobs) <= FEW):
+        for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
+            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+        if len(jobs) > SHOWN:
+            st.caption(f"and {len(jobs) - SHOWN} more")
+
+
+def _progress(jobs: Sequence[Job], status: worker_process.Status) -> None:
+    running = [job for job in jobs if job.state != "waiting"]
+    waiting = [job for job in jobs if job.state == "waiting"]
+    if not jobs:
+        return
+    more = f" · {len(waiting)} waiting" if waiting else ""
+    if not running:
+        st.status(f"Waiting for the importer{more}", state="running" if status.state != "off" else "error")
+    for job in running:
+        step = f" · {fmt.plain(job.message)}" if job.message else ""
+        st.status(f"Reading **{fmt.plain(job.name)}**{step}{more}", state="running")
+
+
+def _deferred(jobs: Sequence[Job]) -> None:
+    """What has to wait and is tried again by itself, with the reason of the first."""
+    if jobs:
+        first = jobs[0]
+        more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        reason = f"{fmt.plain(first.message)} {fmt.sentence(first.hint)}"
+        sentence = f"**{fmt.plain(first.name)}**{more} {'wait' if more else 'waits'}: {reason}"
+        st.warning(sentence, icon=":material/hourglass_top:")
+
+
+def _failures(jobs: Sequence[Job]) -> None:
+    if not jobs:
+        return
+    title = "1 file failed to import" if len(jobs) == 1 else f"{len(jobs)} files failed to import"
+    few = len(jobs) <= FEW
+    with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
+        for job in jobs[:SHOWN]:
+            _failure(job)
+        if len(jobs) > SHOWN:
+            st.caption(f"and {len(jobs) - SHOWN} more")
+
+
+def _failure(job: Job) -> None:
+    text, buttons = st.columns([5, 2], vertical_alignment="top")
+    with text.container(gap="xxsmall"):
+        st.markdown(_sentence(job))
+        said, command = page_elements.hint(job.hint)
+        if said:
+            st.markdown(said)
+        if command:
+            st.code(command, language=None)
+        page_elements.words(job.detail)
+    if not access.may_edit():
+        return
+    with buttons.container(horizontal=True, horizontal_alignment="right"):
+        st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
+        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
+
+
+def _sentence(job: Job) -> str:
+    """The message with the file's name in bold, in front where the message does not have it."""
+    name, message = fmt.plain(job.name), fmt.plain(job.message)
+    return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
+
+
+def _try_again(path: str) -> None:
+    session.editing().catalog.forget_job(path, asked=True)
+
+
+def _dismiss(path: str) -> None:
+    session.editing().catalog.dismiss(path)
+
+
+def set_aside() -> None:
+    """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
+    if damaged := session.library().catalog.set_aside():
+        st.warning(
+            "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
+            f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",
+            icon=":material/warning:",
+        )
+
+
+def workers() -> None:
+    """A line with the workers of a team: machines, how many on each, and the converters that they have."""
+    found: dict[str, list[Seen]] = {}
+    for one in worker_process.team(session.settings()):
+        found.setdefault(f"{one.host}: {converters([one])}", []).append(one)
+    if found:
+        told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
+        more = f" · and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
+
+
+def where(status: worker_process.Status, inbox: str) -> str:
+    """One line: where files go, and who takes them from there."""
+    words = {
+        "here": "Importer running",
+        "elsewhere": "Importer running elsewhere",
+        "starting": "Importer starting",
+        "off": "Importer off",
+        "stopped": "Importer stopped",
+        "refused": "Importer not started",
+    }
+    return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"

@@ -1,0 +1,75 @@
+"""Library: every report, files on their way, and files that could not be read."""
+
+import streamlit as st
+
+from app import session, worker_process
+from app.ui import judged_findings, report_links
+from app.ui import page_elements as ui
+from app.views.library import actions, jobs, sidecars, table, tour, upload
+from app.views.library import filters as library_filters
+
+TOOLS = (
+    ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
+    ("Nsight Compute", "ncu --set full -o report python train.py"),
+    (
+        "PyTorch profiler, within the program",
+        'with torch.profiler.profile() as prof:\n    train_step()\nprof.export_chrome_trace("train.pt.trace.json")',
+    ),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    reports = session.reports()
+    jobs.note_listed()
+    st.header("Library", anchor=False)
+    upload.uploader(jobs.where(worker_process.status(), session.settings().inbox_text))
+    with ui.boundary():
+        jobs.workers()
+    jobs.live()
+    jobs.set_aside()
+    if not reports:
+        _empty()
+    elif tour.only_samples(reports):
+        tour.show(reports)
+        _list()
+    else:
+        _list()
+        tour.show(reports)
+    actions.confirm_delete()
+    report_links.dialog()
+    sidecars.dialog()
+
+
+def _list() -> None:
+    reports, labels = session.reports(), session.labels()
+    partners = report_links.partners(reports, session.links(), session.links("trace"))
+    known = judged_findings.known(reports)
+    filters = library_filters.choose(reports, labels, known)
+    matches = library_filters.matching(reports, labels, filters, known)
+    total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
+    above = st.container(horizontal=True, vertical_alignment="center", key="library-bar")
+    above.caption(total if len(matches) == len(reports) else f"{len(matches):,} of {total}", width="content")
+    if matches:
+        selected = table.show(matches, labels, partners, known)
+        with above:
+            actions.bar(selected, labels, partners)
+    else:
+        st.info("No reports match these filters.")
+
+
+def _empty() -> None:
+    if jobs.first_are_coming():
+        st.subheader("The first reports are being imported", anchor=False)
+        st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")
+    else:
+        st.subheader("No reports yet", anchor=False)
+        st.markdown("Drop a report on this page, or put it into the inbox that Warpdeck watches:")
+    st.code(session.settings().inbox_text, language=None)
+    st.markdown("To capture one:")
+    for title, command in TOOLS:
+        st.caption(title)
+        st.code(command, language=None)
+
+
+page()

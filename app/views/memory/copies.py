@@ -1,0 +1,116 @@
+"""Copies and memory sets: what they reached of their link, which of them held the host, and how size matters."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import chart_element, share_bar, table_columns, tables, theme
+from app.ui import format as fmt
+from app.views.memory import charts as charts_memory
+
+COLUMNS = table_columns.of(
+    "copies",
+    table_columns.use("direction", width=190),
+    "total_ns",
+    "count",
+    "bytes",
+    "avg_bytes",
+    "bytes_per_s",
+    table_columns.bar("peak_pct", width=130),
+    "peak_bytes_per_s",
+    "traffic_bytes_per_s",
+)
+KIND_COLUMNS = table_columns.of(
+    "copy_kinds",
+    table_columns.use("direction", width=150),
+    "source",
+    "destination",
+    table_columns.use("function", width=180),
+    table_columns.use("held", width=182),
+    "call_ns",
+    "longest_call_ns",
+    "copy_ns",
+    "count",
+    "bytes",
+    "bytes_per_s",
+)
+HELD = {"synchronous": "Synchronous", "pageable": "Pageable memory"}
+ADVICE = {
+    "pageable": (
+        "async {noun} from or to pageable memory blocked the CPU for {time}. Use pinned memory (cudaMallocHost;"
+        " PyTorch: pin_memory=True, non_blocking=True)."
+    ),
+    "synchronous": (
+        "synchronous {noun} blocked the CPU for {time}. Use cudaMemcpyAsync with pinned memory on a separate stream."
+    ),
+}
+SET = "GPU memory, written"
+DRAWN = 12
+"""Operations from which on a chart says more than the table."""
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError where there are no copies."""
+    rows = session.run(report_id, "copies")
+    st.subheader("Memcpy and memset", anchor=False)
+    if rows.empty:
+        st.caption("No memcpy or memset in this selection.")
+        return
+    tables.table(
+        rows, table_columns.filled(rows, COLUMNS), key="copies", download="copies.csv", hidden=("contradiction",)
+    )
+    for _, row in rows.dropna(subset=["contradiction"]).iterrows():
+        st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
+    known = rows["peak_bytes_per_s"].notna()
+    if known.any() and not known.all():
+        st.caption("Peak is empty where neither the report nor the GPU's data sheet states the link.")
+    if int(rows["count"].sum()) >= DRAWN:
+        _sizes(report_id, rows)
+    _kinds(session.run(report_id, "copy_kinds"))
+
+
+def _sizes(report_id: str, rows: pd.DataFrame) -> None:
+    cells = session.run(report_id, "copy_sizes")
+    if cells.empty:
+        return
+    colors = dict(zip(rows["direction"], _repeated(theme.category_colors(), len(rows)), strict=True))
+    order = {direction: number for number, direction in enumerate(rows["direction"])}
+    cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
+    figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())
+    st.markdown("**Bandwidth by size**")
+    chart_element.chart(figure, "copy-sizes")
+
+
+def _repeated(colors: list[str], times: int) -> list[str]:
+    return [colors[number % len(colors)] for number in range(times)]
+
+
+def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
+    """The lines of the chart: what copies may reach at most, in terms of their own size."""
+    peaks = {}
+    for _, row in rows.dropna(subset=["peak_bytes_per_s", "bytes_per_s"]).iterrows():
+        twice = float(row["traffic_bytes_per_s"]) > 1.5 * float(row["bytes_per_s"])
+        title = "GPU memory, read and written" if twice else SET if row["direction"] == "memset" else "Host link"
+        peaks[title] = float(row["peak_bytes_per_s"]) / (2 if twice else 1)
+    if len(peaks) > 1:
+        peaks.pop(SET, None)  # so near the line of copies that both could not be read
+    return list(peaks.items())
+
+
+def _kinds(rows: pd.DataFrame) -> None:
+    st.markdown("**By memory kind and function**")
+    for kind, sentence in ADVICE.items():
+        held = rows[rows["held"] == kind]
+        if len(held):
+            st.markdown(
+                f":material/hourglass_top: {fmt.count(held['count'].sum())} "
+                + sentence.format(
+                    noun="operation" if int(held["count"].sum()) == 1 else "operations",
+                    time=fmt.duration(held["call_ns"].sum()),
+                )
+            )
+    if rows["function"].notna().any() and rows["held"].isna().all():
+        st.caption("No copy blocked the CPU: none was synchronous, and none used pageable memory.")
+    shown = rows.assign(held=rows["held"].map(HELD))
+    columns = table_columns.filled(shown, KIND_COLUMNS)
+    tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=share_bar.height(len(shown)))

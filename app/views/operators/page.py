@@ -1,0 +1,58 @@
+"""Operators of a PyTorch trace, in one of five ways that stands in the address."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui import url_widgets
+from app.views.operators import modules, roofline, tables
+
+VIEWS = {
+    "operators": ("Operators", tables.operators),
+    "shapes": ("By shape", tables.shapes),
+    "modules": ("Modules", modules.show),
+    "lines": ("Source lines", tables.lines),
+    "roofline": ("Roofline", roofline.show),
+}
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no operators."""
+    manifest = session.report()
+    facts = session.run(manifest.id, "operator_facts").iloc[0]
+    if not int(facts["names"]):
+        st.info("No operators run in this selection.")
+        page_selection.clear_button("operators-clear")
+        return
+    _facts(facts)
+    chosen = st.segmented_control(
+        "View", list(VIEWS), format_func=_title, required=True, label_visibility="collapsed",
+        **url_widgets.option("view", list(VIEWS), "operators", title=_title),
+    )  # fmt: skip
+    VIEWS[chosen or "operators"][1](manifest.id)
+
+
+def _title(view: str) -> str:
+    return VIEWS[view][0]
+
+
+def _facts(facts: "pd.Series[Any]") -> None:
+    """What operators come to, and what the figures below do not hold."""
+    ui.facts(
+        [
+            ("Operators", fmt.count(facts["operators"]), "Operators that began in this selection."),
+            ("CPU time", fmt.duration(facts["host_ns"]), "Of operators that lie in no other."),
+            ("GPU time", fmt.duration(facts["device_ns"]), "Kernels, memcpy and memset that operators launched."),
+            ("FLOPs", fmt.work(facts["flops"]), "Of the trace, else by formulas of the shapes: a model."),
+        ]
+    )  # fmt: skip
+    if int(facts["outside_ns"]):
+        st.caption(f"Another {fmt.duration(facts['outside_ns'])} of GPU time was launched outside of operators.")
+
+
+page()

@@ -1,0 +1,89 @@
+"""Model FLOPs utilization: the FLOPs of a step, which the reader or the program tells, over its time and the peak."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import number_input, page_elements, url_widgets
+from app.views.phases.report_side import Side
+
+PRECISIONS = {"bf16": "BF16", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "fp32": "FP32", "fp64": "FP64"}
+_HELP = (
+    "FLOPs that the model needs per step, on all GPUs together: 6 × parameters × tokens in training, 2 × in"
+    " inference. A program can write this beside its report as `flops_per_step` in `NAME.meta.json`."
+)
+
+
+def show(side: Side) -> None:
+    """Draws the section."""
+    of = f" of {fmt.plain(side.label)}" if side.label else ""
+    st.subheader(f"Model FLOPs utilization{of}", anchor=False)
+    told = side.run("mfu").iloc[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        flops = number_input.ask("FLOPs per step", "flops", "for example 1.2e12", _HELP)
+        names = list(PRECISIONS)
+        known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
+        precision = st.selectbox(
+            "Precision", names, format_func=PRECISIONS.__getitem__,
+            **url_widgets.option("precision", names, known, title=PRECISIONS.__getitem__),
+            width=110, help="Precision of the dense peak to compare with",
+        )  # fmt: skip
+        step_ms = None
+        if fmt.number(told["step_ns"]) is None:
+            step_ms = number_input.ask(
+                "Step time (ms)", "step_ms", "in ms", "No ranges show steps, so enter the step time."
+            )
+    params: dict[str, Any] = {"precision": precision} if precision != told["precision"] else {}
+    params |= {"flops": flops} if flops else {}
+    params |= {"step_ns": step_ms * 1e6} if step_ms else {}
+    row = side.run("mfu", **params).iloc[0] if params else told
+    page_elements.facts(_facts(row))
+    if isinstance(row["contradiction"], str):
+        st.warning(fmt.plain(row["contradiction"]), icon=":material/warning:")
+    st.caption(words(row))
+
+
+def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
+    side = {"gpu": "from first to last GPU operation", "host": "on the CPU"}
+    return [
+        ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs per step ÷ step time ÷ peak."),
+        ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs per step ÷ step time."),
+        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), _peak_help(row)),
+        ("Step", fmt.duration(row["step_ns"]), f"Median {side[row['step_from']]}." if row["step_from"] in side else ""),
+    ]
+
+
+def _peak_help(row: "pd.Series[Any]") -> str:
+    source = f": {row['peak_from']}" if isinstance(row["peak_from"], str) else ""
+    return f"Dense, without sparsity{source}."
+
+
+def words(row: "pd.Series[Any]") -> str:
+    """The formula with its numbers, or what is missing for it (Markdown, escaped)."""
+    flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
+    said = []
+    if flops and step and peak and fmt.number(row["mfu_pct"]) is not None:
+        said.append(
+            f"MFU = {fmt.work(flops)} ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
+            f" = {fmt.percent(row['mfu_pct'])}."
+        )
+    else:
+        said.append("MFU = FLOPs per step ÷ step time ÷ peak.")
+    if not flops:
+        said.append("FLOPs per step unknown. Enter a value to compute MFU.")
+    elif row["flops_from"] == "meta":
+        said.append("FLOPs per step: from the program's file beside the report.")
+    if not step:
+        said.append("The report shows no steps.")
+    gpus = f"{fmt.count(row['gpus'])} × " if row["gpus"] > 1 else ""
+    name = fmt.plain(row["gpu"]) if isinstance(row["gpu"], str) else "this GPU"
+    kind = PRECISIONS.get(row["precision"], "this precision")
+    if peak:
+        said.append(f"Peak: {gpus}{name} in {kind}, {fmt.plain(row['peak_from'])}.")
+    else:
+        said.append(f"The peak of {name} in {kind} is unknown.")
+    if step:
+        said.append("Profiling overhead may lengthen steps and lower MFU.")
+    return " ".join(said)

@@ -1,0 +1,79 @@
+"""The split of one report: figures, a sentence, a bar a phase, and tables by phase and by class."""
+
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import page_elements, table_columns, tables
+from app.views.phases import phase_bars, sentences
+from app.views.phases.report_side import Side
+from profiledb.rules.phases import ALL
+
+PHASE_COLUMNS = table_columns.of(
+    "matmul_split",
+    table_columns.use("phase", name="title", width=120),
+    table_columns.bar("share_pct", width=110),
+    "total_ns",
+    "matmul_pct",
+    "rest_pct",
+    "matmul_ns",
+    "rest_ns",
+    "calls",
+    "pass_ns",
+    "pass_calls",
+)
+
+
+def show(side: Side) -> None:
+    """Draws the section."""
+    titles, rows = phase_bars.titles(), side.phases
+    whole = rows.loc[ALL]
+    facts = [
+        ("Kernel time", fmt.duration(whole["total_ns"]), "Sum of all kernel durations in the selection."),
+        ("Matmul", fmt.percent(whole["matmul_pct"]), "Share of matrix products. Fused attention counts as rest."),
+        ("Rest", fmt.percent(whole["rest_pct"]), "Share of everything else."),
+    ]
+    if side.passes:
+        facts += [
+            ("Steps", fmt.count(side.passes), "Steps of the loop, without warm-up."),
+            ("Kernel time per step", fmt.duration(whole["pass_ns"]), "Mean kernel time inside a step."),
+        ]
+    page_elements.facts(facts)
+    st.markdown(sentences.alone(rows, titles))
+    phase_bars.bars([side], key="bars")
+    st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
+    if len(rows) > 2:
+        drawn = rows.assign(title=[titles.get(name, name) for name in rows["phase"]])
+        tables.table(
+            drawn,
+            table_columns.filled(drawn, PHASE_COLUMNS),
+            key="phases",
+            download="matmul_split.csv",
+            hidden=("phase",),
+        )
+    _classes(side, titles)
+
+
+def _classes(side: Side, titles: dict[str, str]) -> None:
+    """A row a class: its share of everything and of each phase."""
+    present = [name for name in phase_bars.shown([side]) if name != ALL]
+    rows = side.classes.reset_index(drop=True)
+    for name in present:
+        part = side.by_phase[side.by_phase["phase"] == name].set_index("class")["phase_pct"]
+        rows[f"in_{name}"] = rows["class"].map(part).fillna(0.0)
+    of_phases = [
+        table_columns.Col(
+            f"in_{name}", titles.get(name, name), kind="percent", help=f"Share of kernel time in {titles[name]}"
+        )
+        for name in present
+    ]
+    columns = table_columns.of(
+        "phase_split",
+        table_columns.use("class", width=184),
+        table_columns.bar("share_pct", width=110),
+        *(of_phases if len(present) > 1 else []),
+        "total_ns",
+        "calls",
+        "pass_ns",
+        "pass_calls",
+    )
+    tables.table(rows, table_columns.filled(rows, columns), key="classes", download="phase_split.csv")

@@ -1,0 +1,124 @@
+"""Split of the GPU time: matmul against the rest, by phase and class, of one report or of two beside each other."""
+
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui.report_titles import titles
+from app.views.phases import detected_iterations, mfu, top_kernels
+from app.views.phases import one_report as split_one
+from app.views.phases import report_side as split_side
+from app.views.phases import two_reports as split_pair
+from app.views.phases.report_side import Side
+from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.rules.phases import ALL, NONE
+
+OTHER = "other"  # the parameter of the address that names the report to compare with
+_PICKER = "split-other"
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no kernels."""
+    manifest = session.report()
+    whole = split_side.this(manifest)
+    if whole.phases.empty:
+        st.info("No kernels run in this selection.")
+        page_selection.clear_button("split-clear")
+        return
+    chosen = _choose(manifest)
+    _phases_missing(whole)
+    pair = _pair(manifest, chosen, whole) if chosen else None
+    if pair:
+        split_pair.show(*pair)
+        top_kernels.show(*pair)
+        mfu.show(pair[0])
+    else:
+        split_one.show(whole)
+        top_kernels.show(whole)
+        mfu.show(whole)
+
+
+def _choose(manifest: Manifest) -> Manifest | None:
+    """The report to compare with, as the address names it; those of the same GPU are offered first."""
+    known = session.about(TIMELINE, without=manifest.id)
+    order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
+    asked = st.query_params.get(OTHER, "")
+    chosen = next(iter(session.named(OTHER, known)), None)
+    if asked and not chosen:
+        st.warning(f"No other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
+    st.session_state[_PICKER] = chosen
+    if not known:
+        return None
+    st.selectbox(
+        "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
+        format_func=titles(known).__getitem__, on_change=_write, label_visibility="collapsed",
+    )  # fmt: skip
+    return known[chosen] if chosen else None
+
+
+def _write() -> None:
+    if chosen := st.session_state[_PICKER]:
+        st.query_params[OTHER] = chosen
+    else:
+        st.query_params.pop(OTHER, None)
+
+
+def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
+    """Both reports under names that tell them apart; None where the other one has no kernels, which is said."""
+    first, second = split_side.labels(manifest.name, chosen.name)
+    try:
+        other = split_side.other(chosen, second, whole.params)
+        if len(other.phases):
+            return Side(manifest, first, whole.params), other
+        said = "Its selection runs no kernels."
+    except NotCapturedError as error:
+        said = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
+    except WarpdeckError as error:
+        said = fmt.plain(error.message)
+    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot be compared with this report. {said}")
+    return None
+
+
+def _phases_missing(side: Side) -> None:
+    """Says why there are no phases, and offers stretches of time instead."""
+    if set(side.phases["phase"]) - {ALL, NONE}:
+        return
+    if page_selection.optional(side.report.id, "range_paths", []).empty:
+        flag = session.to_record(side.report.id, "range")
+        st.info(
+            "This report has no ranges, so there are no phases and no steps; the figures cover the whole"
+            " selection. Choose a time window, or mark phases with ranges in the program and capture again"
+            + (" with:" if flag else ": they were traced already.")
+        )
+        if flag:
+            st.code(flag, language=None)
+    else:
+        st.info(
+            "No range around these kernels is named like a phase, so the figures cover the whole selection."
+            " Phase names come from `profiledb/rules/phases.toml` and from your own file, set in"
+            " `WARPDECK_PHASES`."
+        )
+    _stretches(side.report.id)
+    detected_iterations.show(side.report.id)
+
+
+def _stretches(report_id: str) -> None:
+    """Offers thirds of the time in which the GPUs worked; the bar above takes any other."""
+    busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
+    if busy.empty:
+        return
+    low = int(busy["first_ns"].min())
+    high = int((busy["first_ns"] + busy["active_ns"]).max())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Choose a time window in the bar above, or a third of the time in which the GPU worked:", width="content"
+        )
+        for number, name in enumerate(("First third", "Middle third", "Last third")):
+            ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
+            ends[1] += number == 2  # what begins at the very end
+            page_selection.stretch_button(name, f"split-third-{number}", *ends)
+
+
+page()

@@ -1,0 +1,114 @@
+"""What the split of one report and that of two share: bars, titles, the choice between shares and times."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from app.ui import chart_element, theme, url_widgets
+from app.ui import format as fmt
+from app.views.phases import charts as charts_split
+from app.views.phases.charts import Bar, Piece
+from app.views.phases.report_side import Side
+from profiledb.rules import phases
+from profiledb.rules.classes import OTHER
+from profiledb.rules.phases import ALL
+
+SHARE, TIME = "Share", "Time"
+_NS_PER_MS = 1e6
+
+
+def titles() -> dict[str, str]:
+    """What people read for each phase, in order; ``all`` first."""
+    return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
+
+
+def shown(sides: Sequence[Side]) -> list[str]:
+    """The phases to draw, in order: those of any side, and all of them together."""
+    present = {phase for side in sides for phase in side.phases["phase"]}
+    return [name for name in titles() if name in present]
+
+
+def bars(sides: Sequence[Side], *, key: str) -> None:
+    """Draws a bar a phase and side, cut by class, as shares or as times of a pass."""
+    by_pass = all(side.passes for side in sides)
+    what = st.segmented_control(
+        "Bars show", [SHARE, TIME], required=True, **url_widgets.option(key, [SHARE, TIME], SHARE),
+        help="Shares of each bar, or the kernel time" + (" per step" if by_pass else " in total"),
+        label_visibility="collapsed",
+    )  # fmt: skip
+    wanted = shown(sides)
+    wanted = wanted if len(wanted) > 2 else wanted[:1]  # one phase is the whole
+    drawn = [_bar(side, phase, time=what == TIME, by_pass=by_pass) for phase in wanted for side in sides]
+    drawn = [bar for bar in drawn if bar.pieces]
+    figure = charts_split.class_bars(
+        drawn, theme.class_titles(), theme.class_colors(), "ms" if what == TIME else "%", theme.theme()
+    )
+    _legend(charts_split.names(drawn, theme.class_titles()))
+    chart_element.chart(figure, f"{key}-chart")
+
+
+def _legend(names: Sequence[str]) -> None:
+    """The classes with their colors, in a line that wraps; titles are those of the settings, and escaped."""
+    titles, colors = theme.class_titles(), theme.class_colors()
+    box = "display: inline-block; width: 0.75em; height: 0.75em; margin-right: 0.4em"
+    entries = (
+        f'<span style="white-space: nowrap"><span style="{box}; background: {colors.get(name, colors[OTHER])}"></span>'
+        f"{escape(titles.get(name, name))}</span>"
+        for name in names
+    )
+    st.html(
+        '<div style="display: flex; flex-wrap: wrap; gap: 0.1rem 1.1rem; font-size: 0.8rem; opacity: 0.9">'
+        + "".join(entries)
+        + "</div>"
+    )
+
+
+def _bar(side: Side, phase: str, *, time: bool, by_pass: bool) -> Bar:
+    rows = side.by_phase[side.by_phase["phase"] == phase]
+    column = "pass_ns" if by_pass else "total_ns"
+    names = theme.class_titles()
+    pieces = [_piece(row, names, side, time=time, column=column) for row in rows.to_dict("records")]
+    return Bar(titles().get(phase, phase), side.label, pieces)
+
+
+def _piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *, time: bool, column: str) -> Piece:
+    name = names.get(row["class"], row["class"])
+    lines = [
+        f"<b>{fmt.plotly_text(name)}</b>" + (f", {fmt.plotly_text(side.label)}" if side.label else ""),
+        f"{fmt.percent(row['phase_pct'])} of the bar, {fmt.percent(row['share_pct'])} of all kernel time",
+        f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')}",
+    ]
+    if side.passes:
+        calls = row["pass_calls"]
+        launches = fmt.counted(calls, "launch") if calls == round(calls) else f"{fmt.significant(calls)} launches"
+        lines.append(f"per step: {fmt.duration(row['pass_ns'])} in {launches}")
+    value = float(row[column]) / _NS_PER_MS if time else float(row["phase_pct"])
+    return Piece(row["class"], value, float(row["phase_pct"]), "<br>".join(lines))
+
+
+def mode_words(side: Side) -> str:
+    """Which attribution the phases go by."""
+    if side.params.get("mode") != "thread":
+        return "Launches count from all threads: the backward pass includes those of PyTorch's autograd threads."
+    return (
+        "Launches count from this thread only, as in nsys stats: a backward pass launched by other threads is in no"
+        " phase."
+    )
+
+
+def pass_words(sides: Sequence[Side]) -> str:
+    """What a pass is, and how many there are."""
+    told = [
+        f"{fmt.count(side.passes)}" + (f" ({fmt.plain(side.label)})" if side.label else "")
+        for side in sides
+        if side.passes
+    ]
+    if len(told) < len(sides):
+        return (
+            "No steps were found, so there are no times per step."
+            if not told
+            else ("Only one of the reports has steps, so they are compared in shares.")
+        )
+    return f"Times per step are means over {' and '.join(told)} steps of the loop, without warm-up."

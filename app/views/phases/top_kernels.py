@@ -1,0 +1,114 @@
+"""Which kernels take the most time of a phase, how often a pass calls them, and which lead besides matmul."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.selection import kernel_links
+from app.ui import format as fmt
+from app.ui import table_columns, tables, url_widgets
+from app.views.phases import phase_bars
+from app.views.phases.report_side import Side
+from profiledb.rules.phases import ALL
+from profiledb.studies import prefetch
+
+TOP = prefetch.PHASE_TOP
+_ONE, _TWO = "forward", "backward"
+TOGETHER = f"{_ONE},{_TWO}"
+"""What ``top_kernels`` takes for both phases as one."""
+
+COLUMNS = table_columns.of(
+    "top_kernels",
+    table_columns.use("rank", width=60),
+    table_columns.use("name", click="opens the kernel", width=300),
+    table_columns.bar("share_pct", width=110),
+    "total_ns",
+    "calls",
+    "pass_calls",
+    "pass_ns",
+    "avg_ns",
+    table_columns.use("class", width=184),
+)
+
+
+def show(side: Side, other: Side | None = None) -> None:
+    """Draws the section of the page's own report; a second one has its sentence."""
+    st.subheader("Top kernel", anchor=False)
+    titles = phase_bars.titles()
+    titles |= {TOGETHER: f"{titles.get(_ONE)} + {titles.get(_TWO)}".lower().capitalize()}
+    rows = _rows(side)
+    if other is None:
+        st.markdown(sentence(rows, titles))
+    else:
+        told = [(one.label, sentence(_rows(one), titles)) for one in (side, other)]
+        st.markdown("\n".join(f"- {fmt.plain(label)}: {said}" for label, said in told))
+        st.caption(f"The table shows {fmt.plain(side.label)}.")
+    _table(side, rows, titles)
+
+
+def _rows(side: Side) -> pd.DataFrame:
+    """The top kernels of each phase, of all, and of forward and backward together where there are both."""
+    rows = side.run("top_kernels", limit=TOP)
+    if not {_ONE, _TWO} <= set(rows["phase"]):
+        return rows
+    return pd.concat([rows, side.run("top_kernels", limit=TOP, phase=TOGETHER)], ignore_index=True)
+
+
+def _table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
+    names = [name for name in (ALL, _ONE, TOGETHER, *titles) if name in set(rows["phase"])]
+    names = list(dict.fromkeys(names)) if len(set(rows["phase"])) > 2 else [ALL]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = names[0]
+        if len(names) > 1:
+            chosen = st.segmented_control(
+                "Phase", names, required=True, **url_widgets.option("top", names, names[0]),
+                format_func=lambda name: titles.get(name, name), label_visibility="collapsed",
+            )  # fmt: skip
+        without = st.toggle("Without matmul", width="content", **url_widgets.flag("top-rest"))
+    part = rows[rows["phase"] == chosen]
+    part = part[part["rest_rank"].notna()] if without else part[part["rank"] <= TOP]
+    columns = table_columns.filled(part, COLUMNS)
+    picked = tables.table(
+        part, columns, key=f"top-{chosen}", download="top_kernels.csv", select=True, hidden=("rest_rank", "demangled")
+    )
+    if picked is not None:
+        kernel_links.open_kernel(side.report.id, int(part["kernel"].iloc[picked]))
+
+
+def sentence(rows: pd.DataFrame, titles: dict[str, str]) -> str:
+    """Which kernel leads the forward pass (else everything), whether also with the backward pass, and what follows."""
+    phase = _ONE if _ONE in set(rows["phase"]) else ALL
+    part = rows[rows["phase"] == phase]
+    first = part.iloc[0]
+    where = "" if phase == ALL else f"In {fmt.plain(titles[phase])}, "
+    said = [f"{where}{_kernel(first)} takes the most time{_calls(first)}."]
+    together = rows[rows["phase"] == TOGETHER]
+    if len(together):
+        leader = together.iloc[0]
+        said.append(
+            f"It also leads {fmt.plain(titles[TOGETHER])}, with {fmt.percent(leader['share_pct'])}."
+            if leader["kernel"] == first["kernel"]
+            else f"In {fmt.plain(titles[TOGETHER])}, {_kernel(leader)} takes the most time."
+        )
+    matmul = part[part["rest_rank"].isna()]
+    if first["class"] != "matmul" and len(matmul):
+        said.append(f"The longest matmul, {_kernel(matmul.iloc[0])}, is number {fmt.count(matmul['rank'].iloc[0])}.")
+    rest = part[part["rest_rank"].notna() & (part["rank"] > 1)].head(3)
+    if len(rest):
+        told = ", ".join(_kernel(row) for _, row in rest.iterrows())
+        said.append(f"Next non-matmul kernels: {told}.")
+    return " ".join(said)
+
+
+def _kernel(row: "pd.Series[Any]") -> str:
+    name = row["name"] if isinstance(row["name"], str) else "a kernel without a name"
+    return f"**{fmt.plain(fmt.shortened(name, 60))}** ({fmt.percent(row['share_pct'])})"
+
+
+def _calls(row: "pd.Series[Any]") -> str:
+    each = fmt.number(row["pass_calls"])
+    if each is None:
+        return f", in {fmt.counted(row['calls'], 'launch')}"
+    times = "once" if each == 1 else f"{fmt.count(each) if each == round(each) else fmt.significant(each)} times"
+    return f", launched {times} per step"

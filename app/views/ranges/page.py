@@ -1,0 +1,67 @@
+"""Ranges of a report: the tree, where its time is, one range in detail, and the steps of its loop."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.views.ranges import details, icicle, steps, tree
+from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no ranges."""
+    manifest = session.report()
+    facts = session.run(manifest.id, "range_facts").iloc[0]
+    if not int(facts["ranges"]):
+        st.info("No ranges are in this selection.")
+        page_selection.clear_button("nvtx-clear")
+        return
+    top = session.run(manifest.id, "nvtx_tree", limit=icicle.MOST)
+    _facts(manifest, facts)
+    icicle.show(top, facts)
+    clicked = tree.show(manifest.id, top, facts)
+    path = tree.choose(manifest.id, top, clicked)
+    details.show(manifest.id, path)
+    steps.show(manifest.id, path)
+
+
+def _facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
+    """How many ranges there are, and why there is nothing of the GPU where there is not."""
+    whose = "operators, modules and annotations" if manifest.rows.get("operator") else "parts that the program marks"
+    shown = [
+        ("Ranges", fmt.count(facts["ranges"]), f"Instances in this selection: {whose}."),
+        ("Paths", fmt.count(facts["paths"]), "Different stacks of names; the tree has one row for each."),
+        ("Threads", fmt.count(facts["threads"]), "Threads that opened these ranges."),
+        ("CPU time", fmt.duration(facts["cpu_ns"]), "Sum of the CPU durations of the outermost ranges."),
+    ]
+    ui.facts(shown)
+    if notes := " ".join(_notes(manifest.id, facts)):
+        st.caption(notes)
+
+
+def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
+    notes = []
+    if unclosed := int(facts["unclosed"]):
+        was, ends = ("range was", "it ends") if unclosed == 1 else ("ranges were", "they end")
+        notes.append(f"{fmt.count(unclosed)} {was} never closed; {ends} where the data ends.")
+    try:
+        work = session.run(report_id, "attribution").set_index("category")["operations"]
+    except NotCapturedError as error:
+        return [*notes, f"Only CPU times. {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
+    if fmt.number(facts["operations"]) is None:
+        return [*notes, "No range launched GPU work, so there are only CPU times."]
+    chosen = session.selected(report_id)
+    if chosen.get("mode") != "thread" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
+        notes.append("Some operations fall under ranges of two threads and are counted in both.")
+    if {"device", "stream"} & set(chosen):
+        notes.append("GPU times of ranges cover all GPUs and streams together.")
+    return notes
+
+
+page()

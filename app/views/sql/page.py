@@ -1,0 +1,18 @@
+"""SQL: questions of one's own to the tables of a report."""
+
+from app import session
+from app.ui import page_elements as ui
+from app.views.sql import answer_cache, editor, result, table_browser
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    question = editor.show(manifest)
+    if question:
+        with ui.boundary():
+            result.show(manifest, question, answer_cache.ask(manifest, question))
+    table_browser.show(manifest)
+
+
+page()

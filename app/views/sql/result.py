@@ -1,0 +1,94 @@
+"""The answer: a table, files of it, and a chart of two of its columns."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import chart_element, tables, theme
+from app.ui import format as fmt
+from app.views.sql import answer_cache, charts
+from profiledb import spreadsheet
+from profiledb.console import answer_file
+from profiledb.console.question_process import Answer
+from profiledb.library.catalog import Manifest
+from profiledb.query.analysis import frame_of
+
+_MOST_POINTS = 5_000
+
+
+def show(manifest: Manifest, sql: str, answer: Answer) -> None:
+    """Draws an answer."""
+    frame = frame_of(answer.rows)
+    _table(frame)
+    _files(manifest, sql, answer)
+    if not frame.empty and len(frame.columns) > 1:
+        _chart(frame)
+
+
+def _table(frame: pd.DataFrame) -> None:
+    shown = pd.DataFrame({name: _cells(frame[name]) for name in frame.columns})
+    config: dict[str, Any] = {name: {"label": fmt.visible(name)} for name in shown.columns}
+    st.dataframe(
+        shown,
+        hide_index=True,
+        column_config=config,
+        row_height=tables.ROW_PX,
+        height="content" if len(shown) < tables.SCREEN else tables.SCREEN * tables.ROW_PX,
+        placeholder=fmt.MISSING,
+        key="sql-table",
+    )
+
+
+def _cells(values: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Texts without what changes how they are read; numbers and times as they are."""
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
+        return values
+    return values.map(fmt.visible, na_action="ignore")
+
+
+def _files(manifest: Manifest, sql: str, answer: Answer) -> None:
+    shelf = session.library()
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        rows = fmt.counted(answer.rows.num_rows, "row")
+        st.caption(f"The first {rows}; files hold more." if answer.cut else rows, width="content")
+        with st.container(horizontal=True, width="content"):
+            _file("CSV", "answer.csv", "text/csv", lambda: _csv(answer_cache.whole(shelf, manifest, sql, answer)))
+            _file(
+                "Parquet",
+                "answer.parquet",
+                "application/vnd.apache.parquet",
+                lambda: answer_file.text(answer_cache.whole(shelf, manifest, sql, answer).rows, "parquet"),
+            )
+
+
+def _csv(answer: Answer) -> bytes:
+    return spreadsheet.csv_text(frame_of(answer.rows)).encode(errors="replace")
+
+
+def _file(label: str, name: str, kind: str, data: Any) -> None:
+    st.download_button(
+        label, data, name, kind, key=f"sql-{label}", on_click="ignore", type="tertiary", icon=":material/download:",
+        help="All rows, up to a million",
+    )  # fmt: skip
+
+
+def _chart(frame: pd.DataFrame) -> None:
+    """A chart of what is chosen; nothing where no column holds numbers."""
+    numbers = [name for name in frame.columns if charts.is_number(frame[name])]
+    if not numbers:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = st.segmented_control("Chart", charts.KINDS, default=None, key="sql-chart")
+        if not kind:
+            return
+        names = list(frame.columns)
+        x = st.selectbox("x", names, key="sql-x", format_func=fmt.visible)
+        ys = [name for name in numbers if name != x] or numbers
+        y = st.selectbox("y", ys, key="sql-y", format_func=fmt.visible)
+    if len(frame) > _MOST_POINTS:
+        st.caption(f"The chart has the first {fmt.count(_MOST_POINTS)} rows.")
+    chart_element.chart(
+        charts.chart(frame[list(dict.fromkeys((x, y)))].head(_MOST_POINTS), kind, theme.theme()), "sql-figure"
+    )

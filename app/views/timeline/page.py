@@ -1,0 +1,70 @@
+"""Timeline: everything that ran, when and where, drawn in the browser at any size."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.selection import page_selection
+from app.timeline import component
+from app.views.timeline import added_reports
+from app.web import access
+from profiledb.errors import CatalogError
+from profiledb.library import marks
+from profiledb.selection import model
+
+_MOST_NS = 2**62
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    chosen = model.parse(session.selected(manifest.id))
+    component.show(
+        component.Shown(
+            manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
+            added_reports.choose(manifest),
+        ),
+        _select, _mark,
+    )  # fmt: skip
+
+
+def _marks(report_id: str) -> list[marks.Mark]:
+    """The marks that people left; none where the catalog cannot be read, of which other parts of the page tell."""
+    try:
+        return session.library().catalog.marks.of(report_id)
+    except CatalogError:
+        return []
+
+
+def _mark() -> None:
+    """Keeps the marks that the browser sends beside the report, for those who may change it."""
+    told = st.session_state.get(component.NAME, {}).get("mark")
+    told = told if isinstance(told, dict) else {}
+    found = marks.read(told.get("marks"))
+    known = [report.id for report in session.reports() if report.id == told.get("report")]
+    if found and known:
+        session.editing().catalog.marks.change(known[0], found)
+
+
+def _select() -> None:
+    """Makes the area that the browser names the selection of all pages; what is no stretch of time takes it back."""
+    times = stretch(st.session_state.get(component.NAME, {}).get("select"))
+    if times:
+        first, last = times
+        st.query_params.update({"from": page_selection.milliseconds(first), "to": page_selection.milliseconds(last)})
+    else:
+        for key in {"from", "to"} & set(st.query_params):
+            del st.query_params[key]
+
+
+def stretch(area: Any) -> tuple[int, int] | None:
+    """The begin and the end, ns, of what the browser sent; None where that is no stretch of time."""
+    if not isinstance(area, dict):
+        return None
+    ends = [end for end in (area.get("from"), area.get("to")) if isinstance(end, int | float) and 0 <= end < _MOST_NS]
+    first, last = (round(ends[0]), round(ends[1])) if len(ends) == 2 else (0, 0)
+    return (first, last) if first < last else None
+
+
+page()

@@ -1,0 +1,157 @@
+"""The changes of a series: what each is made up of, and what people say of it."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import tables, theme, url_widgets
+from app.ui.table_columns import Col
+from app.views.trends import compared_sides, sentences
+from app.views.trends.url_state import MEASURE
+from app.web import access
+from profiledb.library.series_decisions import LONGEST, Note, State
+from profiledb.studies.compare.verdict import signed
+from profiledb.studies.trends.explain import Explained, Part
+from profiledb.studies.trends.measures import PARTS
+from profiledb.studies.trends.series import Point
+from profiledb.studies.trends.series_board import LISTED, Board
+from profiledb.studies.trends.series_changes import Shift, Trend, said_by_program
+
+CHANGE = "change"
+"""The parameter of the address that names a change: the first report after it."""
+BADGES = {"regression": "red", "improvement": "green", "surroundings": "gray"}
+_COLUMNS = (
+    Col("title", "Part", width=330),
+    Col("change", "Change", kind="duration", signed=True, width=96),
+    Col("share", "Share", unit="%", kind="percent", signed=True, width=90),
+    Col("before", "Before", kind="duration", width=92),
+    Col("after", "After", kind="duration", width=92),
+)
+
+
+def show(board: Board, trend: Trend) -> None:
+    """Draws the changes, the newest first, each with what people say of it, and what one of them is made up of."""
+    st.subheader("Changes", anchor=False)
+    if not trend.shifts:
+        few = " A change needs some reports on both sides." if len(trend.points) < 16 else ""
+        st.caption(f"No change found: nothing with p below 0.001 that is larger than 2 % and 3 MAD.{few}")
+        _elsewhere(board, trend)
+        return
+    _elsewhere(board, trend)
+    known = {shift.point.id: shift for shift in reversed(trend.shifts)}
+    for shift in known.values():
+        _one(trend, shift)
+    chosen = next(iter(known))
+    if len(known) > 1:
+        chosen = st.selectbox(
+            "What accounts for the change at", list(known), width=320,
+            format_func=lambda one: fmt.visible(sentences.when(known[one].point)),
+            **url_widgets.option(CHANGE, list(known), chosen),
+        )  # fmt: skip
+    _explain(board, *compared_sides.of(trend, known[chosen]))
+
+
+def _elsewhere(board: Board, trend: Trend) -> None:
+    """Other measures of the series that changed, each leading to its chart."""
+    others = [board.one(trend.series, name) for name in LISTED if name != trend.measure.name]
+    changed = [one for one in others if one is not None and one.shifts]
+    if not changed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Other measures that changed:", width="content")
+        for one in changed:
+            last = one.shifts[-1]
+            moved = sentences.signed_share(last.change.share)
+            label = f"{one.measure.title} {moved} at {fmt.plain(sentences.when(last.point))}"
+            st.button(label, key=f"trends-other-{one.measure.name}", type="tertiary", on_click=_turn, args=(one,))
+
+
+def _turn(trend: Trend) -> None:
+    st.query_params[MEASURE] = trend.measure.name
+
+
+def _one(trend: Trend, shift: Shift) -> None:
+    first, second = compared_sides.of(trend, shift)
+    with st.container(border=True):
+        badge = f":{BADGES[shift.kind]}-badge[{sentences.KINDS[shift.kind]}]"
+        state = "" if shift.open or shift.note is None else f" :gray-badge[{shift.note.state.capitalize()}]"
+        st.markdown(f"{badge}{state} {sentences.sentence(shift, trend.measure)}")
+        if beside := sentences.beside(shift):
+            st.markdown(beside)
+        if shift.note and shift.note.note:
+            st.caption(f"Note: {fmt.plain(shift.note.note)} ({fmt.when(shift.note.changed_at)})")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            compared_sides.link(first, second)
+            if access.may_edit():
+                _decide(trend, shift)
+
+
+def _decide(trend: Trend, shift: Shift) -> None:
+    """A note, and whether the change is accepted or dismissed: dismissed, both sides are one level for the gate."""
+    key = f"trends-note-{trend.measure.name}-{shift.point.id}"
+    st.session_state.setdefault(key, shift.note.note if shift.note else "")
+    st.text_input("Note", key=key, max_chars=LONGEST, placeholder="Note", label_visibility="collapsed", width=280)
+    states: dict[str, State] = {"Accept": "accepted", "Dismiss": "dismissed", "Reopen": "open"}
+    now: State = shift.note.state if shift.note else "open"
+    for title, state in states.items():
+        if state != now:
+            st.button(title, key=f"{key}-{state}", on_click=_say, args=(key, shift.point.id, trend.measure.name, state))
+
+
+def _say(key: str, report_id: str, measure: str, state: State) -> None:
+    text = str(st.session_state.get(key, ""))
+    session.editing().catalog.decided.say(report_id, measure, Note(state, text))
+
+
+def _explain(board: Board, before: Point, after: Point) -> None:
+    """What the change of the step time is made up of, each table adding up to what it divides."""
+    st.subheader("What accounts for it", anchor=False)
+    told = board.explained(before, after)
+    st.caption(
+        f"From {fmt.plain(before.facts.name)} to {fmt.plain(after.facts.name)}, the reports nearest to the levels on"
+        " both sides. Each table adds up to its first line."
+    )
+    if said := said_by_program(before, after):
+        st.markdown("Different in the program's own facts: " + ", ".join(map(fmt.plain, said[:8])) + ".")
+    if told is None:
+        st.info("These two reports tell no step time, or ran on different numbers of GPUs.")
+        return
+    _table(told.wall, told.work, "work", f"Step time {signed(told.wall.change)}")
+    if told.kernels is not None:
+        _kernels(told, told.kernels)
+
+
+def _kernels(told: Explained, whole: Part) -> None:
+    titles = {kind: f"By {title.lower()}" for kind, title in PARTS.items() if kind in told.by}
+    if not titles:
+        return
+    kind = st.segmented_control(
+        "Kernel time", list(titles), format_func=titles.__getitem__, required=True,
+        **url_widgets.option("parts", list(titles), "kernel" if "kernel" in titles else None),
+    )  # fmt: skip
+    _table(whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {signed(whole.change)}")
+
+
+def _table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
+    rows = frame(whole, parts, title)
+    if key == "class":
+        rows["title"] = rows["title"].replace(theme.class_titles())
+    tables.table(rows, _COLUMNS, key=f"trends-{key}", download=f"change_{key}.csv", hidden=("demangled",))
+
+
+def frame(whole: Part, parts: Sequence[Part], title: str) -> pd.DataFrame:
+    """The whole in the first row, then its parts: title, change (ns), share of the change (%), before, after (ns)."""
+    lines = [(title, whole), *((part.title, part) for part in parts)]
+    return pd.DataFrame(
+        {
+            "title": [text for text, _ in lines],
+            "demangled": [part.name for _, part in lines],
+            "change": [part.change for _, part in lines],
+            "share": [100 * part.change / whole.change if whole.change else None for _, part in lines],
+            "before": [part.before for _, part in lines],
+            "after": [part.after for _, part in lines],
+        }
+    )

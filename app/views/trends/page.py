@@ -1,0 +1,59 @@
+"""Trends: every series of reports with its newest change, or one series with all that changed in it."""
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.ui import url_widgets
+from app.views.trends import changes, chart, heat, members, series_table
+from app.views.trends.url_state import AXES, AXIS, MEASURE, SERIES, asked_series
+from profiledb.studies.trends.measures import MEASURES
+from profiledb.studies.trends.series import Series
+from profiledb.studies.trends.series_board import MAIN, Board
+
+
+def page() -> None:
+    """Draws the page."""
+    board = session.board()
+    chosen = asked_series(board)
+    if chosen is None:
+        st.header("Trends", anchor=False)
+        series_table.show(board)
+        return
+    _one(board, chosen)
+
+
+def _one(board: Board, series: Series) -> None:
+    st.header(fmt.plain(series.name), anchor=False)
+    first, last = (series.points[at].at for at in (0, -1))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("All series", icon=":material/arrow_back:", key="trends-all", on_click=_leave)
+        st.caption(f"{fmt.counted(len(series.points), 'report')}, {first:%Y-%m-%d} to {last:%Y-%m-%d}", width="content")
+    having = board.measures(series)
+    if not having:
+        st.info("No report of this series has figures to draw.")
+        members.show(board, series, None)
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        measure = st.selectbox(
+            "Measure", having, format_func=lambda name: MEASURES[name].title, width=240,
+            **url_widgets.option(MEASURE, having, MAIN if MAIN in having else having[0]),
+        )  # fmt: skip
+        axis = st.segmented_control("Axis", list(AXES), format_func=AXES.__getitem__, required=True,
+                                    **url_widgets.option(AXIS, list(AXES), "order"))  # fmt: skip
+    trend = board.one(series, measure)
+    assert trend is not None  # it is among those that reports have
+    chart.show(trend, axis)
+    changes.show(board, trend)
+    with ui.boundary():
+        heat.show(series)
+    members.show(board, series, trend)
+
+
+def _leave() -> None:
+    for name in (SERIES, MEASURE, AXIS):
+        st.query_params.pop(name, None)
+
+
+page()

@@ -1,0 +1,98 @@
+"""All series as a table, worst first: how each went, and its newest change."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import tables, url_widgets
+from app.ui.table_columns import Col
+from app.views.trends.sentences import KINDS, signed_share, value, when
+from app.views.trends.url_state import MEASURE, SERIES
+from profiledb.studies.trends import summary_refresh
+from profiledb.studies.trends.series_board import MAIN, Board
+from profiledb.studies.trends.series_changes import Trend
+
+MOST = 500
+"""Series that are listed; a search finds the others."""
+SPARK = 60
+"""Reports in the small chart of a series, the last ones."""
+COLUMNS = (
+    Col("series", "Series", width=330, click=True, help="Program, what keeps it apart, GPU. A click opens it."),
+    Col("measure", "Measure", width=110, help="What changed; step time where nothing did (wall time without steps)"),
+    Col("spark", "Over reports", kind="line", width=150, help=f"Of the last {SPARK} reports"),
+    Col("newest", "Newest", width=84, help="Of the last report"),
+    Col("change", "Change", width=84, help="Newest change that was found: new level against the one before"),
+    Col("kind", "What", width=120, help="Surroundings: driver, machine, profiler or recorded data changed with it."),
+    Col("where", "At", width=150, help="First report of the new level: its commit, else its date"),
+    Col("state", "State", width=90),
+    Col("reports", "Reports", kind="count", width=76),
+    Col("last", "Last report", width=104),
+)
+
+
+def show(board: Board) -> None:
+    """Draws the table, and opens the series that is clicked."""
+    waiting = summary_refresh.waiting(board.library, session.reports())
+    if waiting:
+        st.caption(
+            f"{fmt.counted(waiting, 'report')} not summarized yet. The worker does it when it has nothing else to do;"
+            " warpdeck series does it at once."
+        )
+    found = board.listed
+    if not found:
+        st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
+        _rules()
+        return
+    text = st.text_input("Search", placeholder="A part of a name", width=240, **url_widgets.text("q"))
+    matching = [trend for trend in found if text.casefold() in trend.series.name.casefold()]
+    if not matching:
+        st.info("No series matches.")
+    else:
+        rows = frame(matching[:MOST])
+        chosen = tables.table(rows, COLUMNS, key="trends-series", download="series.csv", select=True)
+        if len(matching) > MOST:
+            st.caption(f"{fmt.count(len(matching) - MOST)} more: search for them.")
+        if chosen is not None:
+            st.query_params[SERIES] = matching[chosen].series.key
+            if matching[chosen].measure.name != MAIN:
+                st.query_params[MEASURE] = matching[chosen].measure.name
+            st.rerun()
+    _rules()
+
+
+def frame(found: Sequence[Trend]) -> pd.DataFrame:
+    """A row a series."""
+    return pd.DataFrame([_row(trend) for trend in found])
+
+
+def _row(trend: Trend) -> dict[str, Any]:
+    last = trend.shifts[-1] if trend.shifts else None
+    row: dict[str, Any] = {
+        "series": trend.series.name, "measure": trend.measure.title, "spark": trend.values[-SPARK:],
+        "newest": value(trend.measure, trend.values[-1]),
+        "reports": len(trend.points), "last": f"{trend.points[-1].at:%Y-%m-%d}",
+        "change": None, "kind": "Drifts" if trend.drifts else None, "where": None, "state": None,
+    }  # fmt: skip
+    if last is not None:
+        row |= {"change": signed_share(last.change.share), "kind": KINDS[last.kind], "where": when(last.point)}
+        row["state"] = "Open" if last.note is None else last.note.state.capitalize()
+    return row
+
+
+def _rules() -> None:
+    """How reports come to a series, with the rules in force."""
+    from profiledb.rules import series as rules
+
+    with st.expander("How reports are grouped", icon=":material/rule:"):
+        known = rules.current()
+        st.markdown(
+            "A report belongs to the series that someone moved it to. Otherwise the first known fact of **program**"
+            " names the series, and each known fact of **apart** keeps reports apart. A file of your own"
+            " (WARPDECK\\_SERIES) changes these rules; profiledb/rules/series.toml explains them."
+        )
+        lines = [f"{name} = {', '.join(getattr(known, name))}" for name in ("program", "apart", "commit", "date")]
+        st.code("\n".join(lines), language=None, wrap_lines=True)
