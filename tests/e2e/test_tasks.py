@@ -64,8 +64,8 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     at_rest(page, "Phases")
     for phase in ("Forward", "Backward"):
         expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
-    menu(page, "Roofline").click()
-    at_rest(page, "Roofline")
+    menu(page, "Roofline by time").click()
+    at_rest(page, "Roofline by time")
     expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
     expect(page.get_by_test_id("glide-cell-0-0").first).to_contain_text(str(largest)[:15])
     menu(page, "Idle").click()

@@ -20,7 +20,8 @@
 -- column: link | text | | the link
 -- says: {copies} {copies|copy|copies} between GPUs {copies|carries|carry} {rate} per second, where {link} carries {peak}: {value} of the time goes with that.
 -- clear: Copies between GPUs that stay below their link cost {value} of the time.
--- advice: Check that the GPUs reach each other: `nvidia-smi topo -m` (NV# is NVLink, SYS crosses sockets), `cudaDeviceCanAccessPeer` and `cudaDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
+-- advice: [HIP] Check that the GPUs reach each other: `amd-smi topology` (XGMI or PCIe), `hipDeviceCanAccessPeer` and `hipDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
+-- advice: [else] Check that the GPUs reach each other: `nvidia-smi topo -m` (NV# is NVLink, SYS crosses sockets), `cudaDeviceCanAccessPeer` and `cudaDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
 -- advice: Copy larger pieces, and on several streams; let NCCL move data between GPUs, which knows the topology.
 -- source: data sheets of NVIDIA (NVLink in one direction: V100 150, A100 300, H100 and H200 450, B200 900 GB/s); half of it is ours
 WITH link AS (

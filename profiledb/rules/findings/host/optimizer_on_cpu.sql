@@ -24,7 +24,7 @@
 -- says: The CPU updates the parameters in {range}: {down_bytes} come from the GPU, {up_bytes} go back, and the GPU computes nothing for {lost_ns} ({value} of the time).
 -- says: The CPU updates the parameters in {range}, and the GPU computes nothing for {lost_ns} ({value} of the time).
 -- clear: The GPU waits {value} of the time for an optimizer that works on the CPU.
--- advice: [PyTorch] Keep parameters and optimizer state on the GPU, and give the optimizer the parameters of the model itself: `torch.optim.AdamW(model.parameters(), fused=True)`.
+-- advice: [PyTorch] Keep parameters and optimizer state on the GPU, and give the optimizer the parameters of the model itself: `torch.optim.AdamW(model.parameters())`.
 -- advice: [not PyTorch] Keep parameters and optimizer state on the GPU, and update them there.
 -- advice: [PyTorch] If the state does not fit: shard it over GPUs (FSDP, ZeRO), take 8-bit states, or offload with a fused CPU optimizer that overlaps its copies with backward (DeepSpeedCPUAdam).
 -- source: own

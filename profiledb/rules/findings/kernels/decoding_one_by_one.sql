@@ -22,7 +22,7 @@
 -- column: kernel | name | | the one with the most time
 -- says: Products of a matrix and few vectors take {vector_ns} ({value} of the time, {share_pct} of all matrix products), most of it {kernel}: each reads its weights for one sequence, or eight at most.
 -- clear: Products of a matrix and few vectors take {value} of the time.
--- advice: If other sequences wait, decode them together: a batch reads the weights once for all (continuous batching: vLLM, TensorRT-LLM, SGLang).
+-- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them.
 -- advice: A single sequence: speculative decoding checks several tokens with one read of the weights; weights in 8 or 4 bits are read faster.
 -- source: own; roofline of a product with few vectors: 2 operations for each element that is read and vector. Pair on H100: 16 sequences together take as long as one
 WITH product AS MATERIALIZED (

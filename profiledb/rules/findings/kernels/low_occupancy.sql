@@ -26,7 +26,7 @@
 -- advice: [shared memory] Take less shared memory for each block, smaller tiles, or give each block more threads.
 -- advice: [blocks] Make blocks larger: an SM holds few blocks of one or two warps each.
 -- advice: [warps] Make blocks smaller, so that more than one fits on an SM.
--- advice: Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
+-- advice: [not HIP] Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
 -- source: Nsight Compute, Occupancy (theoretical occupancy); least and most are ours
 WITH judged AS MATERIALIZED (
     SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_blocks THEN 'blocks' ELSE 'warps' END

@@ -25,7 +25,7 @@
 -- clear: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns}; memory is {held_pct} full.
 -- clear: Running the forward pass again takes {value} of the time.
 -- advice: [PyTorch] If memory allows, checkpoint fewer layers, or none: `use_checkpoint=False`, `model.gradient_checkpointing_disable()`. Every layer that keeps its activations saves its share.
--- advice: [PyTorch] Checkpoint what is large and cheap to compute, and keep the results of matrix products and attention: `torch.utils.checkpoint.create_selective_checkpoint_contexts`.
+-- advice: [PyTorch] Checkpoint what is large and cheap to compute, and keep the results of matrix products and attention: `create_selective_checkpoint_contexts`.
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; compute again only what is large and cheap.
 -- advice: Free memory first where it is scarce: sharded optimizer states, lower precision, a fused loss, a smaller batch.
 -- source: own; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)

@@ -16,7 +16,8 @@
 -- clear: The profiler itself took {value} of the selected time.
 -- advice: [nsys] Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
 -- advice: [nsys] Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
--- advice: [trace] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
+-- advice: [trace, PyTorch] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
+-- advice: [trace, else] Record less, and let the profiler start up before the steps that count.
 -- source: nsys PROFILER_OVERHEAD; 5 % is ours
 WITH span AS (
     SELECT min(low) AS low, max(high) AS high FROM finding_edge
