@@ -82,7 +82,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
     library = st.Page(page_list.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     admin = st.Page(
-        page_list.ADMIN, title="Administration", icon=":material/shield_person:", url_path=page_list.ADMIN_URL,
+        page_list.ADMIN, title="Admin", icon=":material/shield_person:", url_path=page_list.ADMIN_URL,
         visibility="hidden",
     )  # fmt: skip
     scripts = {

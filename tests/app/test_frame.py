@@ -40,6 +40,13 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
 
 
+def test_a_page_has_one_name() -> None:
+    for view in VIEWS:
+        assert view.url == view.title.lower().replace(" ", "_") == view.script.partition("/")[0], view.title
+    assert len({view.title for view in VIEWS}) == len(VIEWS)
+    assert not {view.url for view in VIEWS} & {old for view in VIEWS for old in view.was}
+
+
 def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("summary", report=find(library, "wsl2_no_kernels.nsys-rep"))
     menu = links(at)

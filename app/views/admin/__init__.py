@@ -1,1 +1,1 @@
-"""Administration: the audit, spaces, logins, sharing links, tokens for programs."""
+"""Admin: the audit, spaces, logins, sharing links, tokens for programs."""

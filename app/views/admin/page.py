@@ -1,4 +1,4 @@
-"""Administration: who did what, spaces, logins, sharing links, and tokens for programs. For admins alone."""
+"""Admin: who did what, spaces, logins, sharing links, and tokens for programs. For admins alone."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from app.web import access
 
 def page() -> None:
     """Draws the page; what its parts ask of the library asks for an admin again (``session.administering``)."""
-    st.header("Administration", anchor=False)
+    st.header("Admin", anchor=False)
     if not access.may_administer():
         st.info(
             "Only an admin sees this page. Without a login there is none: warpdeck audit and warpdeck token do the same"

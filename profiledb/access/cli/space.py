@@ -1,4 +1,4 @@
-"""``warpdeck space``: who sees which reports, as the page Administration has it."""
+"""``warpdeck space``: who sees which reports, as the page Admin has it."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
