@@ -3,8 +3,8 @@
 nsys stores more of them than one expects: those of the profiled program (META_DATA_CAPTURE), of the machine's agent
 (TARGET_INFO_SYSTEM_ENV), and among the strings those of every process that it could see, a block each as the kernel
 shows it in /proc/PID/environ: NAME=value, separated by NUL. None of these texts is taken in (column_allowlist.py),
-and what they
-hold is removed wherever it stands again: a program may print its environment, a shell may set a variable.
+and what they hold is removed wherever it stands again: a program may print its environment, a shell may set a
+variable.
 """
 
 import re

@@ -2,9 +2,9 @@
 
 It reads a question as JSON from standard input and writes a line of JSON to standard output: ``error``, or ``cut``
 (whether rows are missing) followed by the rows as an Arrow stream. Its parent (question_process.py) holds the time
-limit and gives
-it no environment but what opens libraries and a team's database. The order counts: everything is imported, the system's
-limits and Landlock hold, then DuckDB starts its threads, and it is sealed before it sees a word of the question.
+limit and gives it no environment but what opens libraries and a team's database. The order counts: everything is
+imported, the system's limits and Landlock hold, then DuckDB starts its threads, and it is sealed before it sees a word
+of the question.
 """
 
 import json
