@@ -1,11 +1,10 @@
-"""Are conclusions right? Pairs of a program with a fault and without it, and what the first findings say of each.
+"""Check conclusions: run pairs of a program with and without a fault, and compare the first findings of each.
 
-``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
-folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with
-the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the
-saving that this promises and the one that was measured (bad less good, as a share of bad), and which rules of the fault
-fire above "low" in the mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a
-word for the fault.
+``python -m bench.conclusions FOLDER`` reads the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
+folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), each with the program's last line in NAME.bad.json and
+NAME.good.json. It prints a row per pair: the place of the first finding that names the fault, its promised saving and
+the measured one (bad less good, as a share of bad), and the fault's rules that fire above "low" in the mended half;
+with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the fault.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import nsys_ai
-from bench.ingestion import ingest
+from bench.ingestion import run_ingest
 from profiledb.findings import judge, rulebook
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
@@ -57,14 +56,14 @@ NAMES: Mapping[str, frozenset[str]] = {
     "reduced_at_the_end": frozenset({"communication_overlap", "exposed_communication"}),
     "activations_through_host": frozenset({"pageable_copies", "slow_peer_copies"}),
 }
-"""The rules that name each fault. Of ``host_work`` its range has to tell the rest."""
+"""Rules that name each fault. For ``host_work`` the range must identify the fault."""
 LEAST_PCT = 10.0
-"""Share of its time that a fault has to cost: what costs less, or nothing on the machine at hand, judges no rule."""
+"""Share of its time that a fault must cost: one that costs less on this machine judges no rule."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is said of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent."""
+    """Result of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent."""
 
     fault: str
     place: int | None
@@ -76,31 +75,31 @@ class Row:
 
     @property
     def counts(self) -> bool:
-        """Whether the fault costs enough to be found."""
+        """Return True if the fault costs enough to be found."""
         return self.true_pct >= LEAST_PCT
 
     @property
     def close(self) -> bool:
-        """Whether the saving is within a quarter of the measured one."""
+        """Return True if the saving is within a quarter of the measured one."""
         return self.said_pct is not None and abs(self.said_pct - self.true_pct) <= 0.25 * self.true_pct
 
     def __str__(self) -> str:
-        said = "" if self.said_pct is None else f"{self.said_pct:.0f} %"
+        promised = "" if self.said_pct is None else f"{self.said_pct:.0f} %"
         place = "not named" if self.place is None else str(self.place)
         left = ", ".join(self.left) or "none"
-        return f"| {self.fault} | {place} | {self.rule} | {said} | {self.true_pct:.0f} % | {left} | {self.theirs} |"
+        return f"| {self.fault} | {place} | {self.rule} | {promised} | {self.true_pct:.0f} % | {left} | {self.theirs} |"
 
 
-def judged(library: Library, name: str) -> list[Finding]:
-    """The findings of a capture that cost time and stand under no other one, as pages order them."""
+def list_findings(library: Library, name: str) -> list[Finding]:
+    """Return the findings of a capture that cost time and have no parent, in the order of pages."""
     report = library.find(name)
     params = page_params(library, report, {})
     part = judge.steady_part(library, report, params)
     return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
 
 
-def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
-    """What the findings of both halves say; ``took_ns`` is how long the steps of each took."""
+def judge_pair(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
+    """Return the verdict on both halves; ``took_ns`` is the duration of the steps of each."""
     names, true_pct = NAMES[fault], 100 * (1 - took_ns[1] / took_ns[0])
     hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
     left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
@@ -110,25 +109,25 @@ def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tu
     return Row(fault, place, one.rule.name, one.saving_pct, true_pct, left)
 
 
-def rows(folder: Path, data: Path, rival: str = "") -> list[Row]:
-    """A row for each pair in a folder; the captures are taken into a library in ``data``.
+def judge_pairs(folder: Path, data: Path, rival: str = "") -> list[Row]:
+    """Return a row for each pair in a folder; the captures are imported into a library in ``data``.
 
     Args:
-        rival: path of ``nsys-ai``, which is asked about each capture with a fault; none where it is empty.
+        rival: path of ``nsys-ai``, which judges each capture with a fault; empty for none.
     """
-    ingest(tuple(sorted(folder.glob("*.sqlite"))), data / "inbox", data / "library")
+    run_ingest(tuple(sorted(folder.glob("*.sqlite"))), data / "inbox", data / "library")
     library = Library(data / "library")
-    found = []
+    results = []
     for fault in NAMES:
         if not (folder / f"{fault}.bad.sqlite").exists():
             continue
         took = [int(json.loads((folder / f"{fault}.{half}.json").read_text())["ns"]) for half in ("bad", "good")]
-        bad, good = (judged(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
-        found.append(row(fault, bad, good, (took[0], took[1])))
+        bad, good = (list_findings(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
+        results.append(judge_pair(fault, bad, good, (took[0], took[1])))
         if rival:
-            place = nsys_ai.place(rival, folder / f"{fault}.bad.sqlite", fault)
-            found[-1] = replace(found[-1], theirs=str(place or "not named"))
-    return found
+            place = nsys_ai.find_place(rival, folder / f"{fault}.bad.sqlite", fault)
+            results[-1] = replace(results[-1], theirs=str(place or "not named"))
+    return results
 
 
 def main() -> None:
@@ -136,13 +135,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.conclusions", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--nsys-ai", default="", metavar="PATH", help="the command nsys-ai, for a column beside ours")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-conclusions-") as data:
-        found = rows(given.folder, Path(data), given.nsys_ai)
+        results = judge_pairs(options.folder, Path(data), options.nsys_ai)
     print("| fault | place | rule | saving said | saving measured | in the mended half | place with nsys-ai |")
     print("|---|---:|---|---:|---:|---|---:|")
-    print("\n".join(map(str, found)))
-    fair = [one for one in found if one.counts]
+    print("\n".join(map(str, results)))
+    fair = [one for one in results if one.counts]
     first, three = (sum(one.place is not None and one.place <= most for one in fair) for most in (1, 3))
     close = sum(one.close for one in fair)
     print(

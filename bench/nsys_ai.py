@@ -1,8 +1,8 @@
-"""What nsys-ai says of the captures of ``bench.conclusions``, for the column beside ours.
+"""Compare with nsys-ai on the captures of ``bench.conclusions``, for the column beside ours.
 
 nsys-ai (0.3.0, PyPI) lists findings in its own order; none of them belongs to one fault, so a fault counts as named by
-the first finding whose label or note has a word for it. What it advises in general ("check for explicit synchronize
-calls") does not count, as it stands below every idle GPU.
+the first finding whose label or note has a word for it. General advice ("check for explicit synchronize calls") does
+not count, because it follows every idle GPU.
 """
 
 import json
@@ -50,8 +50,8 @@ WORDS: Mapping[str, str] = {
 """Words that name each fault, generously."""
 
 
-def place(program: str, export: Path, fault: str) -> int | None:
-    """Return the place, from 1, of nsys-ai's first finding that names the fault; None where none does.
+def find_place(program: str, export: Path, fault: str) -> int | None:
+    """Return the place, from 1, of nsys-ai's first finding that names the fault; None without one.
 
     Args:
         program: path of the command ``nsys-ai``.
@@ -66,5 +66,5 @@ def place(program: str, export: Path, fault: str) -> int | None:
             [program, "diagnose", copy, "--format", "json"],
             cwd=folder, check=True, capture_output=True, text=True, timeout=TIMEOUT_S,
         )  # fmt: skip
-    told = (f"{one.get('label', '')} {one.get('note', '')}" for one in json.loads(done.stdout)["findings"])
-    return next((at for at, text in enumerate(told, 1) if re.search(WORDS[fault], text, re.IGNORECASE)), None)
+    texts = (f"{one.get('label', '')} {one.get('note', '')}" for one in json.loads(done.stdout)["findings"])
+    return next((at for at, text in enumerate(texts, 1) if re.search(WORDS[fault], text, re.IGNORECASE)), None)

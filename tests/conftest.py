@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ingest import tools
-from ingest.sidecars.files import read as read_sidecar
+from ingest.sidecars.files import read_sidecar
 from profiledb.library.library import Library
 from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs, sweep
 from tests.support.answers import make_answers

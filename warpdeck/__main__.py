@@ -1,4 +1,4 @@
-"""``python -m warpdeck``: the same as ``warpdeck``."""
+"""``python -m warpdeck`` is the same as ``warpdeck``."""
 
 import sys
 

@@ -1,9 +1,10 @@
-"""The outer frame of a .ncu-rep file: whether it is whole, and who captured it, when and how.
+"""Read the outer frame of a .ncu-rep file: its completeness, its processes, and when and how it was captured.
 
 The layout is NVIDIA's ``ProfilerReport.proto``, which every Nsight Compute installs in ``extras/FileFormat``: the magic
-``NVR\\0``, then messages with a 4-byte length in front: a FileHeader, and BlockHeaders that each tell the size of the
-payload after them. The ``ncu-report`` wheel reads a truncated file as if it were whole and does not tell processes or
-times, so the frame is walked here; payloads are skipped. ``ExecutableSettings`` holds the environment: never read it.
+``NVR\\0``, then messages with a 4-byte length in front: a FileHeader, and BlockHeaders, each with the size of the
+payload after it. The ``ncu-report`` wheel reads a truncated file without an error and exposes neither processes nor
+times, so this module walks the frame and skips the payloads. It never reads ``ExecutableSettings``, which holds the
+environment.
 """
 
 import mmap
@@ -17,7 +18,7 @@ from profiledb.errors import ConversionError
 
 MAGIC = b"NVR\0"
 MOST_BLOCKS = 1_000_000
-"""Far beyond any report: without an end to it, a file of nothing but small headers takes half an hour."""
+"""Far beyond any report: without this limit, a file of small headers takes half an hour."""
 # Field numbers of ProfilerReport.proto.
 _HEADER_RESULTS = (2, 7, 8, 9)
 _HEADER_SESSION, _HEADER_PAYLOAD, _HEADER_PROCESS = 3, 5, 6
@@ -30,7 +31,7 @@ Message = dict[int, int | bytes]
 
 @dataclass
 class Frame:
-    """What the frame of a report tells: ``processes`` has (pid, program) of each result, in order."""
+    """Facts from the frame of a report: ``processes`` has (pid, program) of each result, in order."""
 
     processes: list[tuple[int | None, str | None]] = field(default_factory=list)
     created: datetime | None = None
@@ -39,21 +40,21 @@ class Frame:
 
     @property
     def tool_version(self) -> str | None:
-        """Version of the ncu that captured, for example ``2024.1.1.0``."""
+        """Version of the capturing ncu, for example ``2024.1.1.0``."""
         version = self.versions.get("Nsight Compute Target") or self.versions.get("Nsight Compute")
         return version.split(" ")[0] if version else None
 
 
-def read(path: Path) -> Frame:
-    """Walks a report's frame.
+def read_frame(path: Path) -> Frame:
+    """Read a report's frame.
 
     Raises:
-        ConversionError: the file ends within a block, or something that is no block follows.
+        ConversionError: the file ends within a block, or invalid data follows one.
     """
     frame = Frame()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
-            for header, _, _ in blocks(data):
+            for header, _, _ in list_blocks(data):
                 _take(frame, dict(_fields(header)))
         except (IndexError, struct.error, ValueError) as error:
             raise ConversionError(
@@ -64,11 +65,11 @@ def read(path: Path) -> Frame:
     return frame
 
 
-def blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
-    """The header of each block, and where its payload begins and ends.
+def list_blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the header of each block, and where its payload starts and ends.
 
     Raises:
-        ValueError, IndexError, struct.error: the file ends within a block, or something that is no block follows.
+        ValueError, IndexError, struct.error: the file ends within a block, or invalid data follows one.
     """
     if data[:4] != MAGIC:
         raise ValueError("the file does not begin with NVR")
@@ -121,7 +122,8 @@ def _text(data: int | bytes | None) -> str | None:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Fields of a protobuf message as (number, integer or bytes); see protobuf.dev/programming-guides/encoding."""
+    """Yield fields of a protobuf message as (number, integer or bytes); see
+    protobuf.dev/programming-guides/encoding."""
     position = 0
     while position < len(data):
         key, position = _varint(data, position)

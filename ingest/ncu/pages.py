@@ -1,4 +1,4 @@
-"""Reads what ncu prints with ``--csv``: raw pages (wide, units in the second row) and details pages (long).
+"""Read the output of ``ncu --csv``: raw pages (wide, units in the second row) and details pages (long).
 
 Program output may stand before, between and after the rows, and a text may hold several pages: the raw page and the
 details page of the same launches, or the output of several runs.
@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from ingest.ncu import units as ncu_units
 from ingest.ncu.columns import Instance, Metrics
-from ingest.ncu.csv_tables import METRIC_COLUMN, Page, pages
-from ingest.ncu.names import is_instanced, metric_of
+from ingest.ncu.csv_tables import METRIC_COLUMN, Page, split_pages
+from ingest.ncu.names import find_metric, is_instanced
 from ingest.ncu.tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
 from profiledb.words import counted
 
@@ -28,13 +28,14 @@ _NVTX_COLUMN = "_Range:PL_Type:"
 _NVTX_RANGE = re.compile(r'"(?P<domain>[^":]*):(?P<name>.*?)(?::[^":]*){6}"')
 
 
-def read(lines: Iterable[str], capture: Capture) -> None:
-    """Adds all pages of a text to a capture.
+def read_pages(lines: Iterable[str], capture: Capture) -> None:
+    """Add all pages of a text to a capture.
 
-    Values are brought to base units. Where a launch has a raw page, its details page adds no metrics: they are the same
-    values, rounded. A page that repeats the numbers of an earlier one of its kind is a further run: it is numbered on.
+    Values are converted to base units. If a launch has a raw page, its details page adds no metrics: they are the same
+    values, rounded. A page that repeats the numbers of an earlier one of its kind is another run, and its launches are
+    numbered on.
     """
-    texts = list(pages(_listen(lines, capture)))
+    texts = list(split_pages(_listen(lines, capture)))
     raw: set[int] = set()
     offsets: list[int] = []
     for page in (page for page in texts if not page.is_details):
@@ -54,7 +55,7 @@ def read(lines: Iterable[str], capture: Capture) -> None:
 
 
 def _listen(lines: Iterable[str], capture: Capture) -> Iterator[str]:
-    """Keeps what ncu says between the rows."""
+    """Store ncu's messages between the rows."""
     for line in lines:
         message = _NCU_SAYS.match(line)
         if message and len(capture.diagnostics) < _KEPT_MESSAGES:
@@ -68,12 +69,12 @@ def _numbers(page: Page) -> list[int | None]:
 
 
 def _offset(page: Page, seen: set[int]) -> int:
-    """What to add to the numbers of a page so that they do not repeat those of an earlier run."""
+    """Return the offset that keeps a page's numbers apart from those of an earlier run."""
     return max(seen) + 1 if seen.intersection(n for n in _numbers(page) if n is not None) else 0
 
 
 def _launches(page: Page, offset: int, capture: Capture) -> list[int]:
-    """The launch of each row, -1 where it has none; launches that are new are added to the capture."""
+    """Return the launch of each row, -1 if it has none; new launches are added to the capture."""
     column = {name: index for index, name in enumerate(page.header)}
     known = {launch.launch_id for launch in capture.launches}
     rows = [-1 if number is None else number + offset for number in _numbers(page)]
@@ -108,7 +109,7 @@ def _launch(launch_id: int, row: list[str], column: dict[str, int], nvtx: str) -
 
 
 def _nvtx(launch_id: int, row: list[str], column: dict[str, int]) -> Iterator[Nvtx]:
-    """Ranges, which ncu lists as ``1 "domain:name:none:none:none:none:none:none" "domain:..."``."""
+    """Return ranges, which ncu lists as ``1 "domain:name:none:none:none:none:none:none" "domain:..."``."""
     for title, index in column.items():
         style = "push_pop" if "Push/Pop" in title else "start_end"
         for level, named in enumerate(_NVTX_RANGE.finditer(row[index]) if _NVTX_COLUMN in title else ()):
@@ -116,20 +117,20 @@ def _nvtx(launch_id: int, row: list[str], column: dict[str, int]) -> Iterator[Nv
 
 
 def _integer(text: str) -> int | None:
-    value = ncu_units.number(text)
+    value = ncu_units.parse_number(text)
     return int(value) if value is not None and value.is_integer() else None
 
 
 def _triple(text: str) -> tuple[int | None, int | None, int | None]:
-    """A size as ncu prints it: ``(256, 1, 1)``. A range has no size: ncu prints zeros."""
-    parts = re.findall(r"\d+", text)
-    if len(parts) != 3 or not any(map(int, parts)):
+    """Parse a size such as ``(256, 1, 1)``. Ranges have no size: ncu prints zeros."""
+    digits = re.findall(r"\d+", text)
+    if len(digits) != 3 or not any(map(int, digits)):
         return None, None, None
-    return int(parts[0]), int(parts[1]), int(parts[2])
+    return int(digits[0]), int(digits[1]), int(digits[2])
 
 
 def _raw(page: Page, launches: list[int], metrics: Metrics) -> None:
-    """Takes a wide page column by column: one unit a column."""
+    """Read a wide page column by column: one unit a column."""
     has_units = bool(page.rows) and launches[0] < 0
     units = page.rows[0] if has_units else [""] * len(page.header)
     page.skipped += sum(launch_id < 0 for launch_id in launches[has_units:])
@@ -138,7 +139,7 @@ def _raw(page: Page, launches: list[int], metrics: Metrics) -> None:
         if name in _IDENTITY or name == "" or _NVTX_COLUMN in name:
             continue
         titled = METRIC_COLUMN.fullmatch(name)
-        factor, unit = ncu_units.base(printed or (titled["unit"] or "" if titled else ""))
+        factor, unit = ncu_units.to_base_unit(printed or (titled["unit"] or "" if titled else ""))
         metric = titled["name"] if titled else name
         _column(metrics, metric, metrics.name(metric, unit), factor, zip(launches[has_units:], cells, strict=True))
 
@@ -148,20 +149,20 @@ def _column(metrics: Metrics, name: str, metric_id: int, factor: float, cells: I
     for launch_id, text in cells:
         if launch_id < 0:
             continue
-        value, words = ncu_units.cell(text, factor)
+        value, words = ncu_units.parse_cell(text, factor)
         listed = _INSTANCES.fullmatch(words) if words and "(" in words else None
-        if listed and (listed["key"].isdigit() or ncu_units.cell(listed["value"])[1] is None):
-            value, words = ncu_units.cell(listed["value"], factor)
+        if listed and (listed["key"].isdigit() or ncu_units.parse_cell(listed["value"])[1] is None):
+            value, words = ncu_units.parse_cell(listed["value"], factor)
             if instanced:
                 metrics.instances.add(_instances(launch_id, metric_id, listed["list"], factor))
         metrics.add(launch_id, metric_id, value, words)
 
 
 def _instances(launch_id: int, metric_id: int, text: str, factor: float) -> Iterator[Instance]:
-    """Instance values as ncu lists them: ``1: 16; 32: 48``, by opcode, or by time as ``1757186208 (+960): 0``."""
+    """Parse instance values such as ``1: 16; 32: 48``, by opcode, or by time as ``1757186208 (+960): 0``."""
     for position, entry in enumerate(text.split("; ")):
         key, _, printed = entry.rpartition(": ")
-        value, _ = ncu_units.cell(printed, factor)
+        value, _ = ncu_units.parse_cell(printed, factor)
         number = re.match(r"\d+(?= \(|$)", key)
         yield launch_id, metric_id, position, int(number[0]) if number else None, None if number else key, value
 
@@ -198,9 +199,9 @@ def _say_what_is_not_read(names: Collection[str], capture: Capture) -> None:
 def _detail(launch_id: int, position: int, cells: dict[str, str]) -> Detail:
     section, label = cells.get("Section Name", ""), cells["Metric Name"]
     both = _LABEL_AND_NAME.fullmatch(label)
-    metric = both["name"] if both else metric_of(section, label)
-    factor, unit = ncu_units.base(cells.get("Metric Unit", ""))
-    value, text = ncu_units.cell(cells.get("Metric Value", ""), factor)
+    metric = both["name"] if both else find_metric(section, label)
+    factor, unit = ncu_units.to_base_unit(cells.get("Metric Unit", ""))
+    value, text = ncu_units.parse_cell(cells.get("Metric Value", ""), factor)
     return Detail(launch_id, position, section, both["label"] if both else label, metric, unit, value, text)
 
 
@@ -213,5 +214,5 @@ def _rule(launch_id: int, position: int, cells: dict[str, str]) -> Rule:
         cells.get("Rule Type", ""),
         cells.get("Rule Description", ""),
         cells.get("Estimated Speedup Type") or None,
-        ncu_units.number(cells.get("Estimated Speedup", "")),
+        ncu_units.parse_number(cells.get("Estimated Speedup", "")),
     )

@@ -51,7 +51,7 @@ def message(size: int, operation: int = 0) -> bytes:
 
 def decoded(data: bytes, entries: Sequence[Mapping[str, Any]] = ENTRIES, domain: int | None = 1) -> Any:
     schemas: dict[tuple[int, int], list[Entry]] = {(1, NCCL): payload.layout(entries, ENUMS)}
-    text = payload.as_json(data, domain, schemas)
+    text = payload.format_json(data, domain, schemas)
     return None if text is None else json.loads(text)
 
 
@@ -225,7 +225,7 @@ def test_the_option_is_asked_for(tmp_path: Path) -> None:
         path.write_text(f"#!/bin/sh\necho '{words}'\n")
         path.chmod(0o755)
         tool = tools.Tool("nsys", path, (2024, 1, 1))
-        assert tools.knows(tool, "export", "--include-blobs") is (name == "new")
+        assert tools.has_option(tool, "export", "--include-blobs") is (name == "new")
 
 
 def test_duckdb_cannot_read_the_column_itself(tmp_path: Path) -> None:

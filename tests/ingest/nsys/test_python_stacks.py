@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ingest.nsys import python_stacks
-from ingest.nsys.python_stacks import Schema, read, stack_of
+from ingest.nsys.python_stacks import Schema, read_stacks, stack_of
 from profiledb.library.library import Library
 from profiledb.query import views
 from tests.conftest import Ingest
@@ -45,13 +45,13 @@ def test_more_frames_than_there_are_is_nothing(count: int) -> None:
 def test_equal_stacks_are_one_and_a_flood_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {(1, SAMPLES): Schema("sample", {1: "Running"})}
     marks = [(n, 1, blob((SAMPLES, stack(*frames)))) for n, frames in enumerate([[INNER], [OUTER], [INNER]])]
-    events, stacks, left = read(marks, known)
+    events, stacks, left = read_stacks(marks, known)
     assert events == [(0, "sample", "Running", 1), (1, "sample", "Running", 2), (2, "sample", "Running", 1)]
     assert (stacks, left) == ({(INNER,): 1, (OUTER,): 2}, 0)
     monkeypatch.setattr(python_stacks, "MOST_FRAMES", 1)
-    assert [(event[0], event[3]) for event in read(marks, known)[0]] == [(0, 1), (2, 1)]
-    assert read(marks, known)[2] == 1
-    assert read([(0, 2, marks[0][2])], known)[0] == [], "a schema belongs to its domain"
+    assert [(event[0], event[3]) for event in read_stacks(marks, known)[0]] == [(0, 1), (2, 1)]
+    assert read_stacks(marks, known)[2] == 1
+    assert read_stacks([(0, 2, marks[0][2])], known)[0] == [], "a schema belongs to its domain"
 
 
 def entries(*changed: tuple[Any, ...]) -> list[tuple[Any, ...]]:
