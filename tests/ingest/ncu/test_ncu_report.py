@@ -162,14 +162,14 @@ def _ncu(folder: Path, command: str) -> Path:
 
 @pytest.mark.usefixtures("ncu")
 def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "available", lambda: False)
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
     db = converted(ncu_report, REPORT, tmp_path)
     assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
     assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())
 
 
 def test_with_neither_road_the_user_learns_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "available", lambda: False)
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
     monkeypatch.setenv("WARPDECK_NCU", "off")
     with pytest.raises(ConversionError, match="neither") as caught:
         converted(ncu_report, REPORT, tmp_path)
