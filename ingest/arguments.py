@@ -21,6 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"
     )
-    parser.add_argument("--once", action="store_true", help="convert what is there, then exit")
+    parser.add_argument("--once", action="store_true", help="convert the present files, then exit")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a file failed")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input closes")

@@ -45,10 +45,10 @@ class ReportUpgrades:
         if self.runner.stopped.is_set():
             return False
         if outcome.state == "ready":
-            _log.info("%s was brought up to date.", visible(report.name))
+            _log.info("%s was upgraded.", visible(report.name))
             return True
         reason = outcome.trace or outcome.message
-        _log.warning("%s stays as an older version made it: %s", visible(report.name), reason)
+        _log.warning("%s could not be upgraded: %s", visible(report.name), reason)
         if outcome.state == deferred_files.STATE:
             self._not_before = time.monotonic() + deferred_files.AGAIN_S
             return False

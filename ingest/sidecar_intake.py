@@ -76,7 +76,7 @@ class SidecarIntake:
         return replace(job, report_id=owners[0] if owners else None)
 
     @staticmethod
-    def columns_of(library: Library, path: Path) -> dict[str, str]:
+    def read_columns(library: Library, path: Path) -> dict[str, str]:
         """Return the meanings that a user gave to the columns of a table."""
         columns: Columns | None = library.catalog.columns(str(path))
         return asdict(columns) if columns else {}

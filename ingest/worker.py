@@ -318,7 +318,7 @@ class Worker:
         partners = fingerprints.list_partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
         source = self.inbox.bring(path, partners, work / "source", self.settings.convert_disk_mb << 20)
         size = state.bytes if (state := look(source)) else 0
-        columns = SidecarIntake.columns_of(self.library, path) if task == "sidecar" else {}
+        columns = SidecarIntake.read_columns(self.library, path) if task == "sidecar" else {}
         most = limits.compute_limits(size, self.library.folder, self.settings)
         if limits.is_small(path, size):
             most = replace(most, threads=1)

@@ -28,9 +28,7 @@ def add_command(commands: Any) -> None:
 
 def add_server_arguments(command: argparse.ArgumentParser) -> None:
     """Add the arguments of a server to a command."""
-    command.add_argument(
-        "--port", type=port, metavar="PORT", help="port (default: 8501, or the next one that is free)"
-    )
+    command.add_argument("--port", type=port, metavar="PORT", help="port (default: 8501, or the next one that is free)")
     command.add_argument("--inbox", metavar="DIR", help="folder to watch (default: WARPDECK_INBOX)")
     command.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
 

@@ -124,8 +124,8 @@ def _note_unread_data(db: duckdb.DuckDBPyConnection) -> None:
     old_columns = _list_columns(db, "main")
     unread = " and ".join(data for table, data in _ADDED.items() if table not in old_columns)
     if unread and db.execute("SELECT 1 FROM report WHERE kind = 'nsys'").fetchone():
-        text = f"An earlier version of Warpdeck took this report in and did not read {unread}."
-        diagnostics.note(db, "info", f"{text} Drop its source again to have all of it.")
+        text = f"An earlier version of Warpdeck imported this report without {unread}."
+        diagnostics.note(db, "info", f"{text} Drop its source again to add them.")
 
 
 def _list_columns(db: duckdb.DuckDBPyConnection, schema_name: str) -> dict[str, dict[str, str]]:

@@ -9,12 +9,12 @@ from ingest.derive import attribution, launches, nesting, projection, rejection,
 from profiledb.report.schema import read_sql
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Default for a reader that has written everything else already."""
 
 
 def complete(
-    db: duckdb.DuckDBPyConnection, *, names: Callable[[], None] = _nothing, rest: Callable[[], None] = _nothing
+    db: duckdb.DuckDBPyConnection, *, names: Callable[[], None] = _do_nothing, rest: Callable[[], None] = _do_nothing
 ) -> None:
     """Fill the staged tables of the report (staging.py), and ``range_path``, ``call_range``, ``thread_driver``,
     ``nccl_call``, ``rejected_row``, ``busy`` and ``projection``.

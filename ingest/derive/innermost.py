@@ -58,7 +58,7 @@ def climb_ranges(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None
         things: temporary table with the column ``pre`` of a range that does not hold the row.
         holds: SQL condition that a range ``r`` (a row of ``nested``) holds a row ``thing`` of the table.
     """
-    for power in reversed(range(_leaps(db))):
+    for power in reversed(range(_make_leaps(db))):
         db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {things} AS
             SELECT thing.* REPLACE (CASE WHEN NOT ({holds}) THEN r.pre ELSE thing.pre END AS pre)
@@ -73,21 +73,21 @@ def climb_ranges(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None
 
 def forget_leaps(db: duckdb.DuckDBPyConnection) -> None:
     """Drop the cached tables of ``nested``; call it before that table changes."""
-    for power in range(_remembered(db)):
+    for power in range(_cache_leaps(db)):
         db.execute(f"DROP TABLE IF EXISTS temp.leap_{power}")  # missing after a rollback
     db.execute("SET VARIABLE leaps = 0")
 
 
-def _remembered(db: duckdb.DuckDBPyConnection) -> int:
+def _cache_leaps(db: duckdb.DuckDBPyConnection) -> int:
     (count,) = db.execute("SELECT coalesce(getvariable('leaps'), 0)").fetchone() or (0,)
     return int(count)
 
 
-def _leaps(db: duckdb.DuckDBPyConnection) -> int:
+def _make_leaps(db: duckdb.DuckDBPyConnection) -> int:
     """Return the number of tables ``leap_N`` (pre, up), each with the range that is 2^N ranges further out."""
     (deepest,) = db.execute("SELECT coalesce(max(depth), 0) FROM nested").fetchone() or (0,)
     wanted = max(int(deepest) - 1, 0).bit_length()  # together they reach from the innermost to the outermost range
-    for power in range(_remembered(db), wanted):
+    for power in range(_cache_leaps(db), wanted):
         once = f"leap_{power - 1}"
         leaps = f"SELECT one.pre, two.up FROM {once} AS one JOIN {once} AS two ON two.pre = one.up"
         if power == 0:
@@ -106,7 +106,7 @@ def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> Non
         return
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE point AS SELECT thing, tid, lane, s AS t FROM {things} WHERE s = e;
-        CREATE OR REPLACE TEMP TABLE touched AS {ending_at("point")};
+        CREATE OR REPLACE TEMP TABLE touched AS {select_ending_at("point")};
         CREATE OR REPLACE TEMP TABLE held AS
         SELECT thing, pre FROM touched
         UNION ALL
@@ -126,7 +126,7 @@ def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> Non
     """)
 
 
-def ending_at(points: str) -> str:
+def select_ending_at(points: str) -> str:
     """Return SQL for the innermost range that ends at the very moment of each point, in its lane.
 
     Args:

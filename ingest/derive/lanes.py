@@ -85,7 +85,7 @@ def spread_lanes(db: duckdb.DuckDBPyConnection) -> bool:
     if not db.execute("SELECT 1 FROM crossed LIMIT 1").fetchone():
         return False
     lane_counts = _place(db)
-    limit = max(FEWEST, within(lane_counts, _looked_up(db), MOST))
+    limit = max(FEWEST, limit_lanes(lane_counts, _count_lookups(db), MOST))
     db.execute(f"""
         UPDATE span SET lane = moved.lane FROM moved WHERE moved.id = span.id;
         INSERT INTO beyond SELECT id FROM span WHERE lane >= {limit};
@@ -116,7 +116,7 @@ def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return counts
 
 
-def _looked_up(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
+def _count_lookups(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """Count by thread with crossing ranges the things that are looked up in each of its lanes: ranges, and all calls of
     its process, because it may drive the other threads."""
     calls = " UNION ALL ".join(f"SELECT global_tid AS tid FROM {table}" for table in CALLS)
@@ -128,7 +128,7 @@ def _looked_up(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return dict(rows.fetchall())
 
 
-def within(counts: Mapping[int, int], looked_up: Mapping[int, int], most: int) -> int:
+def limit_lanes(counts: Mapping[int, int], looked_up: Mapping[int, int], most: int) -> int:
     """Return the largest number of lanes, at least one, with at most ``most`` pairs to look up.
 
     Args:

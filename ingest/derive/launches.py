@@ -11,7 +11,7 @@ BITS_A_ROW = 1000
 def find_launches(db: duckdb.DuckDBPyConnection) -> None:
     """Create the view ``launch`` of calls by process and correlation id; of several calls the first one counts."""
     later = ""
-    if _correlations_repeat(db):
+    if _has_repeated_correlations(db):
         later = "ANTI JOIN later_call USING (call_id)"
         db.execute("""
             CREATE OR REPLACE TEMP TABLE later_call AS
@@ -26,12 +26,12 @@ def find_launches(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _correlations_repeat(db: duckdb.DuckDBPyConnection) -> bool:
+def _has_repeated_correlations(db: duckdb.DuckDBPyConnection) -> bool:
     """Return True if two calls of a process have the same correlation id."""
-    return repeats(db, "api_call", "correlation_id", "global_tid >> 24")
+    return has_repeats(db, "api_call", "correlation_id", "global_tid >> 24")
 
 
-def repeats(db: duckdb.DuckDBPyConnection, table: str, column: str, group: str = "true") -> bool:
+def has_repeats(db: duckdb.DuckDBPyConnection, table: str, column: str, group: str = "true") -> bool:
     """Return True if a number occurs in two rows of a table, within a group."""
     (low, high, groups, rows) = db.execute(f"""
         SELECT min({column}), max({column}), count(DISTINCT {group}), count(*) FROM {table}

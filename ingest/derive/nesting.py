@@ -8,7 +8,7 @@ import duckdb
 
 from ingest import diagnostics
 from ingest.derive import lanes, paths
-from ingest.derive.innermost import ending_at, forget_leaps, place_calls
+from ingest.derive.innermost import forget_leaps, place_calls, select_ending_at
 from profiledb.report.schema import count_rows, read_sql
 
 
@@ -107,7 +107,7 @@ def _find_parents_of_points(db: duckdb.DuckDBPyConnection) -> None:
         FROM (
             SELECT one.thing, r.pre FROM point AS one ASOF JOIN timeline AS r
                 ON r.tid = one.tid AND r.lane = one.lane AND one.t >= r.t
-            UNION ALL SELECT thing, pre FROM ({ending_at("point")})
+            UNION ALL SELECT thing, pre FROM ({select_ending_at("point")})
         ) JOIN nested AS r USING (pre)
         GROUP BY thing;
         DROP TABLE point

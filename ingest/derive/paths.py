@@ -85,7 +85,7 @@ def _write(db: duckdb.DuckDBPyConnection) -> None:
         GROUP BY path
     """)
     _cut_names(db)
-    db.execute(_numbered(_longest(db, "chars")))
+    db.execute(_select_numbered(_choose_lengths(db, "chars")))
     db.execute("""
         INSERT INTO range_path
         SELECT one.path_id, up.path_id, one.level, one.name, one.text
@@ -96,7 +96,7 @@ def _write(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _numbered(longest: int | None) -> str:
+def _select_numbered(longest: int | None) -> str:
     """Return SQL for ``numbered_path``: paths with their text, numbered by level, first start, parent path and name."""
     slash = f"CASE WHEN stack.level > {DEEPEST} THEN '/{MARK}/' ELSE '/' END"
     text = f"up.text || {slash} || replace(range_name.name, '/', '\\/')"
@@ -118,7 +118,7 @@ def _numbered(longest: int | None) -> str:
     """
 
 
-def _longest(db: duckdb.DuckDBPyConnection, chars: str) -> int | None:
+def _choose_lengths(db: duckdb.DuckDBPyConnection, chars: str) -> int | None:
     """Return the length to which texts are cut, each a row of ``stack``; None if they are short enough together."""
     (total, rows) = db.execute(f"SELECT sum({chars}), count(*) FROM stack").fetchone() or (0, 0)
     return max(SHORTEST, TEXT // rows) if (total or 0) > TEXT else None

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import duckdb
 
 from ingest.derive.innermost import climb_ranges
-from ingest.derive.launches import repeats
+from ingest.derive.launches import has_repeats
 from profiledb.report.schema import count_rows
 
 MODES = ("thread", "process")
@@ -75,7 +75,7 @@ def _modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
 
 def _select_launches(db: duckdb.DuckDBPyConnection) -> str:
     """Return SQL that counts calls; if each call launched one operation, as usual, it counts rows."""
-    return "count(DISTINCT call_id)" if repeats(db, "operation", "call_id") else "count(*)"
+    return "count(DISTINCT call_id)" if has_repeats(db, "operation", "call_id") else "count(*)"
 
 
 def _select_held(mode: str, operations: str) -> str:

@@ -37,9 +37,9 @@ def _print_page(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     output = work / f"{page}.csv"
     arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
     printed = tools.run([*arguments, *_EXTRA[page]], stdout=output)
-    if printed.returncode and any(option in _head(output) + printed.stderr for option in _EXTRA[page]):
+    if printed.returncode and any(option in _read_head(output) + printed.stderr for option in _EXTRA[page]):
         printed = tools.run(arguments, stdout=output)
-    head = _head(output)
+    head = _read_head(output)
     if printed.returncode or "==ERROR==" in head:
         if disk.says_full(head + printed.stderr):
             raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=scrub.scrub_output(printed.stderr))
@@ -51,6 +51,6 @@ def _print_page(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     return output
 
 
-def _head(output: Path) -> str:
+def _read_head(output: Path) -> str:
     with output.open("rb") as file:
         return file.read(2000).decode("utf-8", "replace")

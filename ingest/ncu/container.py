@@ -55,7 +55,7 @@ def read_frame(path: Path) -> Frame:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             for header, _, _ in list_blocks(data):
-                _take(frame, dict(_fields(header)))
+                _add_block(frame, dict(_read_fields(header)))
         except (IndexError, struct.error, ValueError) as error:
             raise ConversionError(
                 f"{path.name} is not a complete Nsight Compute report: it is truncated or damaged.",
@@ -85,7 +85,7 @@ def list_blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
         if (count := count + 1) > MOST_BLOCKS:
             raise ValueError(f"more than {MOST_BLOCKS:,} blocks")
         header = data[position - size : position]
-        payload = dict(_fields(header)).get(_HEADER_PAYLOAD, 0)
+        payload = dict(_read_fields(header)).get(_HEADER_PAYLOAD, 0)
         begin = position
         position += payload if isinstance(payload, int) and not first else 0
         if position > len(data):
@@ -95,45 +95,45 @@ def list_blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
         first = False
 
 
-def _take(frame: Frame, header: Message) -> None:
+def _add_block(frame: Frame, header: Message) -> None:
     results = sum(value for number in _HEADER_RESULTS if isinstance(value := header.get(number), int))
-    process = _message(header.get(_HEADER_PROCESS))
+    process = _read_message(header.get(_HEADER_PROCESS))
     pid = process.get(_PROCESS_PID)
-    name = _text(process.get(_PROCESS_NAME))
+    name = _decode_text(process.get(_PROCESS_NAME))
     entry = (pid if isinstance(pid, int) else None, PurePosixPath(name).name if name else None)
     frame.processes += [entry] * min(results, 10_000_000)
     session = header.get(_HEADER_SESSION)
-    for number, value in _fields(session) if isinstance(session, bytes) else ():
+    for number, value in _read_fields(session) if isinstance(session, bytes) else ():
         if number == _SESSION_CREATED and isinstance(value, int) and 0 < value < 1 << 33:
             frame.created = datetime.fromtimestamp(value, UTC).replace(tzinfo=None)
         elif number == _SESSION_COMMAND:
-            frame.command = _text(value)
+            frame.command = _decode_text(value)
         elif number == _SESSION_VERSION:
-            version = _message(value)
-            frame.versions[_text(version.get(_VERSION_OF)) or ""] = _text(version.get(_VERSION)) or ""
+            version = _read_message(value)
+            frame.versions[_decode_text(version.get(_VERSION_OF)) or ""] = _decode_text(version.get(_VERSION)) or ""
 
 
-def _message(data: int | bytes | None) -> Message:
-    return dict(_fields(data)) if isinstance(data, bytes) else {}
+def _read_message(data: int | bytes | None) -> Message:
+    return dict(_read_fields(data)) if isinstance(data, bytes) else {}
 
 
-def _text(data: int | bytes | None) -> str | None:
+def _decode_text(data: int | bytes | None) -> str | None:
     return data.decode("utf-8", "replace").strip() if isinstance(data, bytes) else None
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _read_fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield fields of a protobuf message as (number, integer or bytes); see
     protobuf.dev/programming-guides/encoding."""
     position = 0
     while position < len(data):
-        key, position = _varint(data, position)
+        key, position = _read_varint(data, position)
         number, wire = key >> 3, key & 7
         if wire == 0:
-            value, position = _varint(data, position)
+            value, position = _read_varint(data, position)
             yield number, value
             continue
         if wire == 2:
-            size, position = _varint(data, position)
+            size, position = _read_varint(data, position)
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
         else:
@@ -144,7 +144,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         position += size
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
+def _read_varint(data: bytes, position: int) -> tuple[int, int]:
     result = shift = 0
     while True:
         byte = data[position]

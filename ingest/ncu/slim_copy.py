@@ -89,7 +89,7 @@ class Slimmer:
         if header.ranges or header.cmdlists or header.graphs:
             raise NoKernelsError("results that are no kernels")
         self._strings += decode_texts(header.strings)
-        messages = list(_parts(payload))
+        messages = list(_split_messages(payload))
         if len(messages) != header.sources + header.kernels:
             raise ValueError(
                 f"{len(messages)} messages in a block of {header.sources} sources, {header.kernels} kernels"
@@ -128,7 +128,7 @@ class Slimmer:
         metric = decode_message("Metric")
         lists = [(place, metric.FromString(blobs[order.places[place]]).elements) for place in order.instanced]
         mangled = result.mangled.decode("utf-8", "replace")
-        instances = _instances(lists)
+        instances = _read_instances(lists)
         return Measured(digest.digest(), mangled, order.names, decoded, instances, len(result.sections))
 
     def _order(self, numbers: Sequence[int]) -> Order:
@@ -157,13 +157,13 @@ def write_slim_copy(report: Path, target: Path) -> deque[Measured]:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             blocks = list(container.list_blocks(data))
         try:
-            _copy(file, output, blocks, slimmer)
+            _copy_blocks(file, output, blocks, slimmer)
         except (DecodeError, IndexError, struct.error) as error:
             raise ValueError(str(error)) from error
     return slimmer.found
 
 
-def _copy(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:
+def _copy_blocks(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:
     if blocks:
         output.write(file.read(blocks[0][1] - len(blocks[0][0]) - 4))
     for head, begin, end in blocks:
@@ -172,7 +172,7 @@ def _copy(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, i
         output.write(struct.pack("<I", len(slim_head)) + slim_head + payload)
 
 
-def _parts(data: bytes) -> Iterator[memoryview]:
+def _split_messages(data: bytes) -> Iterator[memoryview]:
     position, payload = 0, memoryview(data)
     while position < len(payload):
         (size,) = struct.unpack_from("<I", payload, position)
@@ -182,7 +182,7 @@ def _parts(data: bytes) -> Iterator[memoryview]:
         position += 4 + size
 
 
-def _instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
+def _read_instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
     lengths = [len(entries) for _, entries in lists]
     keys, values = decode_elements([entry for _, entries in lists for entry in entries])
     metric = np.repeat(np.array([place for place, _ in lists], np.int64), lengths)

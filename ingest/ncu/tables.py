@@ -114,9 +114,9 @@ def store_capture(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
             hint="Capture again and check ncu's output for ==ERROR== or ==WARNING== lines.",
             detail="\n".join(text for _, _, text in capture.diagnostics),
         )
-    _say_what_launches_lack(capture)
+    _note_missing_data(capture)
     try:
-        _fill(db, capture)
+        _fill_columns(db, capture)
     except UnicodeError as error:
         raise ConversionError(
             "The report has names that are not text: it is damaged.",
@@ -125,7 +125,7 @@ def store_capture(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         ) from error
 
 
-def _say_what_launches_lack(capture: Capture) -> None:
+def _note_missing_data(capture: Capture) -> None:
     measured = {*capture.metrics.launch, *(detail.launch_id for detail in capture.details)}
     without = sum(launch.launch_id not in measured for launch in capture.launches)
     unnamed = sum(launch.kernel == UNNAMED for launch in capture.launches if launch.workload in (None, "kernel"))
@@ -137,7 +137,7 @@ def _say_what_launches_lack(capture: Capture) -> None:
             capture.diagnostics.append(("warning", "warpdeck", text))
 
 
-def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
+def _fill_columns(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     metrics = capture.metrics
     names = {
         "metric_id": list(metrics.ids.values()),

@@ -97,14 +97,14 @@ def read_report(path: Path, frame: Frame, measured: deque[Measured] | None = Non
     try:
         # Referenced until the end: its results live in it.
         context = ncu_report.load_report(str(path))
-        numbers = _numbers(frame)
+        numbers = _number_results(frame)
         for place, action in enumerate(action for part in context for action in part):
             launch_id = numbers.get(place, place)
-            _take(capture, launch_id, action, ncu_report.IAction)
+            _add_launch(capture, launch_id, action, ncu_report.IAction)
             if measured is None:
-                _by_wheel(capture, launch_id, action)
+                _read_by_wheel(capture, launch_id, action)
             else:
-                _by_shape(capture, shapes, measured.popleft(), action)
+                _read_by_shape(capture, shapes, measured.popleft(), action)
         _add_processes(capture, frame)
         if measured:
             raise ValueError(f"metrics of {len(measured)} launches that the wheel does not tell")
@@ -118,39 +118,39 @@ def read_report(path: Path, frame: Frame, measured: deque[Measured] | None = Non
     return capture
 
 
-def _take(capture: Capture, launch_id: int, action: Any, kinds: Any) -> None:
-    launch = _launch(launch_id, action, kinds)
-    ranges = list(_nvtx(launch_id, action.nvtx_state()))
+def _add_launch(capture: Capture, launch_id: int, action: Any, kinds: Any) -> None:
+    launch = _make_launch(launch_id, action, kinds)
+    ranges = list(_read_nvtx(launch_id, action.nvtx_state()))
     launch.nvtx = "/".join(entry.name for entry in ranges) or None
     capture.launches.append(launch)
     capture.nvtx += ranges
 
 
-def _by_wheel(capture: Capture, launch_id: int, action: Any) -> None:
-    capture.launches[-1].cc = _compute_capability(action)
-    capture.details += _details(launch_id, action)
-    capture.rules += _rules(launch_id, action, _section_orders(action))
-    _metrics(capture.metrics, launch_id, action)
+def _read_by_wheel(capture: Capture, launch_id: int, action: Any) -> None:
+    capture.launches[-1].cc = _read_compute_capability(action)
+    capture.details += _read_details(launch_id, action)
+    capture.rules += _read_rules(launch_id, action, _order_sections(action))
+    _read_metrics(capture.metrics, launch_id, action)
 
 
-def _by_shape(capture: Capture, shapes: dict[bytes, Shape], measured: Measured, action: Any) -> None:
+def _read_by_shape(capture: Capture, shapes: dict[bytes, Shape], measured: Measured, action: Any) -> None:
     """Take the metrics from the messages; the wheel reads the shared data from the first launch of each shape."""
     launch = capture.launches[-1]
     if measured.mangled != (launch.mangled or ""):
         raise ValueError(f"metrics of {measured.mangled} for the launch of {launch.mangled}")
     if measured.shape not in shapes:
-        shapes[measured.shape] = _shape(capture.metrics, measured, action)
+        shapes[measured.shape] = _make_shape(capture.metrics, measured, action)
     shape = shapes[measured.shape]
     launch.cc = shape.cc
-    capture.rules += _rules(launch.launch_id, action, shape.section_orders)
+    capture.rules += _read_rules(launch.launch_id, action, shape.section_orders)
     capture.details += shape.take(capture.metrics, launch.launch_id, measured)
 
 
-def _shape(metrics: Metrics, measured: Measured, action: Any) -> Shape:
+def _make_shape(metrics: Metrics, measured: Measured, action: Any) -> Shape:
     if tuple(action.metric_names()) != measured.names or len(list(action.sections())) != measured.sections:
         raise ValueError("the wheel tells other metrics or sections than the messages")
     # The wheel knows some units only after it has made the sections.
-    rows = list(_details(0, action))
+    rows = list(_read_details(0, action))
     units = [ncu_units.to_base_unit(action.metric_by_name(name).unit()) for name in measured.names]
     for name, (_, unit) in zip(measured.names, units, strict=True):
         if name not in metrics.ids:
@@ -160,12 +160,12 @@ def _shape(metrics: Metrics, measured: Measured, action: Any) -> Shape:
         factors=np.array([factor for factor, _ in units]),
         rows=rows,
         places={name: place for place, name in enumerate(measured.names)},
-        section_orders=_section_orders(action),
-        cc=_compute_capability(action),
+        section_orders=_order_sections(action),
+        cc=_read_compute_capability(action),
     )
 
 
-def _text(text: str | None) -> str:
+def _decode_text(text: str | None) -> str:
     """Return text of the profiled program, with bytes that are not UTF-8 replaced."""
     return (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -175,7 +175,7 @@ def to_plain_value(message: str) -> str:
     return _LINK.sub(r"\1", _URL.sub(r"\1 (\2)", message))
 
 
-def _numbers(frame: Frame) -> dict[int, int]:
+def _number_results(frame: Frame) -> dict[int, int]:
     """Return the number of each result: ncu counts process by process, smallest id first, whatever their order is."""
     places = sorted(range(len(frame.processes)), key=lambda place: frame.processes[place][0] or 0)
     return {place: number for number, place in enumerate(places)}
@@ -191,71 +191,71 @@ def _add_processes(capture: Capture, frame: Frame) -> None:
         launch.pid, launch.process_name = pid, name
 
 
-def _launch(launch_id: int, action: Any, kinds: Any) -> Launch:
+def _make_launch(launch_id: int, action: Any, kinds: Any) -> Launch:
     workload = {getattr(kinds, f"WorkloadType_{name.upper()}", None): name for name in _WORKLOADS}
     return Launch(
         launch_id,
-        kernel=_text(action.name(kinds.NameBase_DEMANGLED)) or UNNAMED,
-        mangled=_text(action.name(kinds.NameBase_MANGLED)) or None,
+        kernel=_decode_text(action.name(kinds.NameBase_DEMANGLED)) or UNNAMED,
+        mangled=_decode_text(action.name(kinds.NameBase_MANGLED)) or None,
         workload=workload.get(action.workload_type()),
     )
 
 
-def _compute_capability(action: Any) -> str | None:
+def _read_compute_capability(action: Any) -> str | None:
     metrics = [action.metric_by_name(f"device__attribute_compute_capability_{part}") for part in ("major", "minor")]
     return ".".join(str(part.as_uint64()) for part in metrics) if all(part is not None for part in metrics) else None
 
 
-def _metrics(metrics: Metrics, launch_id: int, action: Any) -> None:
+def _read_metrics(metrics: Metrics, launch_id: int, action: Any) -> None:
     for name in action.metric_names():
         metric = action.metric_by_name(name)
         if name not in metrics.ids:
             metrics.name(name, ncu_units.to_base_unit(metric.unit())[1])
-        metrics.add(launch_id, metrics.ids[name], *_value(metric, *ncu_units.to_base_unit(metric.unit())))
+        metrics.add(launch_id, metrics.ids[name], *_read_value(metric, *ncu_units.to_base_unit(metric.unit())))
         if is_instanced(name):
-            metrics.instances.add(_instances(launch_id, metrics.ids[name], metric))
+            metrics.instances.add(_read_instances(launch_id, metrics.ids[name], metric))
 
 
-def _value(metric: Any, factor: float, _unit: str) -> tuple[float | None, str | None]:
+def _read_value(metric: Any, factor: float, _unit: str) -> tuple[float | None, str | None]:
     kind = metric.kind()
     if kind in _NUMBERS and metric.has_value():
         return ncu_units.parse_finite(metric.as_double() * factor), None
-    return ncu_units.parse_cell(_text(metric.as_string()), factor) if kind == _TEXT else (None, None)
+    return ncu_units.parse_cell(_decode_text(metric.as_string()), factor) if kind == _TEXT else (None, None)
 
 
-def _instances(launch_id: int, metric_id: int, metric: Any) -> Iterator[Instance]:
+def _read_instances(launch_id: int, metric_id: int, metric: Any) -> Iterator[Instance]:
     count = metric.num_instances()
     keys: Any = metric.correlation_ids() if count else None
     kind = keys.kind(0) if keys is not None else 0
     for position in range(count):
         number = keys.as_uint64(position) if kind in _NUMBERS else None
-        words = _text(keys.as_string(position)) if kind == _TEXT else None
+        words = _decode_text(keys.as_string(position)) if kind == _TEXT else None
         yield launch_id, metric_id, position, number, words, ncu_units.parse_finite(metric.as_double(position))
 
 
-def _details(launch_id: int, action: Any) -> Iterator[Detail]:
+def _read_details(launch_id: int, action: Any) -> Iterator[Detail]:
     position = 0
     for section in sorted(action.sections(), key=lambda section: section.order()):
-        for label, metric in _rows(action, section):
+        for label, metric in _list_rows(action, section):
             factor, unit = ncu_units.to_base_unit(metric.unit())
-            value, text = _value(metric, factor, unit)
+            value, text = _read_value(metric, factor, unit)
             yield Detail(launch_id, position, section.name(), label, metric.name(), unit, value, text)
             position += 1
 
 
-def _rows(action: Any, section: Any) -> Iterator[tuple[str, Any]]:
+def _list_rows(action: Any, section: Any) -> Iterator[tuple[str, Any]]:
     """Return the rows of a section as ncu shows them: label and metric."""
-    compresses = float(_compute_capability(action) or "inf") >= 8
+    compresses = float(_read_compute_capability(action) or "inf") >= 8
     of_gpu = ((label, action.metric_by_name(name)) for label, name in _OF_GPU.get(section.name(), ()))
     own = {label: metric for label, metric in of_gpu if metric is not None}
-    for metric in _listed(action, section.header_metrics()):
+    for metric in _list_metrics(action, section.header_metrics()):
         if compresses or not metric.name().startswith(_COMPRESSED):
             label = metric.label() or metric.name()
             yield label, own.pop(label, metric)
     yield from own.items()
 
 
-def _listed(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:
+def _list_metrics(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:
     """Return the metrics of a section; a metric requested by a pattern holds the names of those that ncu shows for
     it."""
     for metric in metrics:
@@ -264,11 +264,11 @@ def _listed(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:
         yield from (part for part in shown if part is not None)
 
 
-def _section_orders(action: Any) -> dict[str, int]:
+def _order_sections(action: Any) -> dict[str, int]:
     return {section.identifier(): section.order() for section in action.sections()}
 
 
-def _rules(launch_id: int, action: Any, order: Mapping[str, int]) -> Iterator[Rule]:
+def _read_rules(launch_id: int, action: Any, order: Mapping[str, int]) -> Iterator[Rule]:
     results = [result for result in action.rule_results() if result.has_rule_message()]
     results.sort(key=lambda result: order.get(result.section_identifier(), 1 << 30))
     for position, result in enumerate(results):
@@ -280,14 +280,14 @@ def _rules(launch_id: int, action: Any, order: Mapping[str, int]) -> Iterator[Ru
             result.section_identifier(),
             result.rule_identifier(),
             _RULE_TYPES.get(int(message["type"]), ""),
-            to_plain_value(_text(message["message"])),
+            to_plain_value(_decode_text(message["message"])),
             _SPEEDUP_TYPES.get(int(speedup.get("type", 0))),
             speedup.get("speedup"),
         )
 
 
-def _nvtx(launch_id: int, state: Any) -> Iterator[Nvtx]:
+def _read_nvtx(launch_id: int, state: Any) -> Iterator[Nvtx]:
     for domain in (state[key] for key in state.domains()) if state is not None else ():
         for style, names in (("push_pop", domain.push_pop_ranges()), ("start_end", domain.start_end_ranges())):
             for level, name in enumerate(names):
-                yield Nvtx(launch_id, _text(domain.name()), style, level, _text(name))
+                yield Nvtx(launch_id, _decode_text(domain.name()), style, level, _decode_text(name))

@@ -20,10 +20,10 @@ def replace_damaged_cells(db: duckdb.DuckDBPyConnection, source: Source) -> Sour
     Raises:
         ConversionError: a table cannot be read at all.
     """
-    return replace(source, tables={name: _read(db, source, name) for name in source.tables})
+    return replace(source, tables={name: _read_table(db, source, name) for name in source.tables})
 
 
-def _read(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
+def _read_table(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
     if _make_readable(db, source.tables[name]):
         return source.tables[name]
     import pyarrow as pa  # here: it takes 0.1 s, and few exports are damaged

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.nsys.source import Facts, Payloads, Source, columns_of
+from ingest.nsys.source import Facts, Payloads, Source, select_columns
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import Access
 
@@ -19,7 +19,7 @@ def open_export(db: duckdb.DuckDBPyConnection, folder: Path) -> Source:
     """Return the tables of a parquetdir export, a file each."""
     files = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
     return Source(
-        {name: _read(name, path) for name, path in files.items()},
+        {name: _select_table(name, path) for name, path in files.items()},
         folder.name,
         partial(_select_payloads, folder / "NVTX_EVENTS.parquet"),
         partial(_select_facts, db, folder),
@@ -27,8 +27,8 @@ def open_export(db: duckdb.DuckDBPyConnection, folder: Path) -> Source:
     )
 
 
-def _read(table: str, path: Path) -> str:
-    columns = columns_of(table)
+def _select_table(table: str, path: Path) -> str:
+    columns = select_columns(table)
     return (
         f"SELECT file_row_number + 1 AS row_id, {columns} FROM read_parquet({quote(str(path))}, file_row_number=true)"
     )
@@ -77,7 +77,7 @@ def _select_lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> st
             whole = whole.set_column(place, field.name, pa.array(texts[field.name], pa.string()))
     view = f"repaired {table}"
     db.register(view, whole)
-    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {identifier(view)}"
+    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {identifier(view)}"
 
 
 def _select_texts(path: Path) -> dict[str, list[str | None]]:

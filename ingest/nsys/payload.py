@@ -120,23 +120,23 @@ def _decode_value(entry: Entry, blob: bytes, offset: int) -> Any:
 
 def _read_schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
     """Return the schemas of an export whose entries can all be decoded."""
-    enums = enums_of(db, export)
-    kinds = {key_of(row): number_of(row, "type") for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
+    enums = read_enums(db, export)
+    kinds = {get_key(row): get_number(row, "type") for row in read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
     entries: dict[Key, dict[int, dict[str, Any]]] = {}
     unclear: set[Key] = set()  # two processes use the same number, and the events do not tell which one they mean
-    for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
-        known = entries.setdefault(key_of(row), {})
-        if known.setdefault(number_of(row, "idx"), row) != row:
-            unclear.add(key_of(row))
+    for row in read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        known = entries.setdefault(get_key(row), {})
+        if known.setdefault(get_number(row, "idx"), row) != row:
+            unclear.add(get_key(row))
     laid_out = {
-        key: layout([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
+        key: lay_out([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
         for key, rows in entries.items()
         if kinds.get(key) == STATIC and key not in unclear and sorted(rows) == list(range(len(rows)))
     }
     return {key: laid for key, laid in laid_out.items() if laid}
 
 
-def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
+def lay_out(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
     """Return the entries of a schema; none if one of them is not a single value of a fixed size.
 
     Args:
@@ -146,30 +146,30 @@ def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Map
     entries: list[Entry] = []
     end = 0
     for number, row in enumerate(rows):
-        size, names = enums.get(number_of(row, "type"), (0, None))
-        form = _ENUMS.get(size) if names is not None else FORMATS.get(number_of(row, "type"))
-        if form is None or number_of(row, "flags") & INDIRECT or number_of(row, "arrayOrUnionDetail"):
+        size, names = enums.get(get_number(row, "type"), (0, None))
+        form = _ENUMS.get(size) if names is not None else FORMATS.get(get_number(row, "type"))
+        if form is None or get_number(row, "flags") & INDIRECT or get_number(row, "arrayOrUnionDetail"):
             return []
         packed = struct.Struct(f"<{form}")
-        offset = number_of(row, "offset") or -(-end // packed.size) * packed.size
+        offset = get_number(row, "offset") or -(-end // packed.size) * packed.size
         entries.append(Entry(str(row.get("name") or f"entry {number}"), offset, packed, names))
         end = offset + packed.size
     return entries
 
 
-def enums_of(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
+def read_enums(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
     """Return the enumerations of payloads: size in bytes, and names by value (unsigned)."""
     enums: dict[Key, tuple[int, dict[int, str]]] = {
-        key_of(row): (number_of(row, "size"), {}) for row in table_rows(db, export, "NVTX_PAYLOAD_ENUMS")
+        get_key(row): (get_number(row, "size"), {}) for row in read_table_rows(db, export, "NVTX_PAYLOAD_ENUMS")
     }
-    for row in table_rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
-        size, names = enums.get(key_of(row), (0, {}))
+    for row in read_table_rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
+        size, names = enums.get(get_key(row), (0, {}))
         if row.get("name"):
-            names[number_of(row, "value") % (1 << 8 * size)] = str(row["name"])
+            names[get_number(row, "value") % (1 << 8 * size)] = str(row["name"])
     return enums
 
 
-def table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
+def read_table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
     """Return the rows of a table that describes payloads; none if the export lacks it."""
     if table not in export.tables:
         return []
@@ -178,12 +178,12 @@ def table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> lis
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def key_of(row: Mapping[str, Any]) -> Key:
+def get_key(row: Mapping[str, Any]) -> Key:
     """Return the key of the schema or enumeration that a row belongs to."""
-    return number_of(row, "domainId"), number_of(row, "schemaId")
+    return get_number(row, "domainId"), get_number(row, "schemaId")
 
 
-def number_of(row: Mapping[str, Any], name: str) -> int:
+def get_number(row: Mapping[str, Any], name: str) -> int:
     """Return a number of a row; exports omit zeros, and repaired ones hold texts."""
     try:
         return int(row.get(name) or 0)

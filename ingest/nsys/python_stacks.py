@@ -91,7 +91,7 @@ def read_stacks(
     for row_id, domain, blob in marks:
         for number, size, offset in payload.place_fields(blob):
             schema = schemas.get((domain or 0, number))
-            stack = stack_of(blob[offset : offset + size]) if schema else None
+            stack = read_stack(blob[offset : offset + size]) if schema else None
             if schema is None or stack is None:
                 continue
             state, frames = stack
@@ -104,7 +104,7 @@ def read_stacks(
     return events, stacks, left
 
 
-def stack_of(data: bytes) -> tuple[int, Frames] | None:
+def read_stack(data: bytes) -> tuple[int, Frames] | None:
     """Return the state of the thread and the frames of a payload; None if it is shorter than it claims."""
     if len(data) < _HEAD.size:
         return None
@@ -126,33 +126,33 @@ def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any,
 
 def _read_schemas(db: duckdb.DuckDBPyConnection, export: Source) -> dict[payload.Key, Schema]:
     """Return the schemas with the layout that this module reads."""
-    listed = list(payload.table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS"))
+    listed = list(payload.read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS"))
     kinds = {
-        payload.key_of(row): KINDS[row["name"]]
+        payload.get_key(row): KINDS[row["name"]]
         for row in listed
-        if row.get("name") in KINDS and payload.number_of(row, "type") == _DYNAMIC
+        if row.get("name") in KINDS and payload.get_number(row, "type") == _DYNAMIC
     }
     if not kinds:
         return {}
-    sizes = {payload.key_of(row): payload.number_of(row, "payloadSize") for row in listed}
-    entries = _read_entries(payload.table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"))
-    enums = payload.enums_of(db, export)
+    sizes = {payload.get_key(row): payload.get_number(row, "payloadSize") for row in listed}
+    entries = _read_entries(payload.read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"))
+    enums = payload.read_enums(db, export)
     schemas = {}
     for (domain, number), kind in kinds.items():
         own = entries.get((domain, number), {})
         if tuple(str(own[n].get("name")) for n in sorted(own)) != _ENTRIES:
             continue
-        frame = domain, payload.number_of(own[3], "type")
+        frame = domain, payload.get_number(own[3], "type")
         of_frame = entries.get(frame, {})
         if sizes.get(frame) != _FRAME.size:
             continue
         if tuple(str(of_frame[n].get("name")) for n in sorted(of_frame)) == _FRAME_ENTRIES:
-            schemas[domain, number] = Schema(kind, enums.get((domain, payload.number_of(own[1], "type")), (0, {}))[1])
+            schemas[domain, number] = Schema(kind, enums.get((domain, payload.get_number(own[1], "type")), (0, {}))[1])
     return schemas
 
 
 def _read_entries(rows: Iterable[dict[str, Any]]) -> dict[payload.Key, dict[int, dict[str, Any]]]:
     entries: dict[payload.Key, dict[int, dict[str, Any]]] = {}
     for row in rows:
-        entries.setdefault(payload.key_of(row), {}).setdefault(payload.number_of(row, "idx"), row)
+        entries.setdefault(payload.get_key(row), {}).setdefault(payload.get_number(row, "idx"), row)
     return entries

@@ -61,7 +61,7 @@ def register_texts(db: duckdb.DuckDBPyConnection, table: str, columns: Mapping[s
     return identifier(view)
 
 
-def columns_of(table: str) -> str:
+def select_columns(table: str) -> str:
     """Return the columns of a table to read: all except the bytes of payloads."""
     hidden = ["row_id", "file_row_number"] + ["binarydata"] * (table == "NVTX_EVENTS")
     return f"COLUMNS(c -> lower(c) NOT IN ({', '.join(map(quote, hidden))}))"

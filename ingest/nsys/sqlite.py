@@ -11,7 +11,7 @@ import duckdb
 import duckdb_extension_sqlite_scanner
 
 from ingest import scrub
-from ingest.nsys.source import Facts, Payloads, Source, columns_of, register_texts
+from ingest.nsys.source import Facts, Payloads, Source, register_texts, select_columns
 from profiledb.errors import ConversionError
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import Access
@@ -57,7 +57,7 @@ def open_export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
     catalog = identifier(f"sqlite {path.name}")
     db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
     reads = {
-        name: f"SELECT rowid AS row_id, {columns_of(name)} FROM {catalog}.{identifier(name)}"
+        name: f"SELECT rowid AS row_id, {select_columns(name)} FROM {catalog}.{identifier(name)}"
         for name in list_tables(path)
     }
     return Source(
@@ -183,7 +183,7 @@ def _select_lossy(db: duckdb.DuckDBPyConnection, path: Path, table: str) -> str:
         cells = [[_decode_text(cell) for cell in row] for row in cursor]
     data = list(zip(*cells, strict=True)) or [() for _ in columns]
     view = register_texts(db, table, dict(zip(columns, data, strict=True)))
-    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {view}"
+    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {view}"
 
 
 def _decode_text(cell: object) -> str | None:

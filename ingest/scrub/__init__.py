@@ -14,7 +14,7 @@ import duckdb
 from ingest.scrub import commands
 from ingest.scrub.commands import scrub_facts
 from ingest.scrub.secret_names import SECRET_NAME
-from ingest.scrub.secret_patterns import CREDENTIAL, MARK, ROUGHLY, USERINFO, find_sign, without_credentials
+from ingest.scrub.secret_patterns import CREDENTIAL, MARK, ROUGHLY, USERINFO, find_sign, remove_credentials
 from profiledb.report.schema import quote
 
 __all__ = [
@@ -64,12 +64,12 @@ def scrub_text(text: str) -> str:
     try:
         return commands.scrub_text(text, 0)
     except ValueError:
-        return without_credentials(text[: sign.start()]) + MARK
+        return remove_credentials(text[: sign.start()]) + MARK
 
 
 def scrub_arguments(arguments: list[str]) -> list[str]:
     """Return the arguments of a command line without secrets."""
-    return commands.Words(0, literal=True).kept(arguments)
+    return commands.CommandScrubber(0, literal=True).scrub(arguments)
 
 
 def scrub_command_line(text: str | None) -> str | None:

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.scrub.secret_names import HARMLESS, holds_secret, names_next, secrecy
-from ingest.scrub.secret_patterns import MARK, REGISTRIES, find_sign, without_credentials
+from ingest.scrub.secret_names import HARMLESS, holds_secret, judge_name, names_following_secret
+from ingest.scrub.secret_patterns import MARK, REGISTRIES, find_sign, remove_credentials
 
 LONGEST_SCRIPT = 20_000
 """A longer text with a sign of a secret is cut instead of taken apart."""
@@ -48,7 +48,7 @@ def scrub_text(text: str, depth: int) -> str:
         return text
     if len(text) > LONGEST_SCRIPT or depth > DEEPEST:
         raise ValueError("too long or too deep")
-    text = without_credentials(text)
+    text = remove_credentials(text)
     if text.lstrip()[:1] in ("{", "["):
         try:
             read = json.loads(text)
@@ -60,7 +60,7 @@ def scrub_text(text: str, depth: int) -> str:
     undocumented = _HERE_DOCUMENT.sub(lambda match: f"<<{match[1] or 'EOF'}{match[2] or ''} {MARK} ", text)
     undocumented = undocumented.replace("\\\n", " ")
     tokens = list(_split_tokens(_QUOTED_NAME.sub(_match_assignment, undocumented)))
-    kept_tokens = Words(depth, literal=False).kept(tokens)
+    kept_tokens = CommandScrubber(depth, literal=False).scrub(tokens)
     if kept_tokens == tokens:
         return undocumented
     return " ".join(one if one == MARK or _is_operator(one) else _requote(one) for one in kept_tokens)
@@ -77,7 +77,7 @@ def scrub_script(text: str, depth: int) -> str:
 
 def _match_assignment(match: re.Match[str]) -> str:
     """Return the secret's name in a call such as ``setdefault("NAME", "value")``, as ``NAME=``."""
-    return f"{match[2]}=" if secrecy(match[2]) is True else match[0]
+    return f"{match[2]}=" if judge_name(match[2]) is True else match[0]
 
 
 def _split_tokens(text: str) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _is_operator(token: str) -> bool:
     return bool(token) and _OPERATORS.issuperset(token)
 
 
-class Words:
+class CommandScrubber:
     """Reads a command word by word; each word decides what of the next one may be shown.
 
     Args:
@@ -116,7 +116,7 @@ class Words:
         self.out: list[str] = []
         self.begin = 0
 
-    def kept(self, tokens: Iterable[str]) -> list[str]:
+    def scrub(self, tokens: Iterable[str]) -> list[str]:
         """Return the words without secrets."""
         for word in tokens:
             if self.closing or self.backtick:
@@ -191,7 +191,7 @@ class Words:
         """Note that the next word may be the value of an option."""
         if option in _USER_OPTIONS:
             self.doubtful = True
-        elif (secret := secrecy(option)) is not None:
+        elif (secret := judge_name(option)) is not None:
             self.hidden, self.doubtful = secret, not secret
 
     def _plain(self, word: str) -> str:
@@ -211,9 +211,9 @@ class Words:
             self._await(name[1])
         if word[:1] in ("{", "[") and (clean := _scrub_json(word, self.depth)) is not None:
             return clean
-        if names_next(word, self.previous):
+        if names_following_secret(word, self.previous):
             self.hidden = True
-        return self._pairs(without_credentials(word))
+        return self._pairs(remove_credentials(word))
 
     def _assigned(self, word: str) -> str | None:
         """Handle NAME=value, NAME: value and --name=value with a secret, which may contain spaces."""
@@ -240,7 +240,7 @@ class Words:
         return out + word[at:]
 
     def _await(self, name: str) -> None:
-        secret = secrecy(name)
+        secret = judge_name(name)
         if secret is not None:
             self.hidden, self.doubtful = secret, not secret
 
@@ -286,7 +286,9 @@ def scrub_value(value: Any, name: str, depth: int) -> Any:
     if isinstance(value, list):
         if value and all(isinstance(one, str) for one in value):
             return (
-                [MARK] * len(value) if secrecy(name) is True else Words(min(depth, DEEPEST), literal=True).kept(value)
+                [MARK] * len(value)
+                if judge_name(name) is True
+                else CommandScrubber(min(depth, DEEPEST), literal=True).scrub(value)
             )
         return [scrub_value(one, name, depth + 1) for one in value]
     if value is None or isinstance(value, bool):

@@ -36,22 +36,22 @@ _WORD = re.compile(r"[A-Za-z_][\w.$:-]*[_.\w]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def names_next(word: str, previous: str) -> bool:
+def names_following_secret(word: str, previous: str) -> bool:
     """Return True if a bare word names a secret that follows: ``setenv TOKEN x``, ``config user.password x``."""
     if previous in ("-e", "--env", "export", "unset", "-u", "-m") or not _WORD.fullmatch(word):
         return False
     is_variable = word.isupper() or "_" in word or "." in word
-    return is_variable and secrecy(word.rsplit(".", 1)[-1]) is True
+    return is_variable and judge_name(word.rsplit(".", 1)[-1]) is True
 
 
 def holds_secret(name: str, value: str) -> bool:
     """Return True if the value after this name is removed."""
-    secret = secrecy(name)
+    secret = judge_name(name)
     return secret is True or (secret is False and not HARMLESS.fullmatch(value))
 
 
 @lru_cache(maxsize=4096)
-def secrecy(name: str) -> bool | None:
+def judge_name(name: str) -> bool | None:
     """Return True if the name makes its value secret, False if it may, None if it does not."""
     parts = [part.lower() for part in _PART.findall(name)]
     if not parts or name in ("PWD", "OLDPWD") or parts[0] in _NEGATIONS or parts[-1] in _MEASURES:

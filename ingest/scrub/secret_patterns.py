@@ -55,12 +55,12 @@ def find_sign(text: str) -> re.Match[str] | None:
     return _SIGN.search(text) if any(part in lowered for part in _PARTS) else None
 
 
-def without_credentials(text: str) -> str:
+def remove_credentials(text: str) -> str:
     """Return a text without tokens and without the secrets in URLs."""
     hidden = re.sub(CREDENTIAL, MARK, text)
     hidden = re.sub(USERINFO, lambda match: f"{match[1] or match[2]}{MARK}@", hidden)
-    return _ADDRESS.sub(lambda match: _PARAMETER.sub(_parameter, match[0]), hidden)
+    return _ADDRESS.sub(lambda match: _PARAMETER.sub(_scrub_parameter, match[0]), hidden)
 
 
-def _parameter(match: re.Match[str]) -> str:
+def _scrub_parameter(match: re.Match[str]) -> str:
     return f"{match[1]}{match[2]}={MARK}" if holds_secret(match[2], match[3]) else match[0]

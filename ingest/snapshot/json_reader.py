@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.snapshot.snapshot_rows import Parts
+from ingest.snapshot.snapshot_rows import SnapshotParts
 
 ELEMENT = 16 << 20
 """Most characters of a list's element; a segment of thousands of blocks with their stacks is one element."""
@@ -29,7 +29,7 @@ class Walk:
     of the snapshot and the settings of the allocator.
     """
 
-    def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
+    def __init__(self, parts: SnapshotParts, blocks: Iterator[bytes]) -> None:
         self.damage = ""
         self.result: dict[str, Any] = {}
         self._parts = parts

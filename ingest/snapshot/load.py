@@ -14,7 +14,7 @@ from ingest.derive import complete, stage
 from ingest.scrub import scrub_text
 from ingest.snapshot.json_reader import Walk
 from ingest.snapshot.pickle_reader import Machine
-from ingest.snapshot.snapshot_rows import TABLES, Annotation, Parts, Rows
+from ingest.snapshot.snapshot_rows import TABLES, Annotation, Rows, SnapshotParts
 from ingest.torch.source import Source
 from profiledb import words
 from profiledb.errors import ConversionError
@@ -48,7 +48,7 @@ def load_snapshot(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     for table, columns in TABLES.items():
         listed = ", ".join(f"{name} {kind}" for name, kind in columns)
         db.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({listed})")
-    parts = Parts(lambda table, rows: _insert(db, table, rows))
+    parts = SnapshotParts(lambda table, rows: _insert(db, table, rows))
     source = Source(path)
     blocks = source.blocks()
     first = next(blocks, b"")
@@ -131,11 +131,11 @@ def _write_report(db: duckdb.DuckDBPyConnection, form: str, settings: Any) -> No
         FROM session CROSS JOIN (SELECT max(time_ns) AS length_ns FROM tensor_row)
     """)
     for name in SETTINGS if isinstance(settings, dict) else ():
-        if text := _text(settings.get(name)):
+        if text := _format_setting(settings.get(name)):
             db.execute(f"INSERT INTO capture_setting VALUES ({quote(name)}, {quote(text)})")
 
 
-def _text(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     """Return a setting as text; of containers only the outermost one, because a small file may nest them without
     end."""
     if isinstance(value, dict):
@@ -148,7 +148,7 @@ def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
         diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
 
 
-def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:
+def _note(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
     """Note unreadable parts and the limits of the figures."""
     events = parts.counts["snapshot_event"]
     if damage:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.snapshot.snapshot_rows import Frame, Parts
+from ingest.snapshot.snapshot_rows import Frame, SnapshotParts
 from profiledb.errors import ConversionError
 
 TEXT_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class Machine:
     After ``read``, ``damage`` tells why reading ended too early; it is empty if all was read.
     """
 
-    def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
+    def __init__(self, parts: SnapshotParts, blocks: Iterator[bytes]) -> None:
         self.damage = ""
         self.result: Any = None
         self._parts = parts
@@ -50,7 +50,7 @@ class Machine:
         self._marks: list[list[Any]] = []
         self._memo: list[Any] = []
         self._where: dict[int, int] = {}
-        self._begin = _peak()
+        self._begin = _measure_peak()
         self._steps: list[Callable[[], None] | None] = [None] * 256
         for name, step in self._known().items():
             self._steps[ord(_CODES[name])] = step
@@ -139,7 +139,7 @@ class Machine:
         Raises:
             EOFError: the file ends before.
         """
-        if _peak() - self._begin > MEMORY_BYTES:
+        if _measure_peak() - self._begin > MEMORY_BYTES:
             raise ConversionError("The snapshot holds more than a conversion may.", hint="Record fewer events of it.")
         pieces, have = [self._data[self._at :]], len(self._data) - self._at
         self._before += self._at
@@ -259,7 +259,7 @@ class Machine:
         )
 
 
-def _peak() -> int:
+def _measure_peak() -> int:
     """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 

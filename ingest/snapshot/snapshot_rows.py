@@ -76,7 +76,7 @@ Annotation = tuple[str, int, int | None]
 """Name, start and end in microseconds since 1970; the end is None if it is missing."""
 
 
-class Parts:
+class SnapshotParts:
     """Collects the parts of a snapshot.
 
     ``counts`` holds the number of rows per table, ``damaged`` the number of unreadable dictionaries.
@@ -149,28 +149,28 @@ class Parts:
             rows.clear()
 
     def _event(self, one: dict[str, Any], device: int) -> None:
-        action, size = one["action"], _size(one.get("size"))
+        action, size = one["action"], _read_size(one.get("size"))
         if size is None or action not in ACTIONS:
             self.damaged += action != "snapshot"
             return
         row = (
-            self.counts["snapshot_event"], min(max(0, device), DEVICES), action, _whole(one.get("time_us")),
-            _address(one.get("addr")), size, _size(one.get("device_free")), self._stack_of(one.get("frames")),
+            self.counts["snapshot_event"], min(max(0, device), DEVICES), action, _whole_number(one.get("time_us")),
+            _read_address(one.get("addr")), size, _read_size(one.get("device_free")), self._stack_of(one.get("frames")),
         )  # fmt: skip
         self._add("snapshot_event", row)
 
     def _segment(self, one: dict[str, Any]) -> None:
-        size, blocks = _size(one.get("total_size")), one["blocks"]
+        size, blocks = _read_size(one.get("total_size")), one["blocks"]
         if size is None or not isinstance(blocks, list):
             self.damaged += 1
             return
-        number, device = self.counts["snapshot_segment"], _whole(one.get("device")) or 0
-        at = start = _address(one.get("address"))
+        number, device = self.counts["snapshot_segment"], _whole_number(one.get("device")) or 0
+        at = start = _read_address(one.get("address"))
         pool = one.get("segment_pool_id")
         row = (
-            number, min(max(0, device), DEVICES), start, size, _size(one.get("allocated_size")),
-            _size(one.get("active_size")), _size(one.get("requested_size")), _address(one.get("stream")),
-            _text(one.get("segment_type")), _pool(pool), one.get("is_expandable") is True,
+            number, min(max(0, device), DEVICES), start, size, _read_size(one.get("allocated_size")),
+            _read_size(one.get("active_size")), _read_size(one.get("requested_size")), _read_address(one.get("stream")),
+            _clean_text(one.get("segment_type")), _read_pool(pool), one.get("is_expandable") is True,
             self._stack_of(one.get("frames")),
         )  # fmt: skip
         self._add("snapshot_segment", row)
@@ -180,22 +180,22 @@ class Parts:
 
     def _block(self, one: Any, segment: tuple[Any, ...], at: int | None) -> int | None:
         """Add a block that starts at an address unless it states another one, and return where the next one starts."""
-        size = _size(one.get("size")) if isinstance(one, dict) else None
+        size = _read_size(one.get("size")) if isinstance(one, dict) else None
         if size is None:
             self.damaged += 1
             return None
-        requested, frames = _size(one.get("requested_size")), one.get("frames")
+        requested, frames = _read_size(one.get("requested_size")), one.get("frames")
         if "requested_size" not in one and isinstance(history := one.get("history"), list) and history:
-            requested, frames = _of_history(history[0])  # up to PyTorch 2.0
-        address = _address(one.get("address", at))
-        state = _text(one.get("state"))
+            requested, frames = _read_history(history[0])  # up to PyTorch 2.0
+        address = _read_address(one.get("address", at))
+        state = _clean_text(one.get("state"))
         requested = size if requested is None else requested
         self._add("snapshot_block", (*segment[:2], address, size, requested, state, self._stack_of(frames)))
         return None if address is None else address + size
 
     def _annotate(self, one: dict[str, Any]) -> None:
         """Match an end with the last open start of its name."""
-        name, moment = _text(one.get("name")), _whole(one.get("time_us"))
+        name, moment = _clean_text(one.get("name")), _whole_number(one.get("time_us"))
         if name is None or moment is None:
             self.damaged += 1
         elif one["stage"] == "START" and len(self._annotations) < ANNOTATIONS:
@@ -215,49 +215,49 @@ class Parts:
         function, file = (
             text[:NAME] if type(text := fields.get(key)) is str else "" for key in ("name", "filename")
         )  # fmt: skip
-        key = function, file, _whole(fields.get("line")) or 0
+        key = function, file, _whole_number(fields.get("line")) or 0
         number = self._frames.get(key)
         if number is None:
             key = key if len(self._frames) < DISTINCT else ("", "", 0)
             number = self._frames.setdefault(key, len(self._frames))
             if number == len(self._shown):
-                self._shown.append(_shown(*key))
+                self._shown.append(_clean_frame(*key))
         return Frame(number)
 
 
-def _shown(function: str, file: str, line: int) -> tuple[str, str, int] | None:
+def _clean_frame(function: str, file: str, line: int) -> tuple[str, str, int] | None:
     """Return a frame as it is stored; None for frames of the interpreter and empty ones."""
     hidden = any(part in function for part in _OMIT_FUNCTIONS) or any(part in file for part in _OMIT_FILES)
     if hidden or not (function or file):
         return None
-    return _text(function) or "", _text(file) or "", min(max(0, line), (1 << 31) - 1)
+    return _clean_text(function) or "", _clean_text(file) or "", min(max(0, line), (1 << 31) - 1)
 
 
-def _of_history(history: Any) -> tuple[int | None, Any]:
-    return (_size(history.get("real_size")), history.get("frames")) if isinstance(history, dict) else (None, None)
+def _read_history(history: Any) -> tuple[int | None, Any]:
+    return (_read_size(history.get("real_size")), history.get("frames")) if isinstance(history, dict) else (None, None)
 
 
-def _text(value: Any) -> str | None:
+def _clean_text(value: Any) -> str | None:
     """Return a text without NULs and tokens, cut at the maximum length."""
     return scrub_text(value[:NAME].replace("\0", " ")) if isinstance(value, str) else None
 
 
-def _whole(value: Any) -> int | None:
+def _whole_number(value: Any) -> int | None:
     return value if type(value) is int and -SIZE < value < 1 << 62 else None
 
 
-def _size(value: Any) -> int | None:
+def _read_size(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < SIZE else None
 
 
-def _address(value: Any) -> int | None:
+def _read_address(value: Any) -> int | None:
     """Return a 64-bit address, which some versions write as a signed number."""
     return value % _UINT64 if type(value) is int and -(_UINT64 >> 1) <= value < _UINT64 else None
 
 
-def _pool(value: Any) -> str | None:
+def _read_pool(value: Any) -> str | None:
     """Return the two numbers of a private pool; None for the common pool."""
     if not isinstance(value, (tuple, list)) or len(value) != 2 or not any(value):
         return None
-    numbers = [_whole(one) for one in value]
+    numbers = [_whole_number(one) for one in value]
     return None if None in numbers else ", ".join(map(str, numbers))

@@ -102,7 +102,7 @@ class Cutter:
         text = b""
         for block in blocks:
             text += block
-            if (at := list_in(text)) is not None:
+            if (at := find_list(text)) is not None:
                 self.head = text[:at]
                 return text[at:]
             if len(text) > HEAD_MOST:
@@ -152,7 +152,7 @@ class Cutter:
         return begin.start() if begin else None
 
 
-def list_in(text: bytes) -> int | None:
+def find_list(text: bytes) -> int | None:
     """Return where the list of events starts, after its bracket; None if it is not in this part of the trace."""
     if text[:_BOM].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         return text.index(b"[") + 1

@@ -36,18 +36,18 @@ def note_kinds(db: duckdb.DuckDBPyConnection) -> None:
     counts = dict(db.execute("SELECT kind, sum(n)::BIGINT FROM trace_other GROUP BY kind").fetchall())
     for phase, title in _PHASES.items():
         if count := counts.get(phase):
-            _info(db, f"{_are_or_is(count, f'{title} event')} not read (ph {phase[3:]}).")
+            _inform(db, f"{_are_or_is(count, f'{title} event')} not read (ph {phase[3:]}).")
     if count := sum(n for kind, n in counts.items() if kind.startswith("ph ") and kind not in _PHASES):
-        _info(db, f"{_are_or_is(count, 'event')} of other kinds and not read.")
+        _inform(db, f"{_are_or_is(count, 'event')} of other kinds and not read.")
     if count := counts.get("gpu_user_annotation"):
         text = f"{_are_or_is(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
-        _info(db, text)
+        _inform(db, text)
     (whole_us,) = db.execute("SELECT whole_us FROM session").fetchone() or (None,)
     if whole_us:
-        _info(db, "Times in this trace are whole microseconds: short kernels and calls last 0 or 1 µs.")
+        _inform(db, "Times in this trace are whole microseconds: short kernels and calls last 0 or 1 µs.")
     if counts.keys() & {"kernel", "operator"}:
         text = "CPU times include the PyTorch profiler's own work, more of it with stacks and shapes."
-        _info(db, f"{text} Compare them with another trace, not with a report of Nsight Systems.")
+        _inform(db, f"{text} Compare them with another trace, not with a report of Nsight Systems.")
     _note_unlaunched(db)
 
 
@@ -55,7 +55,7 @@ def _note_unlaunched(db: duckdb.DuckDBPyConnection) -> None:
     kernels, without = db.execute("SELECT count(*), count(*) FILTER (call_id IS NULL) FROM kernel").fetchone() or (0, 0)
     if without:
         text = f"The trace has no launch of {without:,} of {counted(kernels, 'kernel')}: no range counts them."
-        _info(db, text)
+        _inform(db, text)
 
 
 def _note_after_end(events: Events) -> str:
@@ -70,5 +70,5 @@ def _warn(db: duckdb.DuckDBPyConnection, text: str) -> None:
     diagnostics.note(db, "warning", text)
 
 
-def _info(db: duckdb.DuckDBPyConnection, text: str) -> None:
+def _inform(db: duckdb.DuckDBPyConnection, text: str) -> None:
     diagnostics.note(db, "info", text)

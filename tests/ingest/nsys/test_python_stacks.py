@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ingest.nsys import python_stacks
-from ingest.nsys.python_stacks import Schema, read_stacks, stack_of
+from ingest.nsys.python_stacks import Schema, read_stack, read_stacks
 from profiledb.library.library import Library
 from profiledb.query import views
 from tests.conftest import Ingest
@@ -28,18 +28,18 @@ def stack(*frames: tuple[int, int, int], state: int = 1, count: int | None = Non
 
 
 def test_a_stack_of_two_frames() -> None:
-    assert stack_of(stack(INNER, OUTER, state=3)) == (3, (INNER, OUTER))
-    assert stack_of(stack()) == (1, ())
+    assert read_stack(stack(INNER, OUTER, state=3)) == (3, (INNER, OUTER))
+    assert read_stack(stack()) == (1, ())
 
 
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 39, 63])
 def test_what_is_cut_short_is_nothing(length: int) -> None:
-    assert stack_of(stack(INNER, OUTER)[:length]) is None
+    assert read_stack(stack(INNER, OUTER)[:length]) is None
 
 
 @pytest.mark.parametrize("count", [3, 2**31, 2**32 - 1])
 def test_more_frames_than_there_are_is_nothing(count: int) -> None:
-    assert stack_of(stack(INNER, OUTER, count=count)) is None
+    assert read_stack(stack(INNER, OUTER, count=count)) is None
 
 
 def test_equal_stacks_are_one_and_a_flood_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
