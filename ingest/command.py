@@ -15,6 +15,7 @@ from typing import TypeVar
 from ingest import progress
 from ingest.conversion.fork_client import ForkClient
 from ingest.conversion.runner import Runner
+from ingest.end_event import EndEvent
 from ingest.monitoring import WorkerMonitor, monitor_worker
 from ingest.prefetch import Prefetcher
 from ingest.report_upgrades import ReportUpgrades
@@ -38,28 +39,6 @@ _log = logging.getLogger("warpdeck")
 SAMPLES_AT_ONCE = 4
 """Samples that are imported between two looks at the inbox."""
 Result = TypeVar("Result")
-
-
-class EndEvent:
-    """Event that ends the worker and then runs the registered actions."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._actions: list[Callable[[], None]] = []
-        self.is_set = self._event.is_set
-        self.wait = self._event.wait
-
-    def set(self, *_: object) -> None:
-        """End the worker; signal handlers and any thread may call this."""
-        self._event.set()
-        for action in self._actions:
-            action()
-
-    def add_actions(self, *actions: Callable[[], None]) -> None:
-        """Run actions at the end; at once if it has come already."""
-        self._actions += actions
-        if self.is_set():
-            self.set()
 
 
 def run(arguments: argparse.Namespace, forks: ForkClient) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from procrastinate import App, BaseRetryStrategy, RetryDecision
@@ -24,6 +24,7 @@ from ingest import queue, tools
 from ingest.conversion.fork_client import ForkClient
 from ingest.conversion.runner import Runner
 from ingest.database_watch import CONNECTION_ERRORS, DatabaseWatch, silence_procrastinate
+from ingest.end_event import EndEvent
 from ingest.prefetch import Prefetcher
 from ingest.process_endings import TRIES
 from ingest.progress import ProgressLines
@@ -49,21 +50,11 @@ _LEADER_LOCK = 0x7761727065
 _log = logging.getLogger("warpdeck")
 
 
-class EndSignal(Protocol):
-    """The event that ends this worker (command.EndEvent)."""
-
-    def is_set(self) -> bool: ...
-
-    def wait(self, timeout: float) -> bool: ...
-
-    def add_actions(self, *actions: Any) -> None: ...
-
-
 def run(
     library: Library,
     settings: Settings,
     forks: ForkClient,
-    end: EndSignal,
+    end: EndEvent,
     lines: ProgressLines,
     note_look: Callable[[], None],
     *,
@@ -133,7 +124,7 @@ def _remove_work_folders(*workers: TeamWorker) -> None:
         shutil.rmtree(worker.library.work, ignore_errors=True)
 
 
-def _run_once(worker: TeamWorker, lead: TeamWorker, end: EndSignal, errors: "_ErrorReporter") -> None:
+def _run_once(worker: TeamWorker, lead: TeamWorker, end: EndEvent, errors: "_ErrorReporter") -> None:
     worker.workers.seen(worker.me)
     lead.prepare()
     watch = Watch(worker.inbox, patience_s=0)
@@ -151,7 +142,7 @@ def _run_once(worker: TeamWorker, lead: TeamWorker, end: EndSignal, errors: "_Er
 class _ErrorReporter:
     """Reports errors of the database or a disk in one part of the worker, and pauses before the next try."""
 
-    def __init__(self, end: EndSignal, pause_s: float, database: DatabaseWatch, part: str) -> None:
+    def __init__(self, end: EndEvent, pause_s: float, database: DatabaseWatch, part: str) -> None:
         self._end, self._pause_s = end, pause_s
         self._database, self._part = database, part
 
@@ -189,7 +180,7 @@ class _RetryStrategy(BaseRetryStrategy):
 
 
 async def _serve(
-    worker: TeamWorker, end: EndSignal, errors: _ErrorReporter, on_beat: Callable[[], None], *, wait: bool = True
+    worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, on_beat: Callable[[], None], *, wait: bool = True
 ) -> None:
     """Take jobs from the queue one at a time, until the end or, without ``wait``, until the queue is empty.
 
@@ -300,7 +291,7 @@ async def _free_job(app: App, worker: TeamWorker, job: Queued) -> None:
         await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
 
-def _lead(worker: TeamWorker, end: EndSignal, errors: _ErrorReporter, note_look: Callable[[], None]) -> None:
+def _lead(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: Callable[[], None]) -> None:
     """Watch the inbox while no other worker does. A worker that dies or loses the database stops leading."""
 
     def note_answered_look() -> None:
@@ -317,7 +308,7 @@ def _lead(worker: TeamWorker, end: EndSignal, errors: _ErrorReporter, note_look:
                 end.wait(worker.settings.scan_s)
 
 
-def _watch(worker: TeamWorker, end: EndSignal, db: "psycopg.Connection[Any]", note_look: Callable[[], None]) -> None:
+def _watch(worker: TeamWorker, end: EndEvent, db: "psycopg.Connection[Any]", note_look: Callable[[], None]) -> None:
     watch, retention = Watch(worker.inbox, patience_s=worker.settings.scan_s), RetentionRunner(worker.settings)
     upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
     worker.prepare()
