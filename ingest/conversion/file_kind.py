@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
+from ingest import formats
 from ingest.conversion.messages import Request
 from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
-from ingest.formats import ncu_csv, nsys_report, torch_snapshot, torch_trace
+from ingest.formats import nsys_report
 from ingest.sidecars import files
 from ingest.sidecars.files import Sidecar
 from profiledb.report.sidecar import Columns
@@ -18,7 +19,7 @@ def read_sidecar(request: Request) -> Sidecar | None:
         ColumnsNeededError: a table whose columns no user has named.
         ConversionError: neither a report nor a sidecar.
     """
-    if any(one.matches(request.source) for one in (ncu_csv, torch_trace, torch_snapshot)):
+    if any(one.matches(request.source) for one in formats.all_formats()):
         return None
     return files.read_sidecar(request.source, Columns(**request.columns) if request.columns else None)
 

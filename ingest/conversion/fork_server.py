@@ -56,8 +56,8 @@ def import_modules(*, arrays: bool) -> None:
     """
     from ingest import formats
 
-    readers = (module for one in formats.all_formats() for module in one.ARRAY_READERS) if arrays else ()
-    for name in (*_MODULES, *(_ARRAY_MODULES if arrays else ()), *readers):
+    readers = [module for one in formats.all_formats() for module in one.ARRAY_READERS]
+    for name in (*_MODULES, *((*_ARRAY_MODULES, *readers) if arrays else ())):
         try:
             import_module(name)
         except ImportError:  # missing on this platform: the conversion that needs it reports that
