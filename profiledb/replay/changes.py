@@ -87,10 +87,14 @@ def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
     after_copy = _follows(calls.start, of, named(calls, STREAM_WAITS) & part.calls, graph.chain)
     cost[after_copy] = 0
     gone = {*of.tolist(), *after_copy.tolist()}
-    lag = graph.lag.copy()
-    lag[copies] = np.minimum(lag[copies], LAUNCH_NS)
+    launch_lag = graph.launch_lag.copy()
+    launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
     return replace(
-        graph, cost=cost, length=length, lag=lag, waits={i: js for i, js in graph.waits.items() if i not in gone}
+        graph,
+        cost=cost,
+        length=length,
+        launch_lag=launch_lag,
+        waits={i: js for i, js in graph.waits.items() if i not in gone},
     )
 
 
@@ -171,12 +175,14 @@ def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
         return None
     keeps = np.array([i in graph.waits for i in range(len(graph.chain))], np.bool_)
     free = part.calls & ~keeps
-    gap, cost, lag = graph.gap.copy(), graph.cost.copy(), graph.lag.copy()
+    gap, cost = graph.gap.copy(), graph.cost.copy()
+    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
     gap[free & (gap < HOST_WORK_NS)] = 0
     cost[free] = 0
-    lag[part.operations] = np.minimum(lag[part.operations], IN_GRAPH_NS)
+    for lag in (launch_lag, stream_lag):
+        lag[part.operations] = np.minimum(lag[part.operations], IN_GRAPH_NS)
     queued = {i: j for i, j in graph.queued.items() if not free[i]}
-    return replace(graph, gap=gap, cost=cost, lag=lag, queued=queued)
+    return replace(graph, gap=gap, cost=cost, launch_lag=launch_lag, stream_lag=stream_lag, queued=queued)
 
 
 def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -200,8 +206,7 @@ def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
     operations = graph.recording.operations
     codes = [code for code, class_ in enumerate(operations.classes) if class_ == "elementwise"]
     mine = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
-    cost, gap, length, lag = graph.cost.copy(), graph.gap.copy(), graph.length.copy(), graph.lag.copy()
-    fused = False
+    gone = np.zeros(len(operations), np.bool_)
     for stream in np.unique(operations.stream[mine]):
         order = np.flatnonzero(operations.stream == stream)
         chain = np.cumsum(~mine[order])
@@ -209,11 +214,14 @@ def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
             members = order[(chain == one) & mine[order]]
             if len(members) < 2:
                 continue
-            gone = members[members != members[np.argmax(length[members])]]
-            of = operations.call[gone]
-            length[gone], lag[gone], cost[of], gap[of] = 0, np.minimum(lag[gone], 0), 0, np.minimum(gap[of], 0)
-            fused = True
-    return replace(graph, cost=cost, gap=gap, length=length, lag=lag) if fused else None
+            gone[members[members != members[np.argmax(graph.length[members])]]] = True
+    changed = _without(graph, gone)
+    if changed is None:
+        return None
+    gap = graph.gap.copy()
+    of = operations.call[gone]
+    gap[of] = np.minimum(gap[of], 0)
+    return replace(changed, gap=gap)
 
 
 def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -240,13 +248,15 @@ def data_on_gpu(graph: Graph, part: Part, _: str) -> Graph | None:
 def _without(graph: Graph, gone: Flags) -> Graph | None:
     if not gone.any():
         return None
-    cost, length, lag = graph.cost.copy(), graph.length.copy(), graph.lag.copy()
+    cost, length = graph.cost.copy(), graph.length.copy()
+    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
     of = graph.recording.operations.call[gone]
-    cost[of], length[gone], lag[gone] = 0, 0, np.minimum(lag[gone], 0)
+    cost[of], length[gone] = 0, 0
+    for lag in (launch_lag, stream_lag):
+        lag[gone] = np.minimum(lag[gone], 0)
     removed = set(of.tolist())
-    return replace(
-        graph, cost=cost, length=length, lag=lag, waits={i: js for i, js in graph.waits.items() if i not in removed}
-    )
+    waits = {i: js for i, js in graph.waits.items() if i not in removed}
+    return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
 
 
 def _classes(graph: Graph, part: Part) -> list[str]:
@@ -290,7 +300,9 @@ CHANGES = {
             "The allocator has the memory of each step from the step before.", without_allocations,
         ),
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
-        Change("data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu),
+        Change(
+            "data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu,
+        ),
         Change(
             "faster_kernels", "Kernels {value} as fast",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",

@@ -1,4 +1,4 @@
-"""What the length of a replay consists of: from its last event back to the first, each from the one that it waited for."""
+"""The critical path of a replay: from its last event back, each time to the event that it waited for."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from profiledb.replay.graph import Graph, base_name
 from profiledb.replay.recording import COPY, KERNEL, MEMSET
-from profiledb.replay.simulation import LAUNCH, ORIGIN, OTHER, STREAM, Replayed
+from profiledb.replay.simulation import LAUNCH, ORIGIN, STREAM, Replayed
 
 HOST, CALLS, LATENCY = "host code", "CUDA calls", "launch latency"
 _OTHERS = {COPY: "copies", MEMSET: "memory sets"}
@@ -70,10 +70,12 @@ class _Walk:
         cause, call = replayed.cause[j], int(operations.call[j])
         if begin <= self.begin_ns or cause == ORIGIN:
             return None
-        self._add(LATENCY, "", begin - int(self.graph.lag[j]), begin)
         if cause == LAUNCH:
+            self._add(LATENCY, "", replayed.call_begin[call], begin)
             return "begin", call
-        return "operation", int(self.graph.stream_before[j]) if cause == STREAM else self.graph.after[j]
+        before = int(self.graph.stream_before[j]) if cause == STREAM else self.graph.after[j]
+        self._add(LATENCY, "", replayed.end[before], begin)
+        return "operation", before
 
     def _from_call(self, i: int, *, ended: bool) -> tuple[str, int] | None:
         replayed, calls = self.replayed, self.graph.recording.calls
@@ -102,6 +104,3 @@ def _chain_before(graph: Graph, replayed: Replayed) -> list[int]:
         if j < 0 or replayed.call_end[i] >= replayed.call_end[j]:
             last[one] = i
     return found
-
-
-__all__ = ["CALLS", "HOST", "LATENCY", "OTHER", "Piece", "pieces"]

@@ -53,8 +53,9 @@ class Graph:
         length: of each operation on the GPU.
         stream_before: the operation before each one in its stream, -1 for the first.
         after: an operation of another stream that one waits for.
-        lag: from the moment at which all that an operation waits for is there to its begin; negative where operations
-            of a stream overlap.
+        launch_lag: from the begin of its call to the begin of each operation, if nothing else holds it back.
+        stream_lag: the same from the end of the operation before it in its stream; negative where they overlap.
+        other_lag: the same from the end of the operation of another stream.
         partners: operations of several GPUs that are one collective: it moves data once the last of them has begun.
         order: events in the order of the capture: ``3 * i`` call i begins, ``3 * i + 1`` it ends, ``3 * j + 2``
             operation j begins; ``-1 - k`` collective k has begun on all GPUs. An event needs only earlier ones.
@@ -70,7 +71,9 @@ class Graph:
     length: Integers
     stream_before: Integers
     after: dict[int, int]
-    lag: Integers
+    launch_lag: Integers
+    stream_lag: Integers
+    other_lag: dict[int, int]
     partners: list[tuple[int, ...]]
     order: list[int]
 
@@ -91,11 +94,13 @@ def build(recording: Recording) -> Graph:
     for i, j in queued.items():
         cost[i] = LAUNCH_NS
         after_wait[i] = int(calls.end[i] - max(calls.start[i] + LAUNCH_NS, operations.start[j]))
-    after, lag = _lags(calls, operations, stream_before)
+    after = _after(calls, operations, stream_before)
+    launch_lag, stream_lag = _lags(calls, operations, stream_before, after)
+    other_lag = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
     partners = _partners(operations)
     return Graph(
         recording, chain, _gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
-        operations.end - operations.start, stream_before, after, lag, partners,
+        operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
         _order(calls, operations, waits | {i: (j,) for i, j in queued.items()}, partners),
     )  # fmt: skip
 
@@ -179,7 +184,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
     launched = np.flatnonzero(operations.call >= 0)
     last_own = np.full(len(calls), -1, np.int64)
     last_own[operations.call[launched]] = launched
-    waits = {
+    waits: dict[int, tuple[int, ...]] = {
         int(i): (int(last_own[i]),)
         for i in np.flatnonzero(copying(calls) & (last_own >= 0))
         if calls.end[i] >= operations.end[last_own[i]]
@@ -222,7 +227,7 @@ def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own
 
 
 def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
-    """Return for launches that wait until the queue of their GPU has a place the operation that makes it by beginning."""
+    """Return launches that wait for a place in the queue of their GPU, and the operation that makes it by beginning."""
     found: dict[int, int] = {}
     launched = operations.call >= 0
     long = np.zeros(len(operations), np.bool_)
@@ -240,33 +245,50 @@ def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
     return found
 
 
-def _lags(calls: Calls, operations: Operations, before: Integers) -> tuple[dict[int, int], Integers]:
-    """Return which operation of another stream each one waits for, and how long it begins after all it waits for."""
+def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, int]:
+    """Return operations that begin as one of another stream of their GPU ends, long after their own launch."""
     called, follows = operations.call >= 0, before >= 0
-    ready = np.where(called, calls.start[operations.call] if len(calls) else 0, -1)
-    ready = np.maximum(ready, np.where(follows, operations.end[before] if len(operations) else 0, -1))
-    lag = np.where(ready >= 0, operations.start - ready, 0)
-    # A launch takes its time; what is left after that may be an operation of another stream.
-    returned = np.minimum(np.where(called, calls.end[operations.call] if len(calls) else 0, -1), operations.start)
-    known = np.maximum(ready, returned)
+    returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
+    known = np.maximum(returned, np.where(follows, operations.end[before] if len(operations) else 0, -1))
     by_end = np.argsort(operations.end, kind="stable")
     ends = operations.end[by_end]
     after: dict[int, int] = {}
-    for j in np.flatnonzero((ready >= 0) & (operations.start - known > NEAR_NS)).tolist():
+    for j in np.flatnonzero((known >= 0) & (operations.start - known > NEAR_NS)).tolist():
         start = int(operations.start[j])
         at = int(np.searchsorted(ends, start, "right")) - 1
         while at >= 0 and ends[at] > max(start - NEAR_NS, int(known[j])):
             other = int(by_end[at])
             if operations.device[other] == operations.device[j] and operations.start[other] < start:
                 after[j] = other
-                lag[j] = start - max(int(ready[j]), int(operations.end[other]))
                 break
             at -= 1
-    return after, lag
+    return after
+
+
+def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[int, int]) -> tuple[Integers, Integers]:
+    """Return the lags after the launch and in the stream.
+
+    One of them, or ``after``, held an operation back. How long the others would have taken is not recorded: they are
+    the usual ones of their kind, and no longer than they can be.
+    """
+    start, called, follows = operations.start, operations.call >= 0, before >= 0
+    launch = np.where(called, start - (calls.start[operations.call] if len(calls) else 0), 0)
+    stream = np.where(follows, start - (operations.end[before] if len(operations) else 0), 0)
+    returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
+    behind = follows & ((stream <= NEAR_NS) | (start - stream >= returned))
+    elsewhere = np.zeros(len(operations), np.bool_)
+    elsewhere[list(after)] = True
+    for kind in np.unique(operations.kind):
+        ours = operations.kind == kind
+        for lag, bound in ((launch, called & ~behind & ~elsewhere), (stream, behind & ~elsewhere)):
+            usual = int(np.median(lag[ours & bound])) if np.any(ours & bound) else 0
+            free = ours & ~bound
+            lag[free] = np.minimum(lag[free], usual)
+    return launch, stream
 
 
 def _partners(operations: Operations) -> list[tuple[int, ...]]:
-    """Return the operations that are one collective: on each GPU the one with the same number among those of its name."""
+    """Return the operations of each collective: on every GPU the one with the same number among those of its name."""
     codes = [code for code, class_ in enumerate(operations.classes) if class_ == "communication"]
     mine = np.flatnonzero((operations.kind == KERNEL) & np.isin(operations.name, codes))
     devices = np.unique(operations.device[mine])
@@ -277,9 +299,8 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
         if len({len(one) for one in lists}) != 1:
             continue  # not the same collectives on all of them
-        for members in zip(*(one.tolist() for one in lists), strict=True):
-            if max(operations.start[list(members)]) < min(operations.end[list(members)]):
-                found.append(tuple(members))
+        groups = list(zip(*(one.tolist() for one in lists), strict=True))
+        found += [one for one in groups if max(operations.start[list(one)]) < min(operations.end[list(one)])]
     return found
 
 

@@ -1,5 +1,6 @@
 """How long a program would take with a change, and how sure that is."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from profiledb.replay.simulation import Replayed
 
 MOST_ERROR_PCT = 3.0
 """A report whose unchanged replay is further off than this share of its length is not replayed."""
+USUAL = 95
+"""Percentile of lags up to which they are usual."""
 MODEL_ERROR = 0.15
 """Share by which the saving of a change is off: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
 LEAST_SAVING_PCT = 0.5
@@ -71,7 +74,11 @@ class Predicted:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Predictions for a part of a report. ``error_pct`` is how far off its unchanged replay is."""
+    """Predictions for a part of a report, times in ns of the capture.
+
+    ``error_pct`` is the share of the length that nothing in the report explains; ``together`` has all changes that were
+    asked for.
+    """
 
     begin_ns: int
     end_ns: int
@@ -81,11 +88,12 @@ class WhatIf:
     error_pct: float
     path: list[critical_path.Piece]
     predictions: list[Predicted]
+    together: Predicted | None = None
 
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a recording that is replayed: its bounds on a thread, and those of its steps, in ns of the capture."""
+    """The replayed part of a recording: its bounds on a thread, and those of its steps, in ns of the capture."""
 
     begin_ns: int
     end_ns: int
@@ -111,34 +119,30 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
         recorded = recording.read(db, window.begin_ns, window.end_ns)
         _check(recorded)
         ranges = _ranges(db, window)
-    built = graph.build(recorded)
-    original = simulation.replay(built)
-    part = _part(built, window, ranges)
-    baseline = _length(built, window, original)
-    replayed = _length(built, window, simulation.replay(typical(built)))
-    error = 100 * abs(replayed - baseline) / baseline if baseline else 0.0
-    if error > MOST_ERROR_PCT:
+    case = _Case(graph.build(recorded), window, ranges)
+    if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
-            f"The replay of this report is {error:.0f} % off.",
-            why="Operations begin long after everything that is known to hold them back; streams of other processes,"
-            " or events between streams, may be the reason.",
+            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
+            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
+            " events, for other processes or for other GPUs.",
         )
-    steps = _step_lengths(built, window, original)
-    tries = [[one] for one in changes] or [
-        [(change, value)] for change in CHANGES.values() for value in change.values(built, part)
-    ]
-    if len(changes) > 1:
-        tries.append(changes)
-    found = [
-        one for one in (_predicted(built, part, window, baseline, error, steps, chosen) for chosen in tries) if one
-    ]
-    if not changes:
-        found = [one for one in found if baseline - one.predicted_ns > LEAST_SAVING_PCT / 100 * baseline]
+    tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
+    found = [one for change in tries if (one := case.predict([change]))]
+    together = None
+    if changes:
+        together = case.predict(changes)
+    else:
+        found = [one for one in found if case.baseline - one.predicted_ns > LEAST_SAVING_PCT / 100 * case.baseline]
         found.sort(key=lambda one: one.predicted_ns)
-    path = critical_path.pieces(built, original, window.begin_ns, _end(built, window, original))
     return WhatIf(
-        window.begin_ns, window.end_ns, len(window.steps), baseline, replayed, error, path, found
+        window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
+        found, together,
     )  # fmt: skip
+
+
+def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names and values of changes written as NAME or NAME=VALUE."""
+    return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
 
 
 def _known(name: str, value: str) -> tuple[Change, str]:
@@ -173,10 +177,10 @@ def _check(recorded: recording.Recording) -> None:
             command="nsys profile --trace=cuda,nvtx ...",
         )
     kernels = operations.kind == recording.KERNEL
-    orphans = np.count_nonzero(kernels & (operations.call < 0)) / max(1, np.count_nonzero(kernels))
+    orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
     if orphans > MOST_ORPHANS:
         raise NotCapturedError(
-            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing, so the report cannot be replayed.",
+            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing: nothing can be replayed.",
             why="Capture a shorter part of the program: events were lost, or the capture began after the launches.",
         )
 
@@ -253,34 +257,32 @@ def _part(built: Graph, window: Window, ranges: Mapping[str, Integers]) -> Part:
     return Part(inside, ours, ranges)
 
 
-def typical(built: Graph) -> Graph:
-    """Return the graph with the lag that operations of each kind usually have, and what calls usually add to a wait.
+def usual(built: Graph) -> Graph:
+    """Return the graph without unusual lags: each is at most the 95th percentile of its kind, and so is what calls add
+    to a wait.
 
-    A replay of it shows how much of the length is explained by what waits for what, rather than by recorded times.
+    What a replay of it is shorter by, nothing that the capture holds explains.
     """
     operations, calls = built.recording.operations, built.recording.calls
-    lag = built.lag.copy()
-    begun = np.where(operations.call >= 0, calls.start[operations.call], 0)
-    follows = built.stream_before >= 0
-    by_stream = follows & (operations.end[built.stream_before] > begun)
+    launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
     for kind in np.unique(operations.kind):
-        for streamed in (True, False):
-            chosen = (operations.kind == kind) & (by_stream == streamed) & (lag > 0)
-            if chosen.any():
-                lag[chosen] = int(np.median(lag[chosen]))
-    by_name: dict[int, list[int]] = {}
+        ours = operations.kind == kind
+        for lag in (launch_lag, stream_lag):
+            lag[ours] = np.minimum(lag[ours], int(np.percentile(lag[ours], USUAL)))
+    rests: dict[int, list[int]] = {}
     for i, rest in built.after_wait.items():
-        by_name.setdefault(int(calls.name[i]), []).append(rest)
-    usual = {name: int(np.median(rests)) for name, rests in by_name.items()}
-    return replace(built, lag=lag, after_wait={i: usual[int(calls.name[i])] for i in built.after_wait})
+        rests.setdefault(int(calls.name[i]), []).append(rest)
+    most = {name: int(np.percentile(times, USUAL)) for name, times in rests.items()}
+    after_wait = {i: min(rest, most[int(calls.name[i])]) for i, rest in built.after_wait.items()}
+    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, after_wait=after_wait)
 
 
 def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
     """Return when the thread of the window comes to moments of the recording in a replay."""
     calls = built.recording.calls
     threads = built.recording.threads
-    ours = np.flatnonzero(calls.thread == threads.index(window.thread)) if window.thread in threads else ()
-    chain = built.chain[ours[0] if len(ours) else 0]
+    ours = calls.thread == (threads.index(window.thread) if window.thread in threads else -1)
+    chain = built.chain[int(np.argmax(ours))]
     mine = np.flatnonzero(built.chain == chain)
     at = np.searchsorted(calls.start[mine], times, "right") - 1
     begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
@@ -318,36 +320,53 @@ def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarra
     return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
 
 
-def _predicted(
-    built: Graph, part: Part, window: Window, baseline: int, error: float,
-    before: np.ndarray[Any, np.dtype[np.float64]], chosen: Sequence[tuple[Change, str]],
-) -> Predicted | None:  # fmt: skip
-    changed = built
-    for change, value in chosen:
-        edited = change.apply(changed, part, value)
-        if edited is None and len(chosen) == 1:
+class _Case:
+    """A program, and its lengths as recorded and without waits that nothing explains; in ns."""
+
+    def __init__(self, built: Graph, window: Window, ranges: Mapping[str, Integers]) -> None:
+        self.graph, self.window = built, window
+        self.part = _part(built, window, ranges)
+        self._original = simulation.replay(built)
+        self._steps = _step_lengths(built, window, self._original)
+        self.baseline = _length(built, window, self._original)
+        self.explained = _length(built, window, simulation.replay(usual(built)))
+        self.error_pct = 100 * abs(self.explained - self.baseline) / self.baseline if self.baseline else 0.0
+
+    def path(self) -> list[critical_path.Piece]:
+        """Return the critical path of the program as it is."""
+        begin = int(_moments(self.graph, self.window, self._original, np.array([self.window.begin_ns]))[0])
+        return critical_path.pieces(self.graph, self._original, begin, begin + self.baseline)
+
+    def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
+        """Return the length with changes; None if they change nothing."""
+        changed = self.graph
+        for change, value in chosen:
+            changed = change.apply(changed, self.part, value) or changed
+        if changed is self.graph:
             return None
-        changed = edited or changed
-    replayed = simulation.replay(changed)
-    length = _length(changed, window, replayed)
-    saving = baseline - length
-    spread = 0.0
-    if len(before) > 2:
-        gained = before - _step_lengths(changed, window, replayed)
-        spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
-    off = (spread**2 + (MODEL_ERROR * saving) ** 2) ** 0.5 + error / 100 * baseline
-    begin = int(_moments(changed, window, replayed, np.array([window.begin_ns]))[0])
-    kinds: dict[str, int] = {}
-    for piece in critical_path.pieces(changed, replayed, begin, begin + length):
-        kinds[piece.kind] = kinds.get(piece.kind, 0) + piece.ns
-    largest = max(kinds, key=lambda kind: kinds[kind]) if kinds else ""
-    return Predicted(
-        tuple((change.name, value) for change, value in chosen),
-        "; ".join(_title(change, value) for change, value in chosen),
-        " ".join(change.assumes for change, _ in chosen),
-        length, max(0, int(length - off)), int(length + off), largest,
-        100 * kinds[largest] / length if largest and length else 0.0,
-    )  # fmt: skip
+        replayed = simulation.replay(changed)
+        length = _length(changed, self.window, replayed)
+        off = self._uncertainty(changed, replayed, length)
+        begin = int(_moments(changed, self.window, replayed, np.array([self.window.begin_ns]))[0])
+        kinds: Counter[str] = Counter()
+        for piece in critical_path.pieces(changed, replayed, begin, begin + length):
+            kinds[piece.kind] += piece.ns
+        largest, ns = next(iter(kinds.most_common(1)), ("", 0))
+        return Predicted(
+            tuple((change.name, value) for change, value in chosen),
+            "; ".join(_title(change, value) for change, value in chosen),
+            " ".join(change.assumes for change, _ in chosen),
+            length, max(0, int(length - off)), int(length + off), largest, 100 * ns / length if length else 0.0,
+        )  # fmt: skip
+
+    def _uncertainty(self, changed: Graph, replayed: Replayed, length: int) -> float:
+        """Return half of the interval: what differs between steps, the error of such models, and unexplained waits."""
+        spread = 0.0
+        if len(self._steps) > 2:
+            gained = self._steps - _step_lengths(changed, self.window, replayed)
+            spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
+        model = MODEL_ERROR * (self.baseline - length)
+        return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)
 
 
 def _title(change: Change, value: str) -> str:

@@ -42,6 +42,14 @@ WHERE operation.end_ns >= operation.start_ns AND operation.end_ns >= $begin
     AND coalesce(call.start_ns, operation.start_ns) <= $end
 ORDER BY operation.start_ns, operation.end_ns
 """
+_LEAD = """
+SELECT min(call.start_ns) FROM (
+    SELECT call_id, start_ns, end_ns FROM kernel UNION ALL SELECT call_id, start_ns, end_ns FROM memop
+    UNION ALL SELECT call_id, start_ns, end_ns FROM graph_launch
+) AS operation JOIN api_call AS call USING (call_id)
+WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
+"""
+"""The host runs ahead: operations of a part may have been launched before it."""
 _KERNEL_NAMES = "SELECT name_id, coalesce(short, demangled, ''), coalesce(class, '') FROM kernel_name"
 
 KERNEL, COPY, MEMSET, GRAPH = range(4)
@@ -103,6 +111,8 @@ class Recording:
 def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording:
     """Read the calls and operations of a part of the report whose tables the connection finds; bounds in ns."""
     bounds = {"begin": begin_ns, "end": end_ns}
+    (lead,) = db.execute(_LEAD, bounds).fetchone() or (None,)
+    bounds["begin"] = min(begin_ns, lead or begin_ns)
     table = db.execute(_CALLS, bounds).fetchnumpy()
     start, end = _integers(table["start_ns"]), _integers(table["end_ns"])
     threads, thread = np.unique(_integers(table["global_tid"]), return_inverse=True)
@@ -127,12 +137,12 @@ def _operations(
     name = np.where(_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
     keys = np.stack([_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
     _, stream = np.unique(keys, axis=1, return_inverse=True)
+    to_host, from_host, pageable = (np.asarray(table[flag], np.bool_) for flag in ("to_host", "from_host", "pageable"))
     return Operations(
         _integers(table["start_ns"]), _integers(table["end_ns"]),
         _look_up(_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _integers(table["kind"]), name, _integers(table["bytes"]),
-        *(np.asarray(table[flag], np.bool_) for flag in ("to_host", "from_host", "pageable")),
-        [short for short, _ in listed], [class_ for _, class_ in listed],
+        to_host, from_host, pageable, [short for short, _ in listed], [class_ for _, class_ in listed],
     )  # fmt: skip
 
 

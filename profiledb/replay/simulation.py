@@ -12,7 +12,8 @@ ORIGIN, LAUNCH, STREAM, OTHER = range(4)
 class Replayed:
     """Times of a replay, in ns on the clock of the capture.
 
-    ``cause`` says what decided the begin of each operation, ``awaited`` which operation each call waited for, -1 for none.
+    ``cause`` says what decided the begin of each operation, ``awaited`` which operation each call waited for, -1 if
+    none.
     """
 
     call_begin: list[int]
@@ -28,11 +29,12 @@ class Replayed:
         return max([*self.call_end, *self.end], default=0) - min([*self.call_begin, *self.begin], default=0)
 
 
-def replay(graph: Graph) -> Replayed:
+def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop: calls would take as long again)
     """Replay a graph. It takes about a microsecond an event."""
     calls, operations = graph.recording.calls, graph.recording.operations
     chain, gap, cost = graph.chain.tolist(), graph.gap.tolist(), graph.cost.tolist()
-    length, lag, launched = graph.length.tolist(), graph.lag.tolist(), operations.call.tolist()
+    length, launched = graph.length.tolist(), operations.call.tolist()
+    launch_lag, stream_lag, other_lag = graph.launch_lag.tolist(), graph.stream_lag.tolist(), graph.other_lag
     before, after, original = graph.stream_before.tolist(), graph.after, operations.start.tolist()
     waits, queued, after_wait = graph.waits, graph.queued, graph.after_wait
     call_begin, call_end, awaited = [0] * len(chain), [0] * len(chain), [-1] * len(chain)
@@ -49,13 +51,14 @@ def replay(graph: Graph) -> Replayed:
             continue
         i, kind = divmod(event, 3)
         if kind == 2:
-            call, last, other = launched[i], before[i], after.get(i, -1)
-            ready, why = (call_begin[call], LAUNCH) if call >= 0 else (-1, ORIGIN)
-            if last >= 0 and end[last] > ready:
-                ready, why = end[last], STREAM
-            if other >= 0 and end[other] > ready:
-                ready, why = end[other], OTHER
-            begin[i] = ready + lag[i] if why else original[i]
+            call, last, moment, why = launched[i], before[i], original[i], ORIGIN
+            if call >= 0:
+                moment, why = call_begin[call] + launch_lag[i], LAUNCH
+            if last >= 0 and (not why or end[last] + stream_lag[i] >= moment):
+                moment, why = end[last] + stream_lag[i], STREAM
+            if i in after and (not why or end[after[i]] + other_lag[i] >= moment):
+                moment, why = end[after[i]] + other_lag[i], OTHER
+            begin[i] = moment
             end[i], cause[i] = begin[i] + length[i], why
             continue
         if kind == 0:

@@ -115,6 +115,14 @@ def _findings(library: Library, values: Values) -> Result:
     )
 
 
+def _what_if(library: Library, values: Values) -> Result:
+    from profiledb.replay import output, prediction
+
+    one, asked = library.find(str(values["report"])), values.get("change", ())
+    changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
+    return Result(output.record(one, prediction.predict(library, one.id, changes)))
+
+
 def _compare(library: Library, values: Values) -> Result:
     from profiledb.studies import row_text
     from profiledb.studies.compare import answer, columns, matching, verdict
@@ -238,6 +246,12 @@ def _of_report() -> tuple[Operation, ...]:
                 _STARTUP,
             ), _findings,
             further=True,
+        ),
+        Operation(
+            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
+            "The steps of the program are replayed with each change, and with all of them together; without any, with"
+            " every change that applies, the best first. Lengths in ns, with an interval.",
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
         ),
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
