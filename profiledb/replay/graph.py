@@ -26,7 +26,7 @@ _COPIES = ("cudaMemcpy", "cuMemcpy", "hipMemcpy", "cudaMemset", "cuMemset")
 _VERSION = re.compile(r"(_v\d+)?(_pt[sd]s?z?)?$")
 
 LEAST_RUN = 8
-"""Calls in a row, in the mean, of a thread to which another one hands over and waits."""
+"""Calls in a row, in the mean, that one of two threads makes while the other one waits for it."""
 MOST_OVERLAP = 0.02
 """Share of the turns of two threads whose calls overlap, at most, if one waits for the other."""
 QUEUED = 200
@@ -119,11 +119,12 @@ def copying(calls: Calls) -> Flags:
 
 def _chains(recording: Recording) -> Integers:
     """Number the chains: PyTorch's main thread and its autograd thread are one, because one waits for the other."""
-    calls, threads = recording.calls, recording.threads
+    calls, operations, threads = recording.calls, recording.operations, recording.threads
     counts = np.bincount(calls.thread, minlength=len(threads))
+    launchers = set(calls.thread[operations.call[operations.call >= 0]].tolist())
     group = np.arange(len(threads))
     for process in sorted({tid >> 24 for tid in threads}):
-        members = sorted((i for i, tid in enumerate(threads) if tid >> 24 == process), key=lambda i: -counts[i])
+        members = sorted((i for i in launchers if threads[i] >> 24 == process), key=lambda i: -counts[i])
         joined = members[:1]
         for one in members[1:]:
             if _hand_over(calls, np.isin(calls.thread, joined), calls.thread == one):
@@ -133,15 +134,15 @@ def _chains(recording: Recording) -> Integers:
 
 
 def _hand_over(calls: Calls, first: Flags, second: Flags) -> bool:
+    """Whether two threads take turns: hardly any of their calls overlap, and many of one come in a row."""
     at = np.flatnonzero(first | second)
     ours = second[at]
-    if not ours.any() or ours.all():
-        return False
-    runs = int(ours[0]) + int(np.count_nonzero(ours[1:] & ~ours[:-1]))
-    until = np.maximum.accumulate(calls.end[at])
     turns = ours[1:] != ours[:-1]
+    until = np.maximum.accumulate(calls.end[at])
     overlaps = np.count_nonzero((calls.start[at][1:] < until[:-1]) & turns)
-    return bool(ours.sum() >= LEAST_RUN * runs and overlaps <= MOST_OVERLAP * np.count_nonzero(turns))
+    starts = np.concatenate([[True], turns])
+    row = max(np.count_nonzero(one) / max(1, np.count_nonzero(one & starts)) for one in (ours, ~ours))
+    return bool(row >= LEAST_RUN and overlaps <= MOST_OVERLAP * np.count_nonzero(turns))
 
 
 def _gaps(calls: Calls, chain: Integers, waiting: set[int]) -> Integers:
@@ -187,7 +188,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
     waits: dict[int, tuple[int, ...]] = {
         int(i): (int(last_own[i]),)
         for i in np.flatnonzero(copying(calls) & (last_own >= 0))
-        if calls.end[i] >= operations.end[last_own[i]]
+        if calls.end[i] >= operations.end[last_own[i]] and calls.end[i] > operations.start[last_own[i]]
     }
     device_waits = named(calls, DEVICE_WAITS)
     issued = np.where(operations.call >= 0, calls.start[operations.call] if len(calls) else 0, operations.start)
@@ -200,7 +201,8 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
         last = []
         for mine, times in zip(streams, issues, strict=True):
             at = bisect_right(times, start) - 1
-            while at >= 0 and operations.end[mine[at]] > end + NEAR_NS:
+            # The clocks of host and GPU differ a little, but what has not begun yet is not waited for.
+            while at >= 0 and (operations.end[mine[at]] > end + NEAR_NS or operations.start[mine[at]] >= end):
                 at -= 1
             if at >= 0:
                 last.append(int(mine[at]))

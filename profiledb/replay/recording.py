@@ -170,5 +170,5 @@ def outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
     return found
 
 
-def _integers(values: npt.NDArray[Any]) -> Integers:
+def _integers(values: Any) -> Integers:
     return np.asarray(np.ma.getdata(values)).astype(np.int64)
