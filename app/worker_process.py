@@ -21,7 +21,7 @@ from typing import IO, Literal
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, NewerLibraryError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.locations import refuse_newer
 from profiledb.library.workers import Seen, Workers
 from profiledb.monitoring import logs
@@ -97,7 +97,7 @@ def held(library: Path) -> bool:
 
 def team(settings: Settings) -> list[Seen]:
     """The workers of a team that are alive; none where there is no team. Raises CatalogError: nobody can say now."""
-    return Workers(database.shared(settings.database)).all() if settings.database else []
+    return Workers(team_database.open_database(settings.database)).all() if settings.database else []
 
 
 def command(settings: Settings) -> list[str]:

@@ -118,7 +118,7 @@ def main(count: int) -> int:
         print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
         checked = spent(lambda: printout.text(gate.check(library, reports[0], "series", Budget()), "md"))
         print(f"check of a new report: {checked:.2f} s")
-        library.catalog.decided.choose(new, one.name)
+        library.catalog.decisions.choose(new, one.name)
         for known in ("nothing of it known", "its summary known"):
             print(f"warpdeck check, {known}: {_command(library, new)}")
     return 0

@@ -35,7 +35,7 @@ from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError, StorageError
-from profiledb.library import catalog, library_id, postgres
+from profiledb.library import catalog, postgres
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
@@ -98,7 +98,7 @@ def run(
         quiet(me.id)
         while not end.is_set():
             with serving:
-                library_id.require(worker.library)
+                worker.library.require_own_database()
                 break
         leading = _Told(end, settings.scan_s, reached, "lead")
         leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))

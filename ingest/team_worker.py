@@ -123,7 +123,7 @@ class TeamWorker(Worker):
             db.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
             db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
             listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
-            if listed and self.library.intact(report_id):
+            if listed and self.library.is_intact(report_id):
                 return {"state": "duplicate"}
             return super().publish(path, work, manifest, known)
 

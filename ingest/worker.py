@@ -251,7 +251,7 @@ class Worker:
         mark = fingerprints.of(self.inbox, path)
         if mark is None or known is None or self.is_due(known, mark):
             return mark
-        lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
+        lost = known.state in ("ready", "duplicate") and not self.library.is_intact(known.report_id or "")
         return mark if lost or self.tries_again(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
@@ -269,7 +269,7 @@ class Worker:
             with self._lock:
                 if outcome["state"] == "ready":
                     outcome |= self.publish(Path(job.path), work, outcome["manifest"], known)
-                elif outcome["state"] == "duplicate" and self.library.list_again(str(outcome["report_id"])):
+                elif outcome["state"] == "duplicate" and self.library.relist(str(outcome["report_id"])):
                     outcome |= {"state": "ready"}
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 

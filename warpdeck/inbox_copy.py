@@ -72,7 +72,7 @@ def take(source: Path, library: Library, inbox: Inbox, begin: Callable[[str], No
     try:
         report_id = contents(source)[:16]
         extra = beside(source)
-        known = library.intact(report_id) and any(report.id == report_id for report in library.list())
+        known = library.is_intact(report_id) and any(report.id == report_id for report in library.list())
         if known and not extra:
             return Taken(shown, report_id, None)
         job = inbox.holds(source) or _copy(source, extra, inbox, report_id)

@@ -20,7 +20,8 @@ from app.web.upload_store import RefusedError, Upload, store
 from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
-from profiledb.library.spaces import EVERYBODY, Spaces, folder
+from profiledb.library.space_registry import SpaceRegistry
+from profiledb.library.spaces import EVERYBODY, folder
 from profiledb.report.file_names import require_taken
 
 CONTENT = "application/octet-stream"
@@ -111,7 +112,7 @@ async def _placed(request: Request, kept: Upload, name: str, space: str) -> Resp
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
 
 
-def _spaces(request: Request) -> Spaces:
+def _spaces(request: Request) -> SpaceRegistry:
     return visitors.library(request.scope).catalog.spaces
 
 

@@ -15,7 +15,7 @@ CANDIDATES = 10
 
 def has_operators(report: Manifest) -> bool:
     """Whether operators of its kernels are known: its own, or those of a linked trace."""
-    return bool(report.rows.get("operator")) or session.library().linked(report.id, "trace") is not None
+    return bool(report.rows.get("operator")) or session.library().linked_report(report.id, "trace") is not None
 
 
 def offer(report: Manifest) -> bool:

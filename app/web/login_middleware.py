@@ -29,7 +29,7 @@ from profiledb import config
 from profiledb.access.operations.tokens import Role, Token, tokens_of
 from profiledb.errors import CatalogError
 from profiledb.library import server_file
-from profiledb.library.spaces import OF_PROGRAMS
+from profiledb.library.space_registry import OF_PROGRAMS
 from profiledb.library.visitor import NOBODY, Visitor
 
 SHELL = {"/", f"/{page_list.ADMIN_URL}", *(f"/{view.url}" for view in page_list.VIEWS)}

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.library.spaces import OF_PROGRAMS
+from profiledb.library.space_registry import OF_PROGRAMS
 from profiledb.library.visitor import NONE, Visitor, named
 
 EVERYONE = "*"

@@ -15,7 +15,7 @@ from profiledb import config
 from profiledb.access.operations.tokens import tokens_of
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.monitoring import logs
 
 LEAST_SECRET = 32
@@ -36,7 +36,7 @@ def prepare() -> None:
     settings = config.load()
     log(settings.log)
     if settings.database:
-        database.require(settings.database)
+        team_database.require_access(settings.database)
     streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
     if login_cookie.login():

@@ -25,7 +25,7 @@ from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
 from profiledb.library.catalog import Manifest
 from profiledb.library.inbox.file_stamp import look
-from profiledb.library.library import report_path
+from profiledb.library.report_folder import report_path
 from profiledb.query import precomputed_answers
 from profiledb.report import damage, schema, store
 

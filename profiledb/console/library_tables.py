@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from profiledb.console.question_limits import PREFIX
 from profiledb.errors import AnalysisError, CatalogError, ConfigError
-from profiledb.library.database import Connection, shared
+from profiledb.library.database import Connection
+from profiledb.library.team_database import open_database
 
 MOST_ROWS = 3_000_000
 """Rows of a table that are read."""
@@ -56,7 +57,7 @@ def _is_shared(place: str) -> bool:
 
 def _opened(place: str) -> AbstractContextManager[Connection]:
     if _is_shared(place):
-        return shared(place).connect("")
+        return open_database(place).connect("")
     return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
 
 

@@ -96,7 +96,7 @@ def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> byt
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
         "summaries": _summaries(library) if _is_of_all(sql) else "",
-        "seen": None if (seen := library.catalog.sight.reports()) is None else sorted(seen),
+        "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,
     }
     return json.dumps(asked).encode()

@@ -48,7 +48,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
         for one in findings
         if one.verdict == "fires"
     ]
-    told = key(library, report_id, library.linked(report_id), rules.values())
+    told = key(library, report_id, library.linked_report(report_id), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
     path = library.answers / report_id / FILE
     with suppress(OSError):  # a full disk, a library that is read only: the list does without it
@@ -61,7 +61,7 @@ def read(library: Library, report_id: str, linked: str | None, rules: Mapping[st
 
     ``linked`` is the Compute report that it is linked to.
     """
-    library.soon(report_id, FILE)
+    library.fetch_in_background(report_id, FILE)
     path = library.answers / report_id / FILE
     try:
         told, found = _parsed(path, path.stat().st_mtime_ns)

@@ -42,7 +42,7 @@ class CatalogFile:
                 f"BEGIN; {read_sql('catalog.sql', __package__)} COMMIT"
             )  # all of them, or on a full disk none
             if tables and "report_space" not in tables:  # of an earlier version, or lost
-                told = spaces.told(db.execute("SELECT id, manifest FROM report").fetchall())
+                told = spaces.read_from_manifests(db.execute("SELECT id, manifest FROM report").fetchall())
                 db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
             if db.execute("PRAGMA user_version").fetchone()[0] != versions.VERSION:
                 db.execute(f"PRAGMA user_version = {versions.VERSION}")
@@ -88,7 +88,7 @@ class CatalogFile:
             "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
         )
 
-    def set_aside(self) -> list[Path]:
+    def damaged_files(self) -> list[Path]:
         """Damaged catalogs that were set aside, the newest first."""
         return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
 

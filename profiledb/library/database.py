@@ -3,13 +3,9 @@
 That is written to run on both: ``?`` or ``:name`` for values, ``INSERT ... ON CONFLICT``, columns by their names.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any, Protocol
-
-from profiledb.errors import CatalogError, ConfigError, RefusedError
 
 CATALOG = "catalog"
 """What pages ask the version of: everything that reports and people put down."""
@@ -18,8 +14,6 @@ FILES = "files"
 
 LOGINS = "logins"
 """Who is logged in: what every request with a cookie goes by."""
-
-_one_at_a_time = threading.Lock()
 
 Values = Sequence[Any] | Mapping[str, Any]
 """What stands for each ``?`` of a statement, or for each ``:name``."""
@@ -78,38 +72,3 @@ class Shared(Database, Protocol):
 
     def close(self) -> None:
         """Closes the connections that nobody uses."""
-
-
-def shared(url: str) -> Shared:
-    """The PostgreSQL database of an address; one object a process, also where threads ask for it at once.
-
-    Raises:
-        ConfigError: it is no address, or what talks to PostgreSQL is not installed. No password is repeated.
-    """
-    with _one_at_a_time:
-        return _opened(url)
-
-
-def require(url: str) -> None:
-    """Reads from a database at the start of a process; one that is away may come back.
-
-    Raises:
-        RefusedError: PostgreSQL refuses the user.
-    """
-    try:
-        shared(url).version()
-    except RefusedError:
-        raise
-    except CatalogError:
-        return
-
-
-@cache
-def _opened(url: str) -> Shared:
-    try:
-        from profiledb.library.postgres import Postgres
-    except ImportError as error:
-        raise ConfigError(
-            "WARPDECK_DATABASE needs more packages.", hint="Install them: pip install 'warpdeck[team]'"
-        ) from error
-    return Postgres(url)

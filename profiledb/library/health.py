@@ -84,7 +84,7 @@ def inbox(settings: Settings) -> dict[str, str]:
 
 def _store(library: Library) -> str:
     trouble = disk.look(library.folder)
-    word = _of(library.reachable)
+    word = _of(library.check_reachable)
     return trouble.word if trouble and word == OK else word
 
 

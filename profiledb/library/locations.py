@@ -21,7 +21,7 @@ _NAMES = 0x6E616D6573
 def refuse_newer(settings: Settings) -> None:
     """Makes sure that no later version of Warpdeck has changed the library, before anything is written.
 
-    Of a bucket the worker asks the mark beside the reports itself, when it answers (StoredLibrary.recover).
+    Of a bucket the worker asks the mark beside the reports itself, when it answers (Library.recover).
 
     Raises:
         NewerLibraryError: one has.
@@ -32,9 +32,9 @@ def refuse_newer(settings: Settings) -> None:
     version.require(settings.library)
     version.require_catalog(settings.library / FILE)
     if settings.database:
-        from profiledb.library.database import shared
+        from profiledb.library.team_database import open_database
 
-        with suppress(CatalogError), shared(settings.database).connect("") as db:
+        with suppress(CatalogError), open_database(settings.database).connect("") as db:
             db.execute("SELECT 1")
 
 
@@ -44,20 +44,22 @@ def open_library(settings: Settings) -> "Library":
 
     One object a process: a report is opened once, and who brings a copy and who lets go of it know of each other.
     """
-    if settings.library_url:
-        from profiledb.library.bucket.bucket_library import StoredLibrary
-
-        return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)
     from profiledb.library.library import Library
 
-    return Library(settings.library, open_catalog(settings))
+    catalog = open_catalog(settings)
+    if settings.library_url:
+        from profiledb.library.bucket_storage import BucketStorage
+
+        bucket = BucketStorage(settings.library, catalog.object_index, settings.library_url, settings.cache_mb)
+        return Library(bucket, catalog)
+    return Library(settings.library, catalog)
 
 
 def open_catalog(settings: Settings) -> "Catalog":
     """The catalog alone; it needs no DuckDB, whose import takes 0.1 s."""
-    from profiledb.library.catalog import catalog_of
+    from profiledb.library import catalog
 
-    return catalog_of(settings)
+    return catalog.open_catalog(settings)
 
 
 def open_inbox(settings: Settings) -> "Inbox":
@@ -75,9 +77,9 @@ def open_inbox(settings: Settings) -> "Inbox":
 def _alone(settings: Settings) -> Iterator[None]:
     """Nobody else who uses this inbox is in such a block: without a database all of them are on this machine."""
     if settings.database:
-        from profiledb.library.database import shared
+        from profiledb.library.team_database import open_database
 
-        with shared(settings.database).connect("") as db:
+        with open_database(settings.database).connect("") as db:
             db.execute("SELECT pg_advisory_xact_lock(?)", [_NAMES])
             yield
         return

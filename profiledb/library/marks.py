@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect
 from profiledb.words import visible
@@ -28,14 +28,14 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
 
     def of(self, report_id: str) -> list[Mark]:
         """The marks of a report in the order of time."""
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         with self._connect() as db:
             query = "SELECT t_ns, note FROM mark WHERE report_id = ? ORDER BY t_ns LIMIT ?"
             rows = db.execute(query, [report_id, MOST])
@@ -47,7 +47,7 @@ class Marks:
         Raises:
             AnalysisError: the report would have too many; then none is written.
         """
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         with self._connect() as db:
             for mark in marks:
                 self._audit.note(db, "marked", report_id, f"{mark.t_ns} ns: {mark.note or 'mark removed'}")

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect, Connection
 
@@ -11,13 +11,13 @@ LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("t
 """What a Systems report is linked to: a Compute report, a trace with operators. Table and column in the catalog."""
 
 
-class Linked:
+class ReportLinks:
     """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
 
     def all(self, to: Partner = "ncu") -> dict[str, str]:
         """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
@@ -25,11 +25,15 @@ class Linked:
         listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
         with self._connect() as db:
             pairs = dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
-        return {nsys_id: other for nsys_id, other in self._sight.of(pairs).items() if self._sight.sees(other)}
+        return {
+            nsys_id: other
+            for nsys_id, other in self._visibility.filter_by_id(pairs).items()
+            if self._visibility.sees_report(other)
+        }
 
     def put(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
         """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
-        self._sight.require(nsys_id, partner)
+        self._visibility.require_reports(nsys_id, partner)
         table, column = LINKS[to]
         with self._connect() as db:
             db.execute(
@@ -41,7 +45,7 @@ class Linked:
 
     def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
-        self._sight.require(nsys_id)
+        self._visibility.require_reports(nsys_id)
         with self._connect() as db:
             db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
             self._audit.note(db, "unlinked", nsys_id, f"from its {'Compute report' if to == 'ncu' else 'trace'}")

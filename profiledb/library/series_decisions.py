@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from profiledb.errors import AnalysisError
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect
 from profiledb.words import visible
@@ -28,23 +28,23 @@ class Note:
     changed_at: str = ""
 
 
-class Decided:
+class SeriesDecisions:
     """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
 
     def choices(self) -> dict[str, str]:
         """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
         with self._connect() as db:
             chosen = {row["report_id"]: row["series"] for row in db.execute("SELECT * FROM series_choice")}
-        return self._sight.of(chosen)
+        return self._visibility.filter_by_id(chosen)
 
     def choose(self, report_id: str, series: str | None) -> None:
         """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         with self._connect() as db:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
             if series is None:
@@ -62,7 +62,7 @@ class Decided:
         return {
             (row["report_id"], row["measure"]): Note(row["state"], row["note"], row["changed_at"])
             for row in rows
-            if row["state"] in states and self._sight.sees(row["report_id"])
+            if row["state"] in states and self._visibility.sees_report(row["report_id"])
         }
 
     def say(self, report_id: str, measure: str, note: Note) -> None:
@@ -73,7 +73,7 @@ class Decided:
         """
         if note.state not in get_args(State):
             raise AnalysisError(f"A change cannot be {note.state!r}.", hint=f"It is {', '.join(get_args(State))}.")
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
         with self._connect() as db:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect
 from profiledb.library.visitor import Visitor
@@ -36,13 +36,13 @@ class Share:
         return (datetime.fromisoformat(self.ends_at) - datetime.now(UTC)).total_seconds()
 
 
-class Shares:
+class SharingLinks:
     """The links of a library. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight, visitor: Visitor) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility, visitor: Visitor) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
         self._visitor = visitor
 
     def new(self, report_id: str, days: int, most_days: float) -> str:
@@ -52,7 +52,7 @@ class Shares:
             AnalysisError: links are not allowed, or not for so long, or there are too many.
             ReportNotFoundError: there is no such report, or whoever asks does not see it.
         """
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         if not 1 <= days <= most_days:
             raise AnalysisError(
                 f"A link lasts from 1 to {most_days:g} days." if most_days else "Links are not allowed."
@@ -75,11 +75,11 @@ class Shares:
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM share WHERE ends_at > ? ORDER BY made_at DESC, id"
             found = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
-        return self._sight.those(found, lambda share: share.report_id)
+        return self._visibility.filter_items(found, lambda share: share.report_id)
 
     def end(self, number: str) -> None:
         """Ends a link at once. Raises AnalysisError where there is none of this number."""
-        self._sight.require_whole()
+        self._visibility.require_all()
         with self._connect() as db:
             row = db.execute("SELECT report_id FROM share WHERE id = ?", [number]).fetchone()
             if row is None:

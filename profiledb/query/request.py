@@ -43,7 +43,7 @@ class Request:
         """What differs wherever answers may differ: those of ``stamps``, and what is asked."""
         known = stamps(library, self.report_id, self.partner, by_phases=self.analysis.by_phases)
         if self.partner and self.analysis.joins == "trace":
-            known = (*known, library.stamp(library.pairs(self.report_id, self.partner)))
+            known = (*known, library.stamp(library.pairs_path(self.report_id, self.partner)))
         asked = (self.report_id, self.partner, self.selection, tuple(sorted(self.values.items())))
         return library.folder, fingerprint(self.analysis), asked, known
 
@@ -56,7 +56,7 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
     """
-    library.bring(report_id)
+    library.fetch(report_id)
     analysis, given = header.get(name), dict(params or {})
     part = {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}
     selection = model.parse(part, analysis.mode)
@@ -65,9 +65,9 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     values = header.bind(analysis, given)
     partner = values.pop("ncu") if analysis.joins == "ncu" else None
     if analysis.joins and not partner:
-        partner = library.linked(report_id, analysis.joins)
+        partner = library.linked_report(report_id, analysis.joins)
     if partner:
-        library.bring(partner)
+        library.fetch(partner)
     return Request(report_id, analysis, values, selection, partner)
 
 
@@ -85,7 +85,7 @@ def stamps(library: Library, report_id: str, partner: str | None = None, *, by_p
     """
     reports = [library.path(one) for one in (report_id, partner) if one]
     own = config.load().phases if by_phases else None
-    found = [library.stamp(file) for file in (*reports, *library.sidecars(report_id))]
+    found = [library.stamp(file) for file in (*reports, *library.sidecar_paths(report_id))]
     return (*found, *([stamp(own)] if own else []))
 
 

@@ -172,16 +172,16 @@ def main(arguments: Sequence[str]) -> int:
     priority.only_idle()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
-    library.spare()
+    library.use_one_thread()
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)
-            library.keep(report_id)
+            library.share_prepared(report_id)
         with suppress(WarpdeckError):
             summary_refresh.ensure(library, [library.find(report_id)])
         with suppress(WarpdeckError):
             timeline(library, report_id)
-            library.keep(report_id)
+            library.share_prepared(report_id)
     summary_refresh.refresh(library)
     _ = Board(library).listed  # what changed is remembered
     return 0

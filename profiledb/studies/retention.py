@@ -48,7 +48,7 @@ def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: 
     """What goes now, the oldest first; nothing is changed. ``now`` has a time zone."""
     kept = _kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
-    sizes = library.sizes()
+    sizes = library.report_bytes()
     series, spaces = _series(library, rules), _spaces(library, rules)
     going = {one.id: why for one in reports if (why := _by_age(one, rules, series, spaces, now))}
     going |= _over(library, rules, sizes, reports, going)

@@ -14,7 +14,8 @@ import duckdb
 import numpy as np
 
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
-from profiledb.library.library import Library, report_path
+from profiledb.library.library import Library
+from profiledb.library.report_folder import report_path
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
@@ -53,7 +54,7 @@ class Timelines:
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}
         self._lock = threading.Lock()
-        library.closers.append(self._close)
+        library.on_eviction(self._close)
 
     def open(self, report_id: str) -> Opened:
         """The timeline of a report.
@@ -62,14 +63,14 @@ class Timelines:
             BuildingError: its file is being made; this call started that, or another did.
             ReportNotFoundError: there is no such report.
         """
-        self._library.bring(report_id)
+        self._library.fetch(report_id)
         if not self._library.path(report_id).exists():
             raise ReportNotFoundError("This report is not in the library.")
         opened = self._opened.get(report_id)
         if opened and opened.version == self._stamp(report_id):
             return opened
         with suppress(StorageError, DamagedError):  # it can be made here
-            self._library.fetch(report_id, self._file(report_id))
+            self._library.fetch_file(report_id, self._file(report_id))
         stamp = self._stamp(report_id)
         try:
             if self._fits(report_id):
@@ -169,7 +170,7 @@ class Timelines:
             build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
             with suppress(StorageError, CatalogError):
-                self._library.keep(report_id)
+                self._library.share_prepared(report_id)
         except (duckdb.Error, OSError) as error:
             self._failed[report_id] = (state, error)
 

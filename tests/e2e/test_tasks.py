@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from tests.e2e import house
 from tests.e2e.test_drop import click_first_row
 

@@ -44,7 +44,7 @@ def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None
     assert len({job.report_id for job in catalog.jobs()}) == 24
     assert len({one.source_sha256 for one in catalog.reports()}) == 24
     library = Library(tmp_path / "library", catalog)
-    assert all(library.intact(one.id) for one in library.list())
+    assert all(library.is_intact(one.id) for one in library.list())
     with team.connect() as db:
         assert db.execute("SELECT count(*) FROM procrastinate.procrastinate_jobs").fetchone()[0] == 0
     assert len(Workers(team).all()) <= result.killed, "those that ended well have left"

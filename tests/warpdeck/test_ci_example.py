@@ -76,7 +76,7 @@ def test_the_steps_of_the_workflow_run(tmp_path: Path) -> None:
     for name in list(steps())[1:]:
         done = run(steps()[name], tmp_path, **environment)
         assert done.returncode == 0, f"{name}: {done.stderr}"
-    assert list(Library(tmp_path / "library").catalog.decided.choices().values()) == [LEFT_OUT]
+    assert list(Library(tmp_path / "library").catalog.decisions.choices().values()) == [LEFT_OUT]
     said = (tmp_path / "summary.md").read_text()
     assert "within all limits" in said
     assert "http://warpdeck.example:8501/compare?report=" in said

@@ -12,7 +12,7 @@ from app.ui import format as fmt
 from app.ui import page_elements, share_bar, table_columns, tables
 from app.views.idle import sentences as idle_words
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import idle as places
+from profiledb.studies.summary import idle as places
 from profiledb.words import code
 
 REASON_COLUMNS = table_columns.of(

@@ -171,7 +171,7 @@ def _dismiss(path: str) -> None:
 
 def set_aside() -> None:
     """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
-    if damaged := session.library().catalog.set_aside():
+    if damaged := session.library().catalog.damaged_files():
         st.warning(
             "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
             f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",

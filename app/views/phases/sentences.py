@@ -7,7 +7,7 @@ import pandas as pd
 
 from app.ui import format as fmt
 from profiledb.rules.phases import ALL, NONE
-from profiledb.studies.split import alone, amount, listed, phase_title
+from profiledb.studies.summary.split import alone, amount, listed, phase_title
 
 __all__ = ["alone", "between", "class_changes"]
 

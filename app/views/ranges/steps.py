@@ -11,7 +11,7 @@ from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
 from app.ui import page_elements, table_columns, tables
 from app.views.ranges import charts, pace
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 NONE = (
     "No steps were recognized. A range counts as a step if its name says step, iter, batch or epoch, with or"

@@ -18,10 +18,11 @@ from profiledb.studies.trends.summary_store import FILE as SUMMARIES
 def ask(manifest: Manifest, sql: str) -> Answer:
     """The answer as far as a page shows it; raises as ``profiledb.console.question_process``."""
     shelf = session.library()
-    files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
+    files = (shelf.path(manifest.id), *shelf.sidecar_paths(manifest.id), shelf.folder / SUMMARIES)
     stamps = tuple(map(shelf.stamp, files))
     with script_queue.of_pages.aside():
-        found = _asked(shelf.folder, shelf.catalog.sight.reports(), shelf.catalog.visitor, manifest.id, sql, stamps)
+        seen = shelf.catalog.visibility.report_ids()
+        found = _asked(shelf.folder, seen, shelf.catalog.visitor, manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):
         raise copy(found)
     return found

@@ -8,7 +8,7 @@ from app.ui import class_bar, table_columns, tables
 from app.ui import format as fmt
 from profiledb.library.catalog import Manifest
 from profiledb.rules.classes import OTHER
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 TOP = 10
 CLASS_TABLE_PX = 620

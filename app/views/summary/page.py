@@ -9,8 +9,7 @@ from app.ui import page_elements as ui
 from app.views.summary import busy_strip, kernels, statements, tables, top_findings
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
-from profiledb.studies import headline
-from profiledb.studies.summary import memory
+from profiledb.studies.summary import headline, memory
 
 
 def page() -> None:

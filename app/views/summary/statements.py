@@ -7,7 +7,7 @@ import streamlit as st
 from app import page_list
 from app.selection import page_selection
 from profiledb.findings.finding import Finding
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from profiledb.studies.summary.top_findings import idle_remark
 
 

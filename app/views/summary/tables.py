@@ -6,7 +6,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import table_columns, tables
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from profiledb.studies.summary import memory as summary
 
 TOP = 10

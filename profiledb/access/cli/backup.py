@@ -24,7 +24,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Copies, and says how much was new."""
-    from profiledb.library.backup import backup
+    from profiledb.library.move.backup import backup
 
     count, size = backup(library, arguments.to)
     library.catalog.audit.tell("backed up", about=str(arguments.to))

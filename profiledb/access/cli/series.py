@@ -63,10 +63,10 @@ def _decide(library: "Library", arguments: argparse.Namespace) -> None:
         if report := getattr(arguments, name):
             if name == "move" and not arguments.series:
                 raise AnalysisError("--move needs the name of a series.", hint="warpdeck series NAME --move REPORT")
-            library.catalog.decided.choose(library.find(report).id, to)
+            library.catalog.decisions.choose(library.find(report).id, to)
     if arguments.accept:
         accepted = library.find(arguments.accept)
-        library.catalog.decided.say(accepted.id, arguments.measure, Note("accepted", ""))
+        library.catalog.decisions.say(accepted.id, arguments.measure, Note("accepted", ""))
 
 
 def _entry(trend: "Trend") -> dict[str, Any]:

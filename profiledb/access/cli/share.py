@@ -31,7 +31,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Does it; lists a link a line."""
-    shares = library.catalog.shares
+    shares = library.catalog.sharing_links
     if arguments.action == "list":
         names = {report.id: report.name for report in library.list()}
         for one in shares.all():

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.database import Shared
 from profiledb.report import durable
 from profiledb.words import counted, visible
@@ -185,7 +185,7 @@ class SharedTokens(Tokens):
 def tokens_of(settings: Settings) -> Tokens:
     """The tokens that the settings name, wherever they are kept."""
     if settings.database:
-        return SharedTokens(database.shared(settings.database))
+        return SharedTokens(team_database.open_database(settings.database))
     return Tokens(settings.library)
 
 

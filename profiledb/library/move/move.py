@@ -55,10 +55,10 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
         raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
     version.require(source)
     version.require_catalog(source / FILE)
-    version.require_library(library)
+    version.require_storage(library.storage)
     with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
-        library_id.require(library)
-        version.stamp(library)
+        library_id.require(library.storage, library.catalog.shared)
+        version.write_number(library.storage)
         said = Path(work) / FILE
         snapshot.of_folder(source, said)
         if found := rows.against(said, library.catalog, library.folder):
@@ -83,8 +83,8 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
         if database.exists() and not damage.opens(database):
             moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
         else:
-            made_by = max((version.of_report(path.name) or 0 for path in paths), default=0)
-            paths = [path for path in paths if version.of_report(path.name) in (None, made_by)]
+            made_by = max((version.schema_of(path.name) or 0 for path in paths), default=0)
+            paths = [path for path in paths if version.schema_of(path.name) in (None, made_by)]
             for path in sorted(paths, key=_is_database):
                 if library.take_over(report_id, path, manifest):
                     moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
@@ -95,7 +95,7 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
 
 def _is_database(path: Path) -> bool:
     """Whether a file is the database of a report, from which on the report exists."""
-    return path.suffix == ".duckdb" and version.of_report(path.name) is not None
+    return path.suffix == ".duckdb" and version.schema_of(path.name) is not None
 
 
 def _is_wanted(name: str) -> bool:

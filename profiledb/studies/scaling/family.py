@@ -55,7 +55,7 @@ def named(library: Library, manifest: Manifest) -> Named:
 def facts(library: Library, report_id: str) -> dict[str, Any]:
     """What the program says of its run (NAME.meta.json), nothing where there is no such file."""
     path = sidecar.path(library.reports, report_id, "meta")
-    library.fetch(report_id, path)
+    library.fetch_file(report_id, path)
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -5,8 +5,7 @@ from typing import Any
 from profiledb import words
 from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import headline
-from profiledb.studies.summary import nsys, top_findings
+from profiledb.studies.summary import headline, nsys, top_findings
 from profiledb.studies.summary.answers import Answers, Section, Shown, name, table
 
 TOP = 10

@@ -9,11 +9,10 @@ from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
-from profiledb.studies import headline
-from profiledb.studies import split as split_words
-from profiledb.studies.idle import code, place, whole_step
-from profiledb.studies.summary import top_findings
+from profiledb.studies.summary import headline, top_findings
+from profiledb.studies.summary import split as split_words
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
+from profiledb.studies.summary.idle import code, place, whole_step
 
 TOP = 5
 

@@ -60,7 +60,7 @@ def link(library: Library, nsys: str, trace: str) -> Match:
             hint="Capture the same program with the same model, sizes and steps by both profilers.",
         )
     library.work.mkdir(exist_ok=True)
-    file = library.work / library.pairs(report.id, other.id).name
+    file = library.work / library.pairs_path(report.id, other.id).name
     pyarrow.parquet.write_table(found.pairs, file, compression="zstd")
     library.link_trace(report.id, other.id, file)
     return found

@@ -190,7 +190,7 @@ def _energy(rows: pd.DataFrame, count: int) -> float | None:
 
 def _found(library: Library, report: Manifest) -> Iterator[Row]:
     """What fires, where the report was judged."""
-    found = digest.read(library, report.id, library.linked(report.id), rulebook.load(config.load().rules))
+    found = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
     if found is None:
         return
     yield Row("findings", sum(one.costs for one in found))

@@ -199,4 +199,4 @@ def _moment(text: str | None) -> datetime | None:
 def of_library(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
     """All series of a library, of whose reports these facts are known."""
     catalog: Catalog = library.catalog
-    return every(facts, rules, catalog.labels(), catalog.decided.choices(), catalog.report_ids())
+    return every(facts, rules, catalog.labels(), catalog.decisions.choices(), catalog.report_ids())

@@ -43,7 +43,7 @@ class Board:
     @cached_property
     def notes(self) -> dict[tuple[str, str], Note]:
         """What people said of changes."""
-        return self.library.catalog.decided.notes()
+        return self.library.catalog.decisions.notes()
 
     @cached_property
     def listed(self) -> list[Trend]:

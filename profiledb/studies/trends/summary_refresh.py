@@ -22,14 +22,14 @@ def refresh(library: Library) -> int:
     A report that cannot be asked is left out, and tried again at the next time. Only of a whole library: of what
     somebody does not see it would forget the summaries.
     """
-    library.catalog.sight.require_whole()
+    library.catalog.visibility.require_all()
     kept, reports = summaries_of(library), _summarized(library.list())
     known = kept.stamps()
     if not kept.exists:
         kept.make()
     if gone := known.keys() - {report.id for report in reports}:
         kept.forget(gone)
-    there = library.there()
+    there = library.file_names()
     return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
 
 

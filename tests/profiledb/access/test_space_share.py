@@ -55,7 +55,7 @@ def test_links(empty_library: Library, capsys: pytest.CaptureFixture[str], monke
     assert "1 to 5 days" in capsys.readouterr().err
     assert run(empty_library, "share", "new", REPORT, "--days", "3") == 0
     address = capsys.readouterr().out.strip()
-    shares = empty_library.catalog.shares
+    shares = empty_library.catalog.sharing_links
     shown = shares.shown(address.removeprefix("/shared/"))
     assert shown is not None
     assert shown.report_id == REPORT

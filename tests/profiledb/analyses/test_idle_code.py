@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.studies.idle import code
+from profiledb.studies.summary.idle import code
 from tests.parity.test_every_report import FILES
 from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run

@@ -15,7 +15,7 @@ from bench import pages
 from profiledb.console import answer_file, table_list
 from profiledb.console.question_process import Answer, ask
 from profiledb.errors import AnalysisError, DamagedError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.catalog import Catalog, Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
@@ -108,7 +108,7 @@ def test_a_question_reads_the_summaries_of_a_team(
     monkeypatch.delenv("PGPASSWORD", raising=False)
     (tmp_path / "password").write_text(PASSWORD)
     monkeypatch.setenv("PGPASSWORD_FILE", str(tmp_path / "password"))
-    shared = database.shared(guarded.create().replace(f":{PASSWORD}@", "@"))
+    shared = team_database.open_database(guarded.create().replace(f":{PASSWORD}@", "@"))
     library = Library(made.folder, Catalog(shared))
     library.catalog.add_report(report)
     serial.put(library, serial.facts(1), serial.rows(1e6, {"gemm": 1e5}))

@@ -22,7 +22,7 @@ from profiledb import config
 from profiledb.access.operations.tokens import Tokens, tokens_of
 from profiledb.console import library_tables
 from profiledb.errors import AnalysisError, CatalogError, ConfigError, NewerLibraryError
-from profiledb.library import catalog_repair, database, migrations, postgres, workers
+from profiledb.library import catalog_repair, migrations, postgres, team_database, workers
 from profiledb.library.catalog import Catalog, Job
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
@@ -125,7 +125,7 @@ def test_hostile_texts_are_values(team: Shared) -> None:
 
 
 def _label(url: str, number: int) -> None:
-    catalog = Catalog(database.shared(url))
+    catalog = Catalog(team_database.open_database(url))
     for n in range(20):
         catalog.set_labels("one", [f"{number}", f"{number} {n}"])
         catalog.links.put("one", f"{number}")
@@ -188,7 +188,7 @@ def test_it_goes_away_and_comes_back(postgres: Server, caplog: pytest.LogCapture
 )
 def test_a_wrong_address_is_not_repeated(url: str) -> None:
     with pytest.raises(ConfigError, match="WARPDECK_DATABASE") as caught:
-        database.shared(config.load(database=url).database)
+        team_database.open_database(config.load(database=url).database)
     assert PASSWORD not in "".join(traceback.format_exception(caught.value)) + caught.value.hint
 
 
@@ -205,7 +205,7 @@ def test_threads_that_ask_at_once_share_one_object(postgres: Server, monkeypatch
     monkeypatch.setattr("profiledb.library.postgres.Postgres", Slow)
     url = postgres.create()
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(database.shared, [url, url])
+        one, other = pool.map(team_database.open_database, [url, url])
     assert one is other
     one.close()
 

@@ -5,7 +5,8 @@ from functools import partial
 import duckdb
 import pytest
 
-from profiledb.library.library import Library, report_path
+from profiledb.library.library import Library
+from profiledb.library.report_folder import report_path
 from profiledb.report.open_reports import Attached
 from tests.profiledb.library.test_library import publish
 
@@ -61,6 +62,6 @@ def test_a_report_is_closed_wherever_it_is_open(attached: Attached, library: Lib
 def test_a_report_of_a_library_is_small_up_to_a_size(library: Library) -> None:
     with library.cursor(LARGE) as cursor:
         assert cursor.execute(THREADS).fetchall() == [(1,)]
-    library.spare()
+    library.use_one_thread()
     with library.cursor(LARGE) as cursor:
         assert cursor.execute(THREADS).fetchall() == [(1,)]

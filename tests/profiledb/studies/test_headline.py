@@ -9,7 +9,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from tests.conftest import SAMPLES
 
 IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],

@@ -138,20 +138,20 @@ def test_the_life_of_a_link(shelf: Library, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["link", NSYS[TRAINING], TRAINING, *where]) == 0
     assert "828 of 828 kernels match (100.0 %)." in capsys.readouterr().out
     nsys, trace = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING))
-    assert shelf.linked(nsys, "trace") == trace
-    assert shelf.linked(nsys) is None
+    assert shelf.linked_report(nsys, "trace") == trace
+    assert shelf.linked_report(nsys) is None
     first = analysis.query(shelf, nsys, "SELECT min(kernel_id) AS k FROM kernel")["k"].iloc[0]
     told = dict(operators.rows(shelf, nsys, int(first)))
     assert told["Operator"].startswith("aten::")
     assert set(told) >= {"Operator", "Input shapes", "Python stack"}
     shelf.recover()
-    assert shelf.linked(nsys, "trace") == trace, "recovery keeps it"
+    assert shelf.linked_report(nsys, "trace") == trace, "recovery keeps it"
     assert cli.main(["link", NSYS[TRAINING], "--remove", *where]) == 0
-    assert shelf.linked(nsys, "trace") is None
+    assert shelf.linked_report(nsys, "trace") is None
     assert operators.rows(shelf, nsys, int(first)) == []
     links.link(shelf, nsys, trace)
     shelf.delete(trace)
-    assert shelf.linked(nsys, "trace") is None
+    assert shelf.linked_report(nsys, "trace") is None
     assert list(shelf.reports.glob("*.parquet")) == []
 
 

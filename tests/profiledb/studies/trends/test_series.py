@@ -83,7 +83,7 @@ def test_commit_and_date_order_the_points(library: Library) -> None:
 
 def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
     filled(library, 3)
-    decided = library.catalog.decided
+    decided = library.catalog.decisions
     decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
     decided.choose(f"{2:016x}", LEFT_OUT)
     found = Board(library).series
@@ -160,7 +160,7 @@ def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
 
 def test_what_people_say_of_a_change_stays(library: Library) -> None:
     filled(library)
-    decided = library.catalog.decided
+    decided = library.catalog.decisions
     first = f"{SLOW:016x}"
     decided.say(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
     board = Board(library)

@@ -8,8 +8,8 @@ import pytest
 
 from profiledb.access.cli import main as cli
 from profiledb.errors import ConfigError
-from profiledb.library.backup import backup
 from profiledb.library.library import Library
+from profiledb.library.move.backup import backup
 from profiledb.query import analysis
 from tests.conftest import wait_until
 from tests.profiledb.library.test_library import publish

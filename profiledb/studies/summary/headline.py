@@ -16,8 +16,8 @@ from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
-from profiledb.studies.idle import code, place, whole_step
 from profiledb.studies.summary.answers import class_title
+from profiledb.studies.summary.idle import code, place, whole_step
 
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""

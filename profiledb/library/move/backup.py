@@ -15,13 +15,14 @@ from profiledb.errors import ConfigError, DamagedError
 from profiledb.library import version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import GoneError
-from profiledb.library.bucket.bucket_library import StoredLibrary
 from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS
 from profiledb.library.bucket.object_index import File
+from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import FILE
-from profiledb.library.file_hashes import require_whole
 from profiledb.library.library import Library
 from profiledb.library.move import small_files, snapshot
+from profiledb.report.file_hashes import require_whole
 
 MARK = "warpdeck-backup"
 """A file that says that a folder holds such a copy, and nothing else may lie in it."""
@@ -42,17 +43,17 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
         to.exists() and any(to.iterdir()) and not (to / MARK).exists()
     ):
         raise ConfigError(f"{to} holds something else.", hint="Name an empty folder, or one with an earlier copy.")
-    version.require_library(library)
+    version.require_storage(library.storage)
     version.require(to)
     reports = to / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     (to / MARK).touch()
-    (to / version.NAME).write_text(version.text(), encoding="utf-8")
+    (to / version.NAME).write_text(version.format_number(), encoding="utf-8")
     said = to / f"{FILE}{_PART}"
     snapshot.take(library.catalog, library.folder, said)
-    copied = (
-        _objects(library, said, reports) if isinstance(library, StoredLibrary) else _files(library.reports, reports)
-    )
+    storage = library.storage
+    is_bucket = isinstance(storage, BucketStorage)
+    copied = _copy_objects(storage.store, said, reports) if is_bucket else _copy_files(library.reports, reports)
     for table in small_files.TABLES:
         small_files.write(to, table, list(snapshot.rows(said, table)))
     snapshot.finish(said)
@@ -60,7 +61,7 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     return copied
 
 
-def _files(source: Path, target: Path) -> tuple[int, int]:
+def _copy_files(source: Path, target: Path) -> tuple[int, int]:
     """Copies what is new, and removes what is in the library no more."""
     there, count, size = set(), 0, 0
     for path in sorted(source.iterdir()):
@@ -75,7 +76,7 @@ def _files(source: Path, target: Path) -> tuple[int, int]:
     return count, size
 
 
-def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int]:
+def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
     """The same of a bucket: the objects that the catalog named at that moment, or that took their places since."""
     there, count, size = set(), 0, 0
     manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
@@ -83,12 +84,12 @@ def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int
         file, damaged = File(*row[:5]), row[5]
         if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
             continue
-        new = _object(library, file, target)
+        new = _fetch_object(store, file, target)
         if new is None:
             continue
         there.add(file.name)
         count, size = count + bool(new), size + new
-        if version.of_report(file.name) is not None:
+        if version.schema_of(file.name) is not None:
             manifest = (target / file.name).with_suffix(".json")
             there.add(manifest.name)
             if not manifest.exists() or manifest.read_text(encoding="utf-8") != manifests[file.report_id]:
@@ -97,19 +98,19 @@ def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int
     return count, size
 
 
-def _object(library: StoredLibrary, file: File, target: Path) -> int | None:
+def _fetch_object(store: Store, file: File, target: Path) -> int | None:
     """Fetches an object, checked, and answers its bytes; 0 where it was there, None where it is gone."""
     path = target / file.name
     if path.exists() and (path.stat().st_size, path.stat().st_mtime_ns) == (file.bytes, file.time_ns):
         return 0
     part = target / f"{file.name}{_PART}"
     try:
-        require_whole(path, library.store.bucket.fetch(file.key, part), file.sha256)
+        require_whole(path, store.bucket.fetch(file.key, part), file.sha256)
     except (GoneError, DamagedError):
-        now = library.store.index.of(file.report_id).get(file.name)
+        now = store.index.of(file.report_id).get(file.name)
         if now == file:
             raise
-        return _object(library, now, target) if now else None
+        return _fetch_object(store, now, target) if now else None
     os.utime(part, ns=(file.time_ns, file.time_ns))
     part.replace(path)
     return file.bytes

@@ -1,0 +1,130 @@
+"""The registry of spaces: which there are, and which groups see each.
+
+A group is a value of the login claim that carries the roles, or ``token:NAME``.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from profiledb.errors import AnalysisError
+from profiledb.library.access_check import Visibility
+from profiledb.library.audit import Audit
+from profiledb.library.database import Connect
+from profiledb.library.spaces import EVERYBODY, read_groups
+
+OF_PROGRAMS = "token:"
+"""Prefix of the group of a token; no claim of a person has it."""
+MOST = 1_000
+MOST_GROUPS = 100
+LONGEST = 64
+LONGEST_GROUP = 200
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space that somebody made, or that a folder of the inbox names.
+
+    Args:
+        name: what it is called.
+        made: whether somebody made it.
+        groups: who sees it besides admins.
+        reports: how many are in it.
+    """
+
+    name: str
+    made: bool
+    groups: tuple[str, ...]
+    reports: int
+
+    @property
+    def seen_by(self) -> str:
+        """Who sees it, in words."""
+        return ", ".join(self.groups) or "admins alone"
+
+
+class SpaceRegistry:
+    """The spaces of a library. Every call opens its own connection and raises what ``Catalog`` does."""
+
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
+        self._connect = connect
+        self._audit = audit
+        self._visibility = visibility
+
+    def made(self) -> dict[str, tuple[str, ...]]:
+        """The spaces that somebody made by their names, with the groups that see each, sorted."""
+        with self._connect() as db:
+            return dict(sorted(read_groups(db).items()))
+
+    def seen(self) -> list[str]:
+        """The spaces that somebody made and that the visitor sees, by their names."""
+        return [name for name in self.made() if self._visibility.sees_space(name)]
+
+    def counts(self) -> dict[str, int]:
+        """How many reports are in each space, also in those that nobody has made, and in ``EVERYBODY``."""
+        self._visibility.require_all()
+        with self._connect() as db:
+            query = (
+                "SELECT space, count(*) AS reports FROM report_space WHERE report_id IN (SELECT id FROM report)"
+                " GROUP BY space ORDER BY space"
+            )
+            return {row["space"]: row["reports"] for row in db.execute(query)}
+
+    def of(self) -> dict[str, set[str]]:
+        """The spaces of each report by its id."""
+        self._visibility.require_all()
+        found: dict[str, set[str]] = {}
+        with self._connect() as db:
+            for row in db.execute("SELECT report_id, space FROM report_space"):
+                found.setdefault(row["report_id"], set()).add(row["space"])
+        return found
+
+    def listed(self) -> list[Space]:
+        """All spaces by their names, but ``EVERYBODY``: those that somebody made, and those that have reports."""
+        made, counts = self.made(), self.counts()
+        names = sorted((made | counts).keys() - {EVERYBODY})
+        return [Space(name, name in made, made.get(name, ()), counts.get(name, 0)) for name in names]
+
+    def put(self, name: str, groups: Iterable[str]) -> None:
+        """Makes a space, or says anew who sees it.
+
+        Raises:
+            AnalysisError: its name or a group is none, or there are too many.
+            NotAllowedError: for somebody who does not see everything.
+        """
+        self._visibility.require_all()
+        if len(name) > LONGEST or not _NAME.fullmatch(name):
+            raise AnalysisError(
+                f"A space takes a name of 1 to {LONGEST} letters, digits, dots, dashes and underscores.",
+                hint="It begins with a letter or a digit.",
+            )
+        told = sorted({" ".join(group.split()) for group in groups} - {""})
+        if len(told) > MOST_GROUPS or any(len(group) > LONGEST_GROUP or group == "*" for group in told):
+            raise AnalysisError(
+                f"A space takes up to {MOST_GROUPS} groups of at most {LONGEST_GROUP} characters, and no *.",
+                hint="What everybody may see needs no space.",
+            )
+        with self._connect() as db:
+            known = read_groups(db)
+            if name not in known and len(known) >= MOST:
+                raise AnalysisError(f"A library has at most {MOST:,} spaces.", hint="Remove some first.")
+            db.execute("DELETE FROM space WHERE name = ?", [name])
+            db.execute("INSERT INTO space (name, seen_by) VALUES (?, ?)", [name, json.dumps(told)])
+            self._audit.note(
+                db, "changed space" if name in known else "made space", "", f"{name}: {', '.join(told) or 'nobody'}"
+            )
+
+    def remove(self, name: str) -> None:
+        """Takes a space away: its reports are then seen by admins alone.
+
+        Raises:
+            AnalysisError: there is none of this name.
+            NotAllowedError: for somebody who does not see everything.
+        """
+        self._visibility.require_all()
+        with self._connect() as db:
+            if not db.execute("DELETE FROM space WHERE name = ?", [name]).rowcount:
+                raise AnalysisError(f"There is no space {name!r}.")
+            self._audit.note(db, "removed space", "", name)
