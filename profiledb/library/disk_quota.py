@@ -1,4 +1,4 @@
-"""How full the folder of answers is: query/answer_store.py writes what was asked, stored/ what a worker prepared."""
+"""The size limit of the folder of answers, shared by stored answers (query/answer_store.py) and unpacked packages."""
 
 import threading
 from contextlib import suppress
@@ -7,11 +7,11 @@ from pathlib import Path
 
 _FULL_TO = 0.9
 _LOOK_EVERY = 1 / 16
-"""After so much of what is allowed the folder is measured again: other processes write into it, too."""
+"""Fraction of the limit after which the folder is measured again, because other processes write into it, too."""
 
 
 class Room:
-    """Removes what was not read for the longest where the folder is fuller than allowed. May be shared by threads."""
+    """Removes the least recently read files when the folder exceeds its limit. May be shared by threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -20,7 +20,7 @@ class Room:
         self._unmeasured = 0.0
 
     def add(self, size: int, most: int) -> None:
-        """Notes files of so many bytes, and makes room for them."""
+        """Count new files of ``size`` bytes, and remove others if the folder exceeds ``most`` bytes."""
         with self._lock:
             self._bytes += size
             self._unmeasured -= size
@@ -46,5 +46,5 @@ class Room:
 
 @cache
 def room(answers: Path) -> Room:
-    """That of a library's folder, one a process."""
+    """Return the quota of a library's folder of answers, one per process."""
     return Room(answers)

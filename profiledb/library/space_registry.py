@@ -1,4 +1,4 @@
-"""The registry of spaces: which there are, and which groups see each.
+"""The registry of spaces, with the groups that see each.
 
 A group is a value of the login claim that carries the roles, or ``token:NAME``.
 """
@@ -25,13 +25,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Space:
-    """A space that somebody made, or that a folder of the inbox names.
+    """A registered space, or one that a folder of the inbox names.
 
     Args:
-        name: what it is called.
-        made: whether somebody made it.
-        groups: who sees it besides admins.
-        reports: how many are in it.
+        name: its name.
+        made: True if somebody registered it.
+        groups: groups that see it besides admins.
+        reports: number of reports in it.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Space:
 
     @property
     def seen_by(self) -> str:
-        """Who sees it, in words."""
+        """Groups as text for a table."""
         return ", ".join(self.groups) or "admins alone"
 
 
 class SpaceRegistry:
-    """The spaces of a library. Every call opens its own connection and raises what ``Catalog`` does."""
+    """The spaces of a library. Every call opens its own connection and raises as ``Catalog`` does."""
 
     def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
@@ -54,16 +54,16 @@ class SpaceRegistry:
         self._visibility = visibility
 
     def made(self) -> dict[str, tuple[str, ...]]:
-        """The spaces that somebody made by their names, with the groups that see each, sorted."""
+        """Return the groups that see each registered space, sorted by name."""
         with self._connect() as db:
             return dict(sorted(read_groups(db).items()))
 
     def seen(self) -> list[str]:
-        """The spaces that somebody made and that the visitor sees, by their names."""
+        """Return the names of the registered spaces that the visitor sees."""
         return [name for name in self.made() if self._visibility.sees_space(name)]
 
     def counts(self) -> dict[str, int]:
-        """How many reports are in each space, also in those that nobody has made, and in ``EVERYBODY``."""
+        """Return the number of reports in each space, ``EVERYBODY`` and unregistered spaces included."""
         self._visibility.require_all()
         with self._connect() as db:
             query = (
@@ -73,7 +73,7 @@ class SpaceRegistry:
             return {row["space"]: row["reports"] for row in db.execute(query)}
 
     def of(self) -> dict[str, set[str]]:
-        """The spaces of each report by its id."""
+        """Return the spaces of each report by its id."""
         self._visibility.require_all()
         found: dict[str, set[str]] = {}
         with self._connect() as db:
@@ -82,17 +82,17 @@ class SpaceRegistry:
         return found
 
     def listed(self) -> list[Space]:
-        """All spaces by their names, but ``EVERYBODY``: those that somebody made, and those that have reports."""
+        """Return all spaces by name except ``EVERYBODY``: registered ones, and those that have reports."""
         made, counts = self.made(), self.counts()
         names = sorted((made | counts).keys() - {EVERYBODY})
         return [Space(name, name in made, made.get(name, ()), counts.get(name, 0)) for name in names]
 
     def put(self, name: str, groups: Iterable[str]) -> None:
-        """Makes a space, or says anew who sees it.
+        """Register a space, or replace the groups that see it.
 
         Raises:
-            AnalysisError: its name or a group is none, or there are too many.
-            NotAllowedError: for somebody who does not see everything.
+            AnalysisError: the name or a group is invalid, or there are too many.
+            NotAllowedError: the visitor does not see everything.
         """
         self._visibility.require_all()
         if len(name) > LONGEST or not _NAME.fullmatch(name):
@@ -117,11 +117,11 @@ class SpaceRegistry:
             )
 
     def remove(self, name: str) -> None:
-        """Takes a space away: its reports are then seen by admins alone.
+        """Remove a space from the registry: admins alone then see its reports.
 
         Raises:
-            AnalysisError: there is none of this name.
-            NotAllowedError: for somebody who does not see everything.
+            AnalysisError: the space is not registered.
+            NotAllowedError: the visitor does not see everything.
         """
         self._visibility.require_all()
         with self._connect() as db:

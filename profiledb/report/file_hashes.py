@@ -1,4 +1,4 @@
-"""Files whose content is compared by its SHA-256."""
+"""Compare and copy files by the SHA-256 of their content."""
 
 import hashlib
 import shutil
@@ -9,16 +9,17 @@ from profiledb.report import durable
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file's content, hexadecimal."""
+    """Return the SHA-256 of a file's content, hexadecimal."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def copy(path: Path, target: Path, half: Path) -> bool:
-    """Copies a file with its time, first to ``half`` on the target's disk; False where the same is there already.
+    """Copy a file with its time, first to ``half`` on the target's disk; return False if the target exists already.
 
     Raises:
-        ConfigError, DamagedError: as those below.
+        ConfigError: the target has other content.
+        DamagedError: the copy differs from the file.
     """
     sha256 = digest(path)
     if target.exists():
@@ -31,7 +32,7 @@ def copy(path: Path, target: Path, half: Path) -> bool:
 
 
 def require_same(path: Path, there: str, sha256: str) -> None:
-    """Raises ConfigError where the target has another file of a name."""
+    """Raise ConfigError if the target has another file of this name."""
     if there != sha256:
         raise ConfigError(
             f"The target has another file {path.name}.", hint="Delete that report there, or leave it out here."
@@ -39,6 +40,6 @@ def require_same(path: Path, there: str, sha256: str) -> None:
 
 
 def require_whole(path: Path, there: str, sha256: str) -> None:
-    """Raises DamagedError where what arrived is not what was sent."""
+    """Raise DamagedError if a copy differs from its source."""
     if there != sha256:
         raise DamagedError(f"{path.name} did not arrive as it is.", hint="Run the command again.")

@@ -1,4 +1,4 @@
-"""Which report a name means."""
+"""Find the report that a person means by a name."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ from profiledb.report.manifest import Manifest
 
 
 def find(reports: Iterable[Manifest], name: str) -> Manifest:
-    """The one of some reports that an id, a unique prefix of one, or a file name means.
+    """Return the report with this id, unique prefix of an id, or file name.
 
     Raises:
-        ReportNotFoundError: none does, or several do.
+        ReportNotFoundError: none matches, or several do.
     """
     known = list(reports)
     exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
@@ -30,7 +30,7 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
 
 
 def _moment(report: Manifest) -> str:
-    """When a report was captured, else when it was taken in."""
+    """Return when a report was captured, or imported if that is unknown."""
     if report.captured_at:
         return f"captured {words.when(report.captured_at)}"
     return f"taken in {words.when(report.ingested_at)}"

@@ -1,4 +1,4 @@
-"""The files of a library in a bucket: which there are, copies of those that are asked for, and putting new ones."""
+"""The files of a library in a bucket: list them, copy those that are needed, and put new ones."""
 
 import logging
 import threading
@@ -15,13 +15,13 @@ from profiledb.library.bucket.copy_cache import Copies
 from profiledb.library.bucket.object_index import FOLDER, File, Index
 
 FRESH_S = 5.0
-"""For so long a look at the catalog counts: what is put beside a report is seen everywhere after that."""
+"""Seconds for which a look at the catalog counts; after that every server sees what was put beside a report."""
 STALE_S = 30.0
-"""After so long without a look a report counts as the catalog lists it, not as it was."""
+"""Seconds without a look after which a report counts as the catalog lists it, not as its copies were."""
 LISTED_S = 10.0
-"""The same of the files of all reports, by which lists go."""
+"""Seconds for which the list of all files counts."""
 FAILED_S = 3.0
-"""For so long a failure counts: where the bucket does not answer, not everybody waits for it."""
+"""Seconds for which a failure counts, so that not every caller waits for a bucket that does not answer."""
 _TRIES = 3
 _AT_ONCE = 4
 Files = dict[str, File]
@@ -31,20 +31,20 @@ _log = logging.getLogger("warpdeck")
 
 @dataclass
 class _Here:
-    """The files of a report that are here, as the catalog had them at a look; the moment of it, seconds."""
+    """The files of a report as the catalog had them at a look, and the time of that look in seconds."""
 
     files: Files
     looked: float
 
 
 class Store:
-    """May be shared by threads.
+    """The files of all reports. May be shared by threads.
 
     Args:
-        index: the rows of the catalog.
+        index: rows of the catalog.
         bucket: the objects.
-        copies: the files here.
-        needed: whether a query needs a file of this name; others are asked for by themselves.
+        copies: the files on this machine.
+        needed: returns True for the name of a file that queries need; other files are fetched one at a time.
     """
 
     def __init__(self, index: Index, bucket: Bucket, copies: Copies, needed: Callable[[str], bool]) -> None:
@@ -62,11 +62,11 @@ class Store:
         self._pool: ThreadPoolExecutor | None = None
 
     def bring(self, report_id: str) -> None:
-        """Makes the files of a report be here that queries need, as they are now; nothing where it is none.
+        """Bring the present files of a report that queries need to this machine; do nothing for an unknown report.
 
         Raises:
-            StorageError: one of them is neither here nor to be had.
-            DamagedError: one of them is damaged in the bucket.
+            StorageError: a file is neither here nor available.
+            DamagedError: a file is damaged in the bucket.
         """
         if self.is_here(report_id):
             self.copies.use(report_id)
@@ -76,18 +76,18 @@ class Store:
                 self._renew(report_id)
 
     def is_here(self, report_id: str) -> bool:
-        """Whether ``bring`` has nothing to do."""
+        """Return True if ``bring`` has nothing to do."""
         here = self._here.get(report_id)
         return here is not None and time.monotonic() - here.looked < FRESH_S
 
     def fetch(self, report_id: str, name: str) -> None:
-        """Makes one file of a report be here, where the catalog lists it; for what queries do not need."""
+        """Bring one file of a report that queries do not need, if the catalog lists it."""
         if file := self.files(report_id).get(name):
             self.copies.hold(report_id)
             self.copies.bring(file)
 
     def soon(self, report_id: str, name: str) -> None:
-        """Has a small file fetched beside all else, where the catalog lists it and it is not here."""
+        """Start to fetch a small file in the background, if the catalog lists it and it is not here."""
         file = self.files(report_id).get(name)
         if file is None or file in self._soon or self.copies.has(file):
             return
@@ -97,22 +97,22 @@ class Store:
         self._pool.submit(self._fetch_soon, file)
 
     def files(self, report_id: str) -> Files:
-        """The files of a report: of one that is in use those that are here, else as the catalog lists them."""
+        """Return the files of a report: the copies of one in use, else as the catalog lists them."""
         here = self._here.get(report_id)
         if here and time.monotonic() - here.looked < STALE_S:
             return here.files
         return self.listed().get(report_id, {})
 
     def listed(self) -> dict[str, Files]:
-        """The files of all reports, at most ``LISTED_S`` old, or as they were while the catalog cannot be read."""
+        """Return the files of all reports, at most ``LISTED_S`` old, or older while the catalog cannot be read."""
         if not self._is_fresh():
             with self._listing:
-                if not self._is_fresh():  # nobody else has asked while this one waited
+                if not self._is_fresh():  # no other thread has read it meanwhile
                     self._list()
         return self._listed[1]
 
     def put(self, report_id: str, name: str, path: Path) -> File:
-        """Puts a file beside a report, in place of the one of its name, and makes it the copy here.
+        """Put a file beside a report, in place of the one with its name, and make it the copy here.
 
         Raises:
             StorageError: the bucket cannot be written.
@@ -127,30 +127,30 @@ class Store:
         return file
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Removes objects that no row names any more; what cannot be removed now is swept at a worker's start."""
+        """Remove objects that no row names any more; the next start of a worker removes those that resist now."""
         try:
             self.bucket.delete(keys)
         except StorageError as error:
             _log.warning("%s What nobody needs any more stays for a while.", error)
 
     def changed(self, report_id: str) -> None:
-        """Makes the next question look at the catalog."""
+        """Make the next question read the catalog."""
         self._here.pop(report_id, None)
         self._failed.pop(report_id, None)
         with self._listing:
             moment, files = self._listed
-            try:  # this report alone: a worker that publishes thousands does not read thousands of rows for each
+            try:  # only this report: a worker that publishes thousands must not read thousands of rows each time
                 self._listed = (moment, files | {report_id: self.index.of(report_id)}) if moment else (0.0, {})
             except CatalogError:
                 self._listed = (0.0, {})
 
     def leave(self, report_id: str) -> None:
-        """Removes the copies of a report that is gone."""
+        """Remove the copies of a deleted report."""
         self.copies.drop(report_id)
         self.changed(report_id)
 
     def true(self, report_id: str) -> bool:
-        """Whether the copies of a report are those that were put; the others are removed, so that they come anew."""
+        """Return True if the copies of a report have the content that was put; remove those that differ."""
         files = self.index.of(report_id).values()
         wrong = [path for file in files if (path := self.copies.path(file)).exists() and not self.copies.proven(file)]
         for path in wrong:
@@ -161,7 +161,7 @@ class Store:
         return not wrong
 
     def objects(self, report_id: str) -> list[str]:
-        """The names of all objects of a report."""
+        """Return the keys of all objects of a report."""
         return [one.key for one in self.bucket.list(f"{FOLDER}/{report_id}")]
 
     def _is_fresh(self) -> bool:
@@ -194,7 +194,7 @@ class Store:
             self.leave(report_id)
 
     def _as_listed(self, report_id: str, here: _Here | None) -> Files:
-        """The rows of a report; where the catalog cannot be read those that are here."""
+        """Return the rows of a report; its copies if the catalog cannot be read."""
         try:
             return self.index.of(report_id)
         except CatalogError:
@@ -203,7 +203,7 @@ class Store:
             return here.files
 
     def _brought(self, report_id: str, here: _Here | None, tries: int = _TRIES) -> Files:
-        """The files of a report, of which those that are needed are here now."""
+        """Bring the needed files of a report and return all of its files."""
         files = self._as_listed(report_id, here)
         if files:
             self.copies.hold(report_id)
@@ -211,7 +211,7 @@ class Store:
             for file in files.values():
                 if self._needed(file.name):
                     self._bring(file)
-        except GoneError:  # another one took its place since the look
+        except GoneError:  # another object has replaced it since the look
             if not tries:
                 raise
             return self._brought(report_id, here, tries - 1)

@@ -1,4 +1,4 @@
-"""The tables of a team's database, made and changed by Alembic; SQLite has its own in catalog.sql."""
+"""Create and change the tables of a team's database with Alembic; catalog.sql has those of SQLite."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,20 +16,18 @@ from profiledb.library import postgres, version
 
 LATEST = "head"
 NOTHING = "base"
-_LOCK = 0x7761727064  # "warpd": one at a time changes tables
+_LOCK = 0x7761727064  # "warpd": one process at a time changes tables
 
 
 def move(url: str, to: str = LATEST) -> None:
-    """Brings the tables of a database to a revision, up or down; others that want to wait until it is done.
-
-    It is one transaction: what fails changes nothing.
+    """Bring the tables of a database to a revision, up or down, in one transaction; concurrent calls wait.
 
     Args:
         url: the database.
-        to: ``head``, ``base`` (none of them), or a revision that is older than the present one.
+        to: ``head``, ``base`` (no tables), or a revision older than the present one.
 
     Raises:
-        CatalogError: it cannot be reached.
+        CatalogError: the database cannot be reached.
         NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
@@ -52,7 +50,7 @@ def move(url: str, to: str = LATEST) -> None:
 
 @contextmanager
 def _connected(url: str) -> Iterator[Connection]:
-    """A transaction."""
+    """Open a transaction."""
     given = postgres.arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
     with engine.begin() as connection:

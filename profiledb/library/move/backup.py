@@ -1,8 +1,8 @@
-"""A copy of a library as a folder that is whole, made while workers write.
+"""Copy a library into a folder, consistently and while workers write.
 
-The catalog first, as it is at one moment (move/snapshot.py). Then the files: what was published meanwhile in a
-folder lies there with its manifest, and the start of a worker lists it; what was deleted meanwhile is missing, and the
-start of a worker forgets it. A report never changes, so that a second copy into the same folder takes only what is new.
+First the catalog, as of one moment (move/snapshot.py), then the files. A report published meanwhile in a folder has its
+manifest beside it, and a starting worker lists it; a report deleted meanwhile is missing, and a starting worker forgets
+it. A report never changes, so a second copy into the same folder takes only new files.
 """
 
 import filecmp
@@ -25,18 +25,18 @@ from profiledb.library.move import small_files, snapshot
 from profiledb.report.file_hashes import require_whole
 
 MARK = "warpdeck-backup"
-"""A file that says that a folder holds such a copy, and nothing else may lie in it."""
+"""File that marks a folder as such a copy; no other folder is overwritten."""
 _PART = ".part"
 
 
 def backup(library: Library, to: Path) -> tuple[int, int]:
-    """Copies a library into a folder, which then is a library itself; how many files were new, and their bytes.
+    """Copy a library into a folder, which then is a library itself; return the number of new files and their bytes.
 
     Raises:
         ConfigError: the folder holds anything but an earlier copy.
         CatalogError: the catalog cannot be copied.
         StorageError: the bucket cannot be read.
-        DamagedError: a file arrived otherwise than it is listed.
+        DamagedError: a file arrived with other content than listed.
         OSError: a file cannot be written.
     """
     if to.resolve().is_relative_to(library.folder.resolve()) or (
@@ -62,7 +62,7 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
 
 
 def _copy_files(source: Path, target: Path) -> tuple[int, int]:
-    """Copies what is new, and removes what is in the library no more."""
+    """Copy new files, and remove those that the library no longer has."""
     there, count, size = set(), 0, 0
     for path in sorted(source.iterdir()):
         if not path.is_file():
@@ -77,7 +77,7 @@ def _copy_files(source: Path, target: Path) -> tuple[int, int]:
 
 
 def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
-    """The same of a bucket: the objects that the catalog named at that moment, or that took their places since."""
+    """Copy the objects that the catalog named at that moment, or their replacements since."""
     there, count, size = set(), 0, 0
     manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
     for row in snapshot.rows(said, "stored_file"):
@@ -99,7 +99,7 @@ def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
 
 
 def _fetch_object(store: Store, file: File, target: Path) -> int | None:
-    """Fetches an object, checked, and answers its bytes; 0 where it was there, None where it is gone."""
+    """Fetch an object, verify it and return its bytes; 0 if it was copied before, None if it is gone."""
     path = target / file.name
     if path.exists() and (path.stat().st_size, path.stat().st_mtime_ns) == (file.bytes, file.time_ns):
         return 0
@@ -117,19 +117,19 @@ def _fetch_object(store: Store, file: File, target: Path) -> int | None:
 
 
 def _leave(target: Path, there: set[str]) -> None:
-    """Removes what is not in the library."""
+    """Remove files that the library does not have."""
     for path in target.iterdir():
         if path.name not in there:
             path.unlink()
 
 
 def _same(path: Path, copy: Path) -> bool:
-    """Whether a copy is of this state of a file: by its size and its time."""
+    """Return True if a copy has the file's size and time."""
     return copy.exists() and filecmp.cmp(path, copy, shallow=True)
 
 
 def _copy(path: Path, to: Path) -> int:
-    """Copies a file with its time; the copy has its name when it is whole."""
+    """Copy a file with its time; the copy gets its name when it is complete."""
     part = to.with_name(to.name + _PART)
     shutil.copy2(path, part)
     part.replace(to)

@@ -1,7 +1,8 @@
-"""Takes a folder library into another one, wherever that is kept: its files, then what its catalog says.
+"""Copy a folder library into another library, wherever that is kept: its files, then its catalog.
 
-The source is only read. What is there already is left, so that whoever was stopped runs it again. A report counts in
-the target from its row on, which comes last, together with its labels and all else.
+The source is only read. Files and rows that exist in the target stay, so a move that was stopped can run again. A
+report
+exists in the target once its row does, which comes last, together with labels and everything else.
 """
 
 import fcntl
@@ -25,7 +26,9 @@ _LEFT = (".damaged", ".part")
 
 @dataclass
 class Moved:
-    """How far a move is: reports of all, files that were new and their bytes, rows, and reports that stay behind."""
+    """Progress of a move: reports done and in total, new files and their bytes, rows, and reports left behind as
+    damaged.
+    """
 
     reports: int = 0
     of: int = 0
@@ -36,17 +39,17 @@ class Moved:
 
 
 def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda _: None) -> Moved:
-    """Moves a library in.
+    """Copy a library into another one.
 
     Args:
-        source: the folder of a library, or of a copy that ``backup`` made.
+        source: folder of a library, or of a copy made by ``backup``.
         library: the target.
-        told: called after each report.
+        told: called with the progress after each report.
 
     Raises:
-        ConfigError: there is no library; a later version of Warpdeck has changed it; a worker has it; the target's
-            catalog is that of another library, or has other content that stands against it, and nothing was changed
-            there.
+        ConfigError: the source is no library or of a later version, a worker holds it, or the target's catalog belongs
+            to
+            another library or contradicts it; nothing was changed then.
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():
@@ -94,18 +97,18 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
 
 
 def _is_database(path: Path) -> bool:
-    """Whether a file is the database of a report, from which on the report exists."""
+    """Return True for a report's database, which comes last among its files because it makes the report exist."""
     return path.suffix == ".duckdb" and version.schema_of(path.name) is not None
 
 
 def _is_wanted(name: str) -> bool:
-    """Not notes of this machine."""
+    """Return True unless the file is a note of this machine alone."""
     return not name.endswith(_LEFT) and not name.startswith(".")
 
 
 @contextmanager
 def _without_worker(source: Path) -> Iterator[None]:
-    """Keeps a worker from the source, and refuses where one has it (ingest.worker.hold); writes nothing."""
+    """Keep workers from the source, or refuse if one holds it (ingest.worker.hold); write nothing."""
     try:
         file = (source / LOCK).open("rb")
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""The rows of a snapshot in another catalog: first what stands against it, then all of them at once.
+"""Copy the rows of a snapshot into another catalog: first check for contradictions, then write all at once.
 
-A row that is there already is left, so that whoever was stopped begins again. One with the same key and another content
-stands against the move, because nobody can say which is right; of files (job) that of the target counts.
+Rows that exist stay, so a move that was stopped can run again. A row with the same key and other content contradicts
+the
+move, because nobody can say which is right; for files (job) the target's row counts.
 """
 
 import sqlite3
@@ -19,19 +20,19 @@ from profiledb.report.schema import identifier, quote
 
 SHOWN = 5
 _LEFT = ("stored_file", "login")
-"""Which object a file is in the bucket that it came from; who is logged in there."""
+"""Tables that stay: which object of the old bucket a file is, and who is logged in there."""
 _SAME_BY = {
     "report": ("id", "source_sha256"),
     "job": ("path",),
     "token": ("id", "name", "role", "digest"),
     "token_use": ("token_id",),
 }
-"""What has to be the same of a row with the same key; of all others every column."""
+"""Columns that have to agree in rows with the same key; in other tables every column has to."""
 _AT_ONCE = 500
 
 
 def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
-    """Words for rows of the target that have the key of one of the snapshot and another content, the first few."""
+    """Describe the first few rows of the target that have the key of a snapshot's row and other content."""
     found: list[str] = []
     for table, columns in _tables().items():
         keys = _keys(path, table)
@@ -50,7 +51,7 @@ def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
 
 
 def write(path: Path, catalog: Catalog, folder: Path) -> int:
-    """Writes what is missing, all or nothing; how many rows that was."""
+    """Write the missing rows in one transaction; return their number."""
     count = 0
     with catalog.transaction() as db:
         for table, columns in _tables().items():
@@ -67,7 +68,7 @@ def write(path: Path, catalog: Catalog, folder: Path) -> int:
 
 
 def _tables() -> dict[str, tuple[str, ...]]:
-    """Those that are moved; entries of the audit get new numbers."""
+    """Return the tables that are copied; entries of the audit get new numbers."""
     found = {table: columns for table, columns in snapshot.tables().items() if table not in _LEFT}
     return found | {table: tuple(name for name in found[table] if name != "id") for table in LOGS}
 
@@ -79,7 +80,7 @@ def _keys(path: Path, table: str) -> list[str]:
 
 
 def _there(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
-    """The rows of the target."""
+    """Yield the rows of the target."""
     if table in small_files.TABLES and catalog.shared is None:
         yield from small_files.read(folder, table)
         return
@@ -89,7 +90,7 @@ def _there(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
 
 
 def _new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """The entries of a log that the target does not have, as often as they are there."""
+    """Yield the entries of a log that the target lacks, counting repetitions."""
     columns = snapshot.tables()[table]
     names = ", ".join(name for name in columns if name != "id")
     known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM {table}"))

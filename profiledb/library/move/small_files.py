@@ -1,4 +1,4 @@
-"""What a folder library keeps in small files, as the rows that a team has of it."""
+"""Tokens and saved questions: small files of a folder library, rows of a team's database."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "question": ("id", "name", "sql"),
     "token": ("id", "name", "role", "digest", "created_at", "ends_at"),
 }
-"""Tables of a team (migrations/versions/r0001_catalog.py), with their columns, the key first."""
+"""Tables of a team (migrations/versions/r0001_catalog.py) with their columns, key first."""
 TOKENS = "tokens.json"
 QUESTIONS = "questions"
 _LARGEST = 4_000_000
@@ -20,14 +20,14 @@ Row = Sequence[Any]
 
 
 def read(folder: Path, table: str) -> list[Row]:
-    """The rows of one of the tables; what is none of ours is left out."""
+    """Return the rows of one of the tables; foreign entries are left out."""
     columns = TABLES[table]
     told = _tokens(folder) if table == "token" else _questions(folder)
     return [[one[name] for name in columns] for one in told if set(columns) <= one.keys()]
 
 
 def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
-    """Writes these rows in place of all that there are."""
+    """Write these rows in place of all present ones."""
     told = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
     if table == "token":
         if told or (folder / TOKENS).exists():
@@ -49,7 +49,7 @@ def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
 def _tokens(folder: Path) -> list[dict[str, Any]]:
     told = _json(folder / TOKENS)
     known = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    return [{"ends_at": None} | one for one in known]  # those of earlier versions have no end yet
+    return [{"ends_at": None} | one for one in known]  # those of earlier versions do not expire yet
 
 
 def _questions(folder: Path) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""What a catalog says at one moment, as a file of SQLite.
+"""A snapshot of a catalog at one moment, as a SQLite file.
 
-Of a folder's catalog by SQLite's own way of copying, because a copy of the file alone lacks what stands in its log; of
-a team's by one transaction that sees nothing of what others write.
+SQLite's backup copies a folder's catalog, because a copy of the file alone lacks its log; one transaction that sees no
+writes of others copies a team's.
 
-Summaries and what was found in them are left out: they are worked out again.
+Summaries and their changes are left out, because they can be computed again.
 """
 
 import sqlite3
@@ -24,16 +24,16 @@ _AT_ONCE = 1_000
 
 
 def tables() -> dict[str, tuple[str, ...]]:
-    """The columns of each table that a snapshot has."""
+    """Return the columns of each table of a snapshot."""
     return catalog_repair.expected() | small_files.TABLES
 
 
 def take(catalog: Catalog, folder: Path, to: Path) -> None:
-    """Makes the file; what it takes the place of is gone.
+    """Write a snapshot in place of an earlier one.
 
     Args:
         catalog: of a library.
-        folder: the folder of that library, where a file keeps what a team has in its database.
+        folder: of that library, with the small files that a team has in its database.
         to: the file.
 
     Raises:
@@ -52,7 +52,7 @@ def take(catalog: Catalog, folder: Path, to: Path) -> None:
 
 
 def of_folder(folder: Path, to: Path) -> None:
-    """The same of a folder library, which is only read."""
+    """Write a snapshot of a folder library, which is only read."""
     source = folder / FILE
     try:
         with (
@@ -62,7 +62,7 @@ def of_folder(folder: Path, to: Path) -> None:
             here.backup(copy)
     except sqlite3.Error as error:
         raise CatalogError(f"{source} cannot be copied: {error}.") from error
-    CatalogFile(to)  # tables that this version added
+    CatalogFile(to)  # adds tables of this version
     _begin(to)
     with closing(sqlite3.connect(to)) as db, db:
         for table, columns in small_files.TABLES.items():
@@ -70,26 +70,28 @@ def of_folder(folder: Path, to: Path) -> None:
 
 
 def finish(path: Path) -> None:
-    """Makes the catalog of a folder library of a file: without what such a library keeps elsewhere, or has not."""
+    """Turn a snapshot into the catalog of a folder library, without rows that such a library keeps elsewhere or
+    lacks.
+    """
     with closing(sqlite3.connect(path)) as db:
         db.execute("DELETE FROM stored_file")
-        db.execute("DELETE FROM login")  # who logs out later stays out, also where this copy is served
+        db.execute("DELETE FROM login")  # a later logout counts, also where this copy is served
         for table in small_files.TABLES:
             db.execute(f"DROP TABLE {table}")
         db.commit()
-        db.execute("PRAGMA journal_mode = DELETE")  # all of it is in the one file
+        db.execute("PRAGMA journal_mode = DELETE")  # so that one file holds everything
         db.execute("VACUUM")
 
 
 def rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table in the order in which they were written."""
+    """Yield the rows of a table in the order in which they were written."""
     names = ", ".join(map(identifier, tables()[table]))
     with closing(sqlite3.connect(path)) as db:
         yield from db.execute(f"SELECT {names} FROM {table} ORDER BY rowid")
 
 
 def _begin(path: Path) -> None:
-    """Makes the tables of what lies beside a catalog."""
+    """Create the tables for small files."""
     with closing(sqlite3.connect(path)) as db, db:
         for table, columns in small_files.TABLES.items():
             db.execute(f"DROP TABLE IF EXISTS {table}")
@@ -103,7 +105,7 @@ def _fill(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any
 
 @contextmanager
 def _at_one_moment(url: str) -> Iterator[Any]:
-    """A function that reads a table of a team's database; all that it reads is of one moment."""
+    """Yield a function that reads a table of a team's database; all its answers are of one moment."""
     import psycopg
 
     from profiledb.library import postgres
