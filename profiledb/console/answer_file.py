@@ -13,7 +13,7 @@ FORMATS = ("csv", "json", "parquet")
 
 
 def text(rows: "pa.Table", form: str) -> bytes:
-    """The rows in one of ``FORMATS``; CSV and JSON in UTF-8, CSV with a line of names, what is missing as nothing."""
+    """Encode rows in one of ``FORMATS``: CSV with a header and JSON in UTF-8; a missing value is empty."""
     if form == "parquet":
         import pyarrow.parquet as pq
 

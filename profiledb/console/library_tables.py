@@ -1,4 +1,4 @@
-"""The summaries of all reports as tables for a question: what was kept of each for Trends (studies/trends/store.py)."""
+"""The summaries of all reports as tables for a question (studies/trends/summary_store.py)."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from profiledb.library.database import Connection
 from profiledb.library.team_database import open_database
 
 MOST_ROWS = 3_000_000
-"""Rows of a table that are read."""
+"""Rows read of a table."""
 _UNREAD = "The summaries of all reports cannot be read."
 _TABLES = {
     "summary": {
@@ -30,14 +30,14 @@ _TABLES = {
 
 
 def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
-    """The tables by name; empty ones where nothing was kept yet.
+    """Return the tables by name; empty ones if there are no summaries yet.
 
     Args:
         place: the file of the summaries, or the address of a team's database.
-        seen: the ids of the reports that whoever asks sees; None: all.
+        seen: ids of the reports that the visitor sees; None for all.
 
     Raises:
-        AnalysisError: they cannot be read now; no rows would say that there are none.
+        AnalysisError: they cannot be read now; an answer without rows would mean that there are none.
     """
     if not _is_shared(place) and not Path(place).exists():
         return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
@@ -68,7 +68,7 @@ def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Tabl
 
 
 def _those(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
-    """The rows of some reports."""
+    """Return the rows of some reports."""
     return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 
 

@@ -1,4 +1,4 @@
-"""The columns of an answer as everybody can write them: CSV, Parquet, JSON and a table on a page."""
+"""Columns of an answer in types that CSV, Parquet, JSON and a table on a page can all represent."""
 
 import json
 from collections.abc import Callable
@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 
 def table(found: pa.Table) -> pa.Table:
-    """The same rows with unique names, and with columns of numbers, texts, times and yes or no alone.
+    """Return the rows with unique column names, and with numbers, texts, times and booleans only.
 
-    Lists, structs and maps become JSON, bytes hexadecimal digits. Whole numbers of 128 bits, which sums are, become
-    those of 64 where they fit, else numbers with a point.
+    Lists, structs and maps become JSON, bytes hexadecimal digits. Integers of 128 bits, the type of sums, become 64-bit
+    integers if they fit, else floats.
     """
     names: list[str] = []
     for name in found.column_names:
@@ -37,7 +37,7 @@ def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 
 
 def _word(kind: pa.DataType) -> Callable[[Any], str] | None:
-    """How values of a type are written; None for types that stay."""
+    """Return a function that formats values of a type; None for a type that stays."""
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return bytes.hex
     if pa.types.is_interval(kind):

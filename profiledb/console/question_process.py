@@ -1,4 +1,4 @@
-"""Asks a question in SQL: starts its process, holds its limits, reads its answer."""
+"""Ask a question in SQL: start its process, enforce its limits, read its answer."""
 
 import json
 import os
@@ -24,44 +24,44 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 2
-"""Questions that run at the same time in a server, each of another person where there is a login; others wait."""
+"""Questions that a server runs at a time, with a login one per person; others wait."""
 START_S = 20.0
-"""Seconds that a process may take to start and to write; its own alarm (question_child.py) comes first."""
+"""Seconds for a process to start and to write; its own alarm (question_child.py) comes first."""
 _FRAME = 1 << 20
-"""Bytes of an answer beside its rows."""
+"""Bytes of an answer in addition to its rows."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.question_child")
 _KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-"""What a process has of our environment: where libraries lie."""
+"""Variables that a process inherits: they locate libraries."""
 _OPENS = "PG"
-"""How the names begin of what a team's database is opened with; it is read before the question is."""
+"""Prefix of the variables that open a team's database, which is read before the question."""
 _QUIET = {"OPENBLAS_NUM_THREADS": "1"}
-"""Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
+"""Keeps numpy, which Arrow imports, from reserving memory for unneeded threads."""
 
 _changed = threading.Condition()
 _running: list[Visitor] = []
-"""Who asked the questions that run."""
+"""Visitors whose questions are running."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a question, and whether there are more than its bounds let through."""
+    """The rows of a question, and whether the limits cut some off."""
 
     rows: "pa.Table"
     cut: bool
 
 
 def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
-    """The answer of a report to one SELECT. May be called by threads.
+    """Answer a SELECT on a report. May be called by threads.
 
     Raises:
-        AnalysisError: the question cannot be understood, is not allowed, or takes more than its bounds.
+        AnalysisError: the question is malformed, forbidden, or exceeds its limits.
         DamagedError: the file of the report is damaged.
         ReportNotFoundError: the report is gone.
     """
     if len(sql) > LONGEST:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
-    with library.cursor(report_id):  # says what is wrong with its file in the words of every page
+    with library.cursor(report_id):  # raises the error about its file that every page shows
         question = _question(library, report_id, sql, bounds)
     library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
     with _turn(library.catalog.visitor, bounds.seconds):
@@ -73,7 +73,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
 
 @contextmanager
 def _turn(person: Visitor, seconds: float) -> Iterator[None]:
-    """Waits until a question may run. Raises BusyError after so long."""
+    """Wait until a question may run. Raises BusyError after ``seconds``."""
 
     def is_free() -> bool:
         return len(_running) < AT_ONCE and (person == LOCAL or person not in _running)
@@ -113,13 +113,13 @@ def _environment(library: Library, sql: str) -> dict[str, str]:
 
 
 def _summaries(library: Library) -> str:
-    """Where the summaries of all reports are: a file, or a team's database, which is read before the question is."""
+    """Return the place of all summaries: a file, or a team's database, which is read before the question."""
     shared = library.catalog.shared
     return shared.url if shared else str((library.folder / SUMMARIES).resolve())
 
 
 def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
-    """What the process of a question wrote: its first line, and what follows."""
+    """Run the process of a question; return its first line, and the rest of its output."""
     process = subprocess.Popen(
         _COMMAND,
         stdin=subprocess.PIPE,
@@ -155,7 +155,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
 
 
 def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
-    """Kills a process and all that it started, and waits for it."""
+    """Kill a process with everything that it started, and wait for it."""
     if late:
         late.set()
     if process.poll() is None:
@@ -165,7 +165,7 @@ def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None
 
 
 def _rows(written: bytes) -> "pa.Table":
-    """The rows that a process wrote; it has read a stranger's words, so what it says is checked."""
+    """Parse the rows that a process wrote, checking them: it has read a stranger's SQL."""
     import pyarrow as pa
 
     from profiledb.console import portable_columns

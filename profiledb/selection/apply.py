@@ -1,4 +1,6 @@
-"""Makes a cursor show a selection: which ranges are chosen, which are left out, and the views of the rest."""
+"""Apply a selection to a cursor: find the chosen and the excluded ranges, and create the views of the remaining
+rows.
+"""
 
 import duckdb
 
@@ -9,13 +11,13 @@ from profiledb.selection.model import INSTANCE, Selection
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Makes the views ``selected_*`` of this cursor show the selection, and its macros tell mode, warm-up and GPU.
+    """Make the views ``selected_*`` of this cursor show the selection, and its macros return mode, warm-up and GPU.
 
     Raises:
-        AnalysisError: the report has no such range, or no such instance of it, or no steps.
+        AnalysisError: the report has no such range, no such instance of it, or no steps.
     """
     if selection == Selection():
-        return  # what the views show anyway
+        return  # the views show all of it anyway
     count_by(cursor, selection.mode)
     if selection.everything:
         return
@@ -33,12 +35,12 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
 
 
 def count_by(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
-    """Makes ``selected_mode`` of this cursor tell a mode of attribution."""
+    """Set the mode of attribution that ``selected_mode`` of this cursor returns."""
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
 def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
-    """Collects the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
+    """Collect the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
     if not selection.ranges:
         return False
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
@@ -59,7 +61,7 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
 
 
 def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
-    """What a text is, a path or a name, the paths that it means, and the first and last instance of them."""
+    """Resolve a text; return whether it is a path or a name, the matching paths, and the first and last instance."""
     if meant := _paths(cursor, text):
         return *meant, 1, _ALL
     match = INSTANCE.fullmatch(text)
@@ -83,7 +85,7 @@ def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]
 
 
 def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Collects the steps, or all ranges, of what is selected so far in ``unit`` (with times) and ``unit_range``."""
+    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times) and ``unit_range``."""
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
@@ -93,7 +95,9 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Non
 
 
 def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Collects what warm-ups hold in ``skipped`` and ``skipped_range``; what is chosen, or in a chosen path, stays."""
+    """Collect the content of warm-ups in ``skipped`` and ``skipped_range``, except chosen ranges and those in a
+    chosen path.
+    """
     cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
     cursor.execute("""
         CREATE OR REPLACE TEMP TABLE skipped AS
@@ -114,7 +118,7 @@ def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Adds the ranges that driven threads had open within a warm-up of their driver: libraries open some anywhere."""
+    """Add ranges of driven threads that were open within a warm-up of their driver: libraries open ranges anywhere."""
     cursor.execute("""
         INSERT INTO skipped
         SELECT DISTINCT one.range_id, one.path_id, one.pre, one.post

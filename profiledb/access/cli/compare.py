@@ -1,4 +1,4 @@
-"""``warpdeck compare A B``: the rows of a comparison, and a limit for continuous integration."""
+"""``warpdeck compare A B``: print a comparison, and check a limit for continuous integration."""
 
 import argparse
 import math
@@ -23,13 +23,12 @@ _STATUS = (
     "or the figure that --metric names; 2 after any error."
 )
 ABOVE = 1
-"""Exit status where B is above the limit."""
+"""Exit status if B exceeds the limit."""
 TROUBLE = 2
-"""Exit status of an error, so that a limit that was never looked at is told from one that was not held."""
+"""Exit status of an error, so that an unchecked limit differs from an exceeded one."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "compare", "compare two Systems reports", "before.nsys-rep after.nsys-rep --fail-above 5%%",
         parents=[common], description=_ABOUT, status=_STATUS,
@@ -60,7 +59,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def percent(text: str) -> float:
-    """5, 5% or 5 %; argparse turns a ValueError into its own words."""
+    """Parse 5, 5% or 5 %; argparse reports a ValueError."""
     value = float(text.strip().removesuffix("%"))
     if not math.isfinite(value):
         raise ValueError(text)
@@ -68,8 +67,8 @@ def percent(text: str) -> float:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int:
-    """Prints the rows on standard output, verdict and limit on standard error; returns the exit status."""
-    from profiledb.studies import row_text  # it takes pandas along, which the other commands do without
+    """Print the rows on standard output, verdict and limit on standard error; return the exit status."""
+    from profiledb.studies import row_text  # imports pandas, which other commands do not need
     from profiledb.studies.compare import answer, columns, matching, verdict
 
     limit = arguments.fail_above

@@ -1,4 +1,4 @@
-"""``warpdeck crossover REPORT``: the size from which the GPU beats the CPU."""
+"""``warpdeck crossover REPORT``: print the size from which the GPU beats the CPU."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ _HEADINGS = ("task", "basis", "crossing", "95 % interval", "use the GPU from")
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "crossover", "find the size from which the GPU beats the CPU", "tasks.nsys-rep", parents=[common]
     )
@@ -27,10 +26,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the crossovers of a report on standard output.
+    """Print the crossovers of a report on standard output.
 
     Raises:
-        NotCapturedError: no times of tasks lie beside the report.
+        NotCapturedError: the report has no times of tasks.
     """
     from profiledb.query import analysis
     from profiledb.studies import row_text
@@ -50,7 +49,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
 
 def _text(crossovers: Sequence["Crossover"]) -> str:
-    """Aligned columns, and below them a sentence each."""
+    """Format aligned columns, with a sentence per crossover below."""
     from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
 
     cells = [_HEADINGS] + [

@@ -1,4 +1,4 @@
-"""``warpdeck export_stats REPORT DIR``: every analysis as CSV into a folder."""
+"""``warpdeck export_stats REPORT DIR``: write every analysis as CSV into a folder."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "export_stats", "write every analysis as CSV into a folder", "my.nsys-rep stats/", parents=[common]
     )
@@ -23,7 +22,6 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the files and says how many."""
     from profiledb.query import export
 
     index = export.write_all(library, library.find(arguments.report), arguments.folder, given(arguments.param))

@@ -1,4 +1,4 @@
-"""``warpdeck export_trace REPORT -o FILE``."""
+"""``warpdeck export_trace REPORT -o FILE``: write a report for Perfetto."""
 
 import argparse
 import os
@@ -15,7 +15,6 @@ PARAM = "the part to write: range=NAME (may be repeated), skip_first, from_ns, t
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "export_trace", "write the timeline as a trace for Perfetto",
         "my.nsys-rep -o my.pftrace --param range=step_2", parents=[common],
@@ -29,7 +28,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the file, which is there only when it is whole, and says how many events it holds."""
+    """Write the file, which appears when it is complete, and print its number of events."""
     from profiledb import words
     from profiledb.rules import classes
     from profiledb.selection import model

@@ -1,4 +1,4 @@
-"""``warpdeck features REPORT...``: a table for machine learning, a row per report, task and size."""
+"""``warpdeck features REPORT...``: write a table for machine learning, one row per report, task and size."""
 
 import argparse
 import sys
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "features", "write a table for machine learning, a row per report, task and size",
         "tasks.nsys-rep -o features.parquet", parents=[common],
@@ -27,7 +26,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the feature table of the reports; what is left out is said on standard error.
+    """Write the feature table of the reports; print on standard error which reports are left out.
 
     Raises:
         AnalysisError: none of them has times of tasks.

@@ -1,4 +1,4 @@
-"""``warpdeck html REPORT -o report.html``: a report as one file that opens without a server."""
+"""``warpdeck html REPORT -o report.html``: write a report as one file that opens without a server."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "html", "write a report as one HTML file", "my.nsys-rep -o report.html", parents=[common],
         description="The file holds summary, charts and findings. It needs no server, no network and no scripts.",
@@ -25,7 +24,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the file, or prints it; raises WarpdeckError where it cannot be written."""
+    """Write the file or print it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies.html import document
     from profiledb.studies.summary.document import page_params
 

@@ -1,4 +1,4 @@
-"""``warpdeck run ANALYSIS REPORT``."""
+"""``warpdeck run ANALYSIS REPORT``: print the rows of an analysis."""
 
 import argparse
 import sys
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "run", "run an analysis on a report", "cuda_gpu_kern_sum my.nsys-rep --param range=step_2",
         parents=[common],
@@ -25,7 +24,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the rows of the analysis as CSV or JSON."""
+    """Print the rows as CSV or JSON."""
     from profiledb.query import analysis, output
 
     report = library.find(arguments.report)

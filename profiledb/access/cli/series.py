@@ -1,4 +1,4 @@
-"""``warpdeck series``: which reports belong together, and what changed in each series."""
+"""``warpdeck series``: print which reports belong together, and the changes in each series."""
 
 import argparse
 import json
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "series", "list series of reports and what changed in them", "--format json", parents=[common],
         description="A series is the same program on the same GPU model; profiledb/rules/series.toml has the rules.",
@@ -40,7 +39,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the series, worst first, or the reports of one."""
+    """Print the series, worst first, or the reports of one series."""
     from profiledb.studies.trends import summary_refresh
     from profiledb.studies.trends.series_board import Board
 

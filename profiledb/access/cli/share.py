@@ -1,4 +1,4 @@
-"""``warpdeck share``: links to a report that need no login."""
+"""``warpdeck share``: make, list and end links to a report that need no login."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ DAYS = 7
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "share", "list, make and end links that need no login", "new train.nsys-rep --days 3",
         parents=[common],
@@ -30,7 +29,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Does it; lists a link a line."""
+    """Make or end a link, or print all links, one per line."""
     shares = library.catalog.sharing_links
     if arguments.action == "list":
         names = {report.id: report.name for report in library.list()}

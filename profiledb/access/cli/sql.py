@@ -1,4 +1,4 @@
-"""``warpdeck sql REPORT "SELECT ..."``: a question of one's own."""
+"""``warpdeck sql REPORT "SELECT ..."``: run a SELECT on a report."""
 
 import argparse
 import sys
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "sql", "ask a report a question in SQL", "my.nsys-rep 'SELECT count(*) FROM kernel'",
         parents=[common],
@@ -28,7 +27,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the rows, or writes them to a file; says on standard error where there are more than the limit."""
+    """Print the rows or write them to a file; report on standard error if the limit cut them."""
     from profiledb import config
     from profiledb.console import answer_file, question_limits
     from profiledb.console.question_process import ask

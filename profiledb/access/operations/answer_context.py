@@ -1,4 +1,4 @@
-"""What stands beside figures: the report, units, what shares are of, what is covered, a page to look at."""
+"""The context of an answer: report, units, the whole of each share, coverage, and a page to look at."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -12,13 +12,13 @@ from profiledb.query import analysis, header
 from profiledb.query.header import Analysis, Column
 
 _OPENING = {"summary": TIMELINE, "kernel_profiles": LAUNCHES}
-"""Pages on which a report opens, and what it must be about."""
+"""Pages on which a report opens, with the subject that it must have."""
 _ADDRESSED = ("range", "warmup", "mode", "device", "stream", "kernel", "launch")
 _MOST_NOTES = 20
 
 
 def report(one: Manifest) -> dict[str, Any]:
-    """A report in short."""
+    """Describe a report in short."""
     return {
         "id": one.id,
         "name": one.name,
@@ -31,12 +31,14 @@ def report(one: Manifest) -> dict[str, Any]:
 
 
 def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
-    """Columns with unit and meaning; what a share is of stands in its meaning."""
+    """Describe columns with unit and meaning, which also says what a share is of."""
     return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
 
 
 def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
-    """The address of a page with a report and a selection, below that of the dashboard; without a page the first."""
+    """Return the address of a page with a report and a selection, below the dashboard's; without a page, the first
+    one.
+    """
     if not url or (url in _OPENING and _OPENING[url] not in one.subjects):
         url = "summary" if TIMELINE in one.subjects else "kernel_profiles"
     query = {"report": one.id} | more
@@ -47,12 +49,12 @@ def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, 
 
 
 def _milliseconds(ns: Any) -> str:
-    """A time as the address of a page has it; whatever a selection takes for a whole number."""
+    """Format a time for the address of a page; any whole number that a selection accepts."""
     return f"{Decimal(int(ns)) / 1_000_000:f}"
 
 
 def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
-    """How much of the report is selected, and what the capture says of its own gaps."""
+    """Describe how much of the report is selected, and the gaps that the capture reports itself."""
     told: dict[str, Any] = {"notes": _notes(library, one)}
     if TIMELINE not in one.subjects:
         return told
@@ -70,7 +72,7 @@ def _notes(library: Library, one: Manifest) -> list[str]:
 
 
 def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]) -> dict[str, Any]:
-    """All of it for an analysis."""
+    """Describe the whole context of an analysis."""
     return {
         "report": report(one),
         "analysis": asked.name,

@@ -1,4 +1,4 @@
-"""The description of the HTTP API (OpenAPI 3.1), made of the registry."""
+"""The description of the HTTP API (OpenAPI 3.1), made from the registry."""
 
 import re
 from typing import Any
@@ -22,7 +22,6 @@ _ERRORS = {
 
 
 def description() -> dict[str, Any]:
-    """The whole description."""
     paths: dict[str, Any] = {PREFIX + one.path: {"get": _get(one)} for one in operations().values()}
     paths[f"{PREFIX}/uploads"] = {"post": _upload()}
     schemas = {"Problem": _problem()}
@@ -37,13 +36,13 @@ def description() -> dict[str, Any]:
 
 
 def parameter(param: Param, where: str = "query") -> dict[str, Any]:
-    """A parameter as OpenAPI has it."""
+    """Describe a parameter for OpenAPI."""
     told = {"name": param.name, "in": where, "description": param.help, "schema": schema(param)}
     return told | ({"required": True} if param.required else {})
 
 
 def schema(param: Param) -> dict[str, Any]:
-    """What a parameter takes, as JSON Schema has it."""
+    """Return the JSON Schema of a parameter."""
     one: dict[str, Any] = {"type": "string"} | ({"enum": list(param.choices)} if param.choices else {})
     return {"type": "array", "items": one} if param.many else one
 

@@ -1,4 +1,4 @@
-"""All operations. Each calls what the command line calls; the HTTP API and the MCP server are made of this list."""
+"""All operations. Each calls the code behind a command; the HTTP API and the MCP server are made from this list."""
 
 from dataclasses import asdict
 from functools import cache
@@ -19,7 +19,7 @@ _OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "
 
 
 def _further(values: Values) -> dict[str, Any]:
-    """The parameters of the analysis and of the selection."""
+    """Return the parameters of the analysis and of the selection."""
     return {name: value for name, value in values.items() if name not in _OWN}
 
 
@@ -180,7 +180,7 @@ _SELECTING = "Further parameters are those of the selection: range, warmup, mode
 
 
 def _of_library() -> tuple[Operation, ...]:
-    """Those about the library, and about two reports of it."""
+    """Return the operations on the library, and on two of its reports."""
     from profiledb.access.cli.compare import BASES, TABLES
 
     return (
@@ -218,7 +218,7 @@ def _of_library() -> tuple[Operation, ...]:
 
 
 def _of_report() -> tuple[Operation, ...]:
-    """Those about one report."""
+    """Return the operations on one report."""
     return (
         Operation(
             "get_report", "/reports/{report}", "Tell the facts of a report",
@@ -255,12 +255,12 @@ def _of_report() -> tuple[Operation, ...]:
 
 @cache
 def operations() -> dict[str, Operation]:
-    """All operations by name."""
+    """Return all operations by name."""
     return {one.name: one for one in (*_of_library(), *_of_report())}
 
 
 def get(name: str) -> Operation:
-    """The operation of a name; AnalysisError where there is none."""
+    """Return an operation by name; raises AnalysisError if it is unknown."""
     try:
         return operations()[name]
     except KeyError:

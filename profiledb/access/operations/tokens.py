@@ -1,5 +1,6 @@
-"""Tokens for programs: kept as hashes in the library's folder, or a team's database, each with a name, a role and an
-end."""
+"""Tokens for programs: each has a name, a role and an expiry; hashes lie in the library's folder or the team's
+database.
+"""
 
 import hashlib
 import hmac
@@ -22,24 +23,24 @@ from profiledb.words import counted, visible
 Role = Literal["viewer", "editor", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 MOST = 200
-"""Tokens of a library."""
+"""Tokens per library."""
 LONGEST_NAME = 100
 DAYS = 90
-"""How long a token lasts where nobody says otherwise, and one of an earlier version from the upgrade on."""
+"""Default lifetime of a token in days, and that of an earlier version's token from the upgrade on."""
 MOST_DAYS = 3_650
 NEVER = ""
-"""The end of a token that has none."""
+"""Expiry of a token that has none."""
 LARGEST = 1 << 20
-"""Bytes of the file that are read."""
+"""Size limit of the file, in bytes."""
 FILE = "tokens.json"
 _TOKEN = re.compile(r"wd_([0-9a-f]{12})_([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret: ``digest`` is the SHA-256 of that, which holds 256 random bits.
+    """A token without its secret: ``digest`` is the SHA-256 of the secret, which holds 256 random bits.
 
-    ``ends_at`` is ISO 8601 in UTC, or ``NEVER``; None for a token of an earlier version, whose end ``date`` sets.
+    ``ends_at`` is ISO 8601 in UTC, or ``NEVER``; None for a token of an earlier version until ``date`` sets it.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Token:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it opens nothing any more; so does one whose end cannot be read."""
+        """Return True if the token has expired or its expiry is unreadable."""
         try:
             return bool(self.ends_at) and datetime.fromisoformat(str(self.ends_at)) <= datetime.now(UTC)
         except (TypeError, ValueError):
@@ -59,20 +60,20 @@ class Token:
 
     @property
     def lasts(self) -> str:
-        """How long, in words."""
+        """Describe the remaining lifetime."""
         if not self.ends_at:
             return "never ends"
         return f"{'ended' if self.has_ended else 'ends'} {self.ends_at}"
 
 
 class Tokens:
-    """The tokens of a folder. Every call reads the file, so that one that is taken away ends at once."""
+    """The tokens of a folder. Every call reads the file, so that a removed token stops working at once."""
 
     def __init__(self, library: Path) -> None:
         self._file = library / FILE
 
     def all(self) -> list[Token]:
-        """All tokens; a file that cannot be read has none, so that it opens nothing."""
+        """Return all tokens; none if the file cannot be read."""
         try:
             with self._file.open("rb") as file:
                 told = json.loads(file.read(LARGEST))
@@ -82,15 +83,15 @@ class Tokens:
         return [one for one in found if one.role in ROLES and isinstance(one.digest, str)]
 
     def new(self, name: str, role: Role, days: int | None = DAYS) -> str:
-        """Makes a token and answers its text, which nobody can tell again.
+        """Make a token and return its text, which cannot be retrieved later.
 
         Args:
-            name: what lists and the audit call it.
-            role: what it allows.
-            days: how long it lasts; None: until somebody removes it.
+            name: name in lists and in the audit.
+            role: its permissions.
+            days: its lifetime; None until somebody removes it.
 
         Raises:
-            AnalysisError: the name is empty, too long or taken, there are too many, or it would last too long.
+            AnalysisError: the name is empty, too long or taken, the lifetime is too long, or there are too many tokens.
             WarpdeckError: the library cannot be written.
         """
         name = " ".join(visible(name).split())
@@ -109,12 +110,12 @@ class Tokens:
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
-        """Takes a token away; raises AnalysisError where there is none of this name."""
+        """Remove a token; raises AnalysisError if it is unknown."""
         if not self._drop(name):
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
 
     def shown(self, text: str) -> Token | None:
-        """The token that a program shows, also one that has ended; None where it is none of ours."""
+        """Return the token with this text, expired or not; None if it is unknown."""
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
@@ -122,7 +123,7 @@ class Tokens:
         return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
 
     def date(self) -> None:
-        """Has tokens of an earlier version end ``DAYS`` from now; raises WarpdeckError where they cannot be written."""
+        """Let tokens of an earlier version expire ``DAYS`` from now; raises WarpdeckError if they cannot be written."""
         known = self.all()
         if any(one.ends_at is None for one in known):
             self._write([replace(one, ends_at=_after(DAYS)) if one.ends_at is None else one for one in known])
@@ -155,14 +156,12 @@ class SharedTokens(Tokens):
         self._connect = shared.connect
 
     def all(self) -> list[Token]:
-        """All tokens."""
         with self._connect() as db:
             query = "SELECT id, name, role, digest, created_at, ends_at FROM token ORDER BY created_at, id"
             rows = db.execute(query).fetchall()
         return [Token(*row) for row in rows if row["role"] in ROLES]
 
     def date(self) -> None:
-        """The same."""
         with self._connect() as db:
             if db.execute("SELECT 1 FROM token WHERE ends_at IS NULL").fetchone():
                 db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_after(DAYS)])
@@ -174,7 +173,7 @@ class SharedTokens(Tokens):
                 " VALUES (:id, :name, :role, :digest, :created_at, :ends_at) ON CONFLICT DO NOTHING",
                 asdict(token),
             )
-            if not added.rowcount:  # somebody else was quicker
+            if not added.rowcount:  # another process was faster
                 raise _taken(token.name)
 
     def _drop(self, name: str) -> bool:
@@ -183,7 +182,7 @@ class SharedTokens(Tokens):
 
 
 def tokens_of(settings: Settings) -> Tokens:
-    """The tokens that the settings name, wherever they are kept."""
+    """Return the tokens of the settings, wherever they are kept."""
     if settings.database:
         return SharedTokens(team_database.open_database(settings.database))
     return Tokens(settings.library)
@@ -194,12 +193,12 @@ def _taken(name: str) -> AnalysisError:
 
 
 def told_days(days: int | None) -> str:
-    """How long a token lasts, as the audit says it."""
+    """Describe a lifetime for the audit."""
     return "never ends" if days is None else counted(days, "day")
 
 
 def _after(days: int | None) -> str:
-    """The end of a token that lasts so many days from now."""
+    """Return the expiry of a token that lasts this many days from now."""
     return NEVER if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
 
 
