@@ -1,7 +1,7 @@
-"""What a part of the time holds in some lanes, in numbers.
+"""Figures of an area: a part of the time in some lanes.
 
-Counts, sums, means, medians and extremes are of the events that begin in the area, with their whole durations: what the
-other pages answer for the same time. Busy time is the union of what lies in the area, cut at its edges.
+Counts, sums, means, medians and extremes cover the events that start in the area with their whole durations, as on the
+other pages for the same time. Busy time is the union of the time in the area, cut at its edges.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
 LANES = 20_000
-"""Lanes of an area at most."""
+"""Largest number of lanes in an area."""
 NAMES = 20
 GAPS = 10
 
@@ -26,10 +26,12 @@ GAPS = 10
 def area(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, low: int, high: int, lane_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """What lanes hold from ``low`` to ``high`` (ns from the begin of the capture, ``high`` excluded); all without any.
+    """Return the figures of lanes from ``low`` to ``high`` (ns from the start of the capture, ``high`` excluded).
+
+    Without lanes it covers all of them.
 
     Raises:
-        AnalysisError: there is no such lane, too many are named, or the area is empty.
+        AnalysisError: a lane does not exist, too many are named, or the area is empty.
     """
     if high <= low:
         raise AnalysisError("The area has no length.")
@@ -78,7 +80,7 @@ def _by_lane(
 
 
 def _total(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
-    """All lanes together; their busy time is not added up, because lanes overlap each other."""
+    """Sum all lanes, except for busy time, because lanes overlap."""
     some = [row for row in rows if row["count"]]
     number, total = sum(row["count"] for row in some), sum(row["sum_ns"] for row in some)
     return {
@@ -99,7 +101,7 @@ def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
 
 
 def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
-    """Events and the sum of their durations by class, the most first."""
+    """Sum events and durations by class, most first."""
     classes: dict[int, dict[str, int]] = {}
     for name in names:
         one = classes.setdefault(name["class"], {"class": name["class"], "count": 0, "sum_ns": 0})
@@ -111,7 +113,7 @@ def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
 def _copies(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Copies and memory sets that begin in the area on these streams: bytes, sum of durations, and their quotient."""
+    """Sum bytes and durations of copies and memsets that start in the area on these streams, with their quotient."""
     streams = [lane.id for lane in lanes if lane.kind == "stream"]
     rows = cursor.execute(f"""
         SELECT operation, count(*), sum(bytes)::BIGINT, sum(end_ns - start_ns)::BIGINT AS ns
@@ -128,7 +130,7 @@ def _copies(
 
 
 def _beside(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
-    """Whether a lane of idle time is of a GPU that these lanes are of."""
+    """Return True if a lane of idle time belongs to a GPU of these lanes."""
     devices = {opened.listed[lane.id]["device"] for lane in lanes if lane.kind in ("stream", "idle", "nccl")}
     return opened.listed[idle.id]["device"] in devices
 
@@ -136,7 +138,9 @@ def _beside(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
 def _idle(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Idle time in the area by cause: pieces that begin in it less what sticks out, and what reaches in."""
+    """Split the idle time in the area by cause: pieces that start in it, cut at its end, and those that reach into
+    it.
+    """
     which = events.among("lane", [lane.id for lane in idle])
     sticking = cursor.execute(f"""
         SELECT name, sum(CASE WHEN s < {low} THEN least(e, {high}) - {low} ELSE {high} - e END)::BIGINT FROM event
@@ -158,14 +162,14 @@ def _idle(
 def _gaps(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """The longest gaps of which a part lies in the area, whole."""
+    """Return the longest gaps that overlap the area, uncut."""
     columns, here = "lane, s, e, cause, during", f"e > {low} AND s < {high}"
     found: list[Any] = []
     for lane in idle:
         kept = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
         rows = cursor.execute(f"FROM ({kept}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
         ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({kept})").fetchall()
-        if len(rows) < GAPS and known == gaps.KEPT:  # more may be there, all of them shorter than those that are kept
+        if len(rows) < GAPS and known == gaps.KEPT:  # there may be more gaps, all shorter than those kept
             window = events.sql(opened, [lane], low - longest, high + longest)
             pieces = f"""
                 SELECT *, sum(begins) OVER (ORDER BY s, e) AS gap FROM (
@@ -190,7 +194,7 @@ def _word(cause: str | None) -> str:
 
 
 def _histogram(buckets: Numbers) -> dict[str, list[int]]:
-    """Durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on, as far as any reaches."""
+    """Count durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on."""
     counts: dict[int, int] = {}
     for bucket, number in buckets[:, [1, 2]].tolist():
         counts[sums.octave(bucket)] = counts.get(sums.octave(bucket), 0) + number

@@ -1,4 +1,4 @@
-"""What the events of some lanes add up to in an area: at its edges event by event, in between from the sums."""
+"""Sums over the events of lanes in an area: events one by one at its edges, stored sums in between."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from profiledb.timeline.unions import Numbers
 
 @dataclass(frozen=True)
 class Part:
-    """Lanes, and the bins of 2^z ns between two times that lie in the area as a whole; all of it to read without."""
+    """Lanes, and the bins of 2^z ns between two times that lie entirely in the area; without bins, all of it is
+    read.
+    """
 
     lanes: Sequence[LaneInfo]
     z: int = 0
@@ -22,10 +24,11 @@ class Part:
 
 @dataclass
 class Counted:
-    """Events that begin in an area.
+    """Events that start in an area.
 
-    ``lane``, ``name`` and ``ns`` are of those that were read, the others stand in ``stored``: lane, bucket, count,
-    shortest and longest (rows in the order of lane and bucket) and ``by_name``: lane, name, count, ns.
+    ``lane``, ``name`` and ``ns`` are of events that were read. Others are in ``stored``: lane, bucket, count, shortest
+    and
+    longest (rows ordered by lane and bucket), and in ``by_name``: lane, name, count, ns.
     """
 
     lane: Numbers
@@ -36,7 +39,7 @@ class Counted:
     by_name: Numbers
 
     def names(self) -> Numbers:
-        """Name, count and summed durations of each name, rows by name."""
+        """Return name, count and summed duration of each name, ordered by name."""
         return _grouped(
             np.concatenate([self.name, self.by_name[:, 1]]),
             np.concatenate([np.ones(len(self.name), dtype=np.int64), self.by_name[:, 2]]),
@@ -44,7 +47,7 @@ class Counted:
         )
 
     def by_lane(self) -> dict[int, tuple[int, int]]:
-        """Count and summed durations by lane."""
+        """Return count and summed duration of each lane."""
         rows = _grouped(
             np.concatenate([self.lane, self.by_name[:, 0]]),
             np.concatenate([np.ones(len(self.lane), dtype=np.int64), self.by_name[:, 2]]),
@@ -53,7 +56,7 @@ class Counted:
         return {lane: (count, ns) for lane, count, ns in rows.tolist()}
 
     def buckets(self) -> Numbers:
-        """Lane, bucket, count, shortest and longest, rows in the order of lane and bucket."""
+        """Return lane, bucket, count, shortest and longest, ordered by lane and bucket."""
         order = np.lexsort((self.ns, self.lane))
         lane, ns = self.lane[order], self.ns[order]
         bucket = sums.buckets(ns).astype(np.int64)
@@ -63,7 +66,7 @@ class Counted:
 
 
 def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
-    """Adds up the events of lanes that begin from ``low`` to ``high`` (ns), and the time in it that is busy."""
+    """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
     found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
     for part in parts(lanes, low, high):
@@ -79,7 +82,7 @@ def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[Lane
 
 
 def parts(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
-    """The lanes by what can be taken from their sums."""
+    """Group the lanes by the bins that their stored sums cover."""
     plain = []
     for z in {lane.sum_z for lane in lanes}:
         mine = [lane for lane in lanes if lane.sum_z == z]
@@ -132,7 +135,7 @@ def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
 
 
 def _grouped(key: Numbers, *values: Numbers) -> Numbers:
-    """Sums by key: rows of the key and one column a value."""
+    """Sum by key: one row per key, one column per value."""
     keys, place = np.unique(key, return_inverse=True)
     columns = [keys]
     for value in values:
@@ -143,7 +146,7 @@ def _grouped(key: Numbers, *values: Numbers) -> Numbers:
 
 
 def _merged(rows: Numbers) -> Numbers:
-    """Rows of equal lane and bucket, which stand below each other, as one."""
+    """Merge adjacent rows of the same lane and bucket."""
     if not len(rows):
         return rows
     first = np.flatnonzero(np.append(True, (np.diff(rows[:, :2], axis=0) != 0).any(axis=1)))
@@ -156,6 +159,6 @@ def _merged(rows: Numbers) -> Numbers:
 
 
 def _numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
-    """What a query answers as one array of whole numbers."""
+    """Return the answer of a query as one array of integers."""
     columns = cursor.execute(query).fetchnumpy().values()
     return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])

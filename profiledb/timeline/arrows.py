@@ -1,4 +1,4 @@
-"""Arrows between events: from the launching call to what it launched, and from that to the wait for it."""
+"""Arrows between events: from a launching call to the work it launched, and from that to the wait for it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from profiledb.timeline.events import Event
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 MOST = 64
-"""Operations that one call points to; a launch of a graph may have thousands of nodes."""
+"""Operations that one call points to; a graph launch may have thousands of nodes."""
 
 _TABLES = {
     "kernel": ("kernel", "kernel_id", 0),
@@ -22,10 +22,11 @@ _GROUND = "device_id AS device, global_pid AS pid, stream_id AS stream"
 def arrows(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
-    """The direct arrows of an event: ``launch``, or ``graph`` where a call launched several at once, and ``wait``.
+    """Return the direct arrows of an event: ``launch``, or ``graph`` for a call with several launches, and ``wait``.
 
-    What waits for an operation is the first synchronization of its process that was waiting when it ended: for its
-    stream, or for all of them.
+    An operation points to the first synchronization of its process that was waiting when it ended, for its stream or
+    for
+    all.
     """
     if kind in _TABLES:
         return _of_operation(cursor, opened, event, kind, number)
@@ -75,7 +76,7 @@ def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, ca
 
 
 def _at(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:
-    """An event of a lane by its number; None where lane or event is not there."""
+    """Return an event of a lane by its number; None if it does not exist."""
     if lane is None:
         return None
     rows = cursor.execute(f"SELECT {events.COLUMNS} FROM ({events.sql(opened, [lane])}) WHERE ref = {ref}").fetchall()
@@ -83,7 +84,7 @@ def _at(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None
 
 
 def _lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
-    """The lane of a kind with these numbers."""
+    """Return the lane of a kind with these numbers."""
     for lane in opened.lanes:
         shown = opened.listed[lane.id]
         if lane.kind == kind and all(shown[name] == value for name, value in key.items()):

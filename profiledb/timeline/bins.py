@@ -1,4 +1,4 @@
-"""What ``binned.sql`` answers, for the few rows of a tile: planning such a query takes DuckDB longer than its work."""
+"""Binning as in ``binned.sql`` for the few rows of a tile: DuckDB takes longer to plan such a query than to run it."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ NAMES = ("lane", "row", "s", "e", "n", "busy", "name", "ref", "d")
 
 
 def items(rows: Columns, z: int, base: int) -> Columns:
-    """The items in bins of 2^z ns, in the order of lane, row and begin.
+    """Return the items in bins of 2^z ns, ordered by lane, row and start.
 
     Args:
-        rows: columns of ``binned.SOURCE``, in the order of lane, row and begin.
+        rows: columns of ``binned.SOURCE``, ordered by lane, row and start.
         z: logarithm of a bin's width in ns.
-        base: an edge of a bin at or before the begin of everything shorter than a bin, ns.
+        base: an edge of a bin at or before the start of everything shorter than a bin, ns.
     """
     long = (rows["n"] == 1) & (rows["e"] - rows["s"] >= 1 << z)
     parts = [_taken(rows, long)]
@@ -30,7 +30,7 @@ def _taken(rows: Columns, which: NDArray[Any]) -> Columns:
 
 
 def _short(x: Columns, z: int, base: int) -> list[Columns]:
-    """The items of everything shorter than a bin."""
+    """Return the items of everything shorter than a bin."""
     at = (x["s"] - base) >> z
     new = np.ones(len(at), dtype=bool)
     new[1:] = (np.diff(at) != 0) | (np.diff(x["row"]) != 0) | (np.diff(x["lane"]) != 0)
@@ -41,7 +41,7 @@ def _short(x: Columns, z: int, base: int) -> list[Columns]:
     high = low + (1 << z)
     reach = np.maximum.reduceat(x["e"], first)
     inside = np.add.reduceat(x["busy"] - np.maximum(0, x["e"] - high[group]), first)
-    next_to = np.zeros(len(first) + 1, dtype=bool)  # whether a group is in the bin behind that of the group before
+    next_to = np.zeros(len(first) + 1, dtype=bool)  # True for a group in the bin after that of the group before
     same = (np.diff(x["row"][first]) == 0) & (np.diff(x["lane"][first]) == 0)
     next_to[1:-1] = same & (np.diff(at[first]) == 1)
     several = n > 1
@@ -62,7 +62,7 @@ def _short(x: Columns, z: int, base: int) -> list[Columns]:
 
 
 def _first_of(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first chosen row of each group; each has one."""
+    """Return the first chosen row of each group; each group has one."""
     rows = np.flatnonzero(chosen)
     return rows[np.unique(group[rows], return_index=True)[1]]
 
@@ -75,6 +75,6 @@ def _item(
 
 
 def _end(x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any]) -> Columns:
-    """Ends of events that began in the bin before; they count nothing."""
+    """Return items for ends of events that started in the bin before; they count nothing."""
     item = _item(x, named, s, e, np.zeros(len(s), dtype=np.int64), e - s)
     return {**item, "d": np.full(len(s), -1, dtype=np.int64)}

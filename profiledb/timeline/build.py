@@ -1,4 +1,4 @@
-"""Makes the file of a timeline: lanes, levels of detail, and what the report's own tables cannot answer at once."""
+"""Build the file of a timeline: lanes, levels of detail, and everything that the report's tables cannot answer fast."""
 
 import tempfile
 import uuid
@@ -19,44 +19,44 @@ from profiledb.timeline.open_timeline import Lanes, read_lanes
 from profiledb.timeline.rows import ROWS, FirstFit
 
 VERSION = 5
-"""Raised when what a file holds changes; a file of another version is made anew."""
+"""Raise when the content of a file changes; files of other versions are built again."""
 
 FINEST = 20
-"""Bins of 2^20 ns are the finest that are kept; below, a tile is answered from the events."""
+"""Bins of 2^20 ns are the finest in the file; finer tiles are answered from the events."""
 STEP = 2
 
 DIRECT = ("stream", "api", "osrt", "range")
-"""Kinds whose events the report's tables answer as fast as a copy of them would, where none overlap."""
+"""Kinds whose events the report's tables answer as fast as a copy would, unless some overlap."""
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
 
 def path(reports: Path, report_id: str) -> Path:
-    """Where the file of a report's timeline is, whether it exists or not."""
+    """Return the path of a report's timeline, whether it exists or not."""
     return reports / f"{report_id}.timeline{VERSION}.duckdb"
 
 
 def sources() -> str:
-    """SQL that creates the views ``raw_*``."""
+    """Return SQL that creates the views ``raw_*``."""
     return read_sql("sources.sql", "profiledb.timeline")
 
 
 def build(report: Path, target: Path, work: Path, log: Path | None = None, memory_limit: str = "1GB") -> None:
-    """Makes the file of the timeline of ``report`` and moves it to ``target``.
+    """Build the timeline of ``report`` and move it to ``target``.
 
     Args:
         report: the database of a report.
-        target: where the file goes; it is whole when it has its name.
-        work: an empty name on the same file system, for the file while it is made.
-        log: the log of power beside the report, whether it exists or not; one that is damaged counts as none.
-        memory_limit: what DuckDB may take before it writes to disk.
+        target: final path; the file is complete when it appears there.
+        work: an unused path on the same file system, for the unfinished file.
+        log: the power log of the report, whether it exists or not; a damaged one counts as none.
+        memory_limit: memory that DuckDB may take before it spills to disk.
 
     Raises:
-        duckdb.Error: the report is damaged, or the disk full.
+        duckdb.Error: the report is damaged, or the disk is full.
     """
     work.unlink(missing_ok=True)
     made_of = (*state(report), *state(log))
-    spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB makes it, and takes it away
+    spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB creates and removes it
     db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
@@ -76,7 +76,7 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
 
 
 def state(file: Path | None) -> tuple[int, int]:
-    """What changes with a file: its bytes and its time; both 0 where there is none."""
+    """Return size and time of a file; both 0 if there is none."""
     try:
         status = file.stat() if file else None
     except FileNotFoundError:
@@ -109,11 +109,11 @@ def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
 
 
 def _found(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
-    """The lanes that have events, with what the tree and the levels need to know of each."""
+    """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
     found = []
     for kind, keys in KEYS.items():
-        if kind not in DIRECT:  # these views compute; their rows are asked for several times
+        if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
         found += scan.lanes(db, kind, keys, _rows(kind), origin)
     for lane in found:
@@ -133,7 +133,7 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
 
 
 def _levels(lane: Lane) -> str:
-    """How deep a lane is of which not all levels have a row."""
+    """Describe the depth of a lane that does not show all levels."""
     return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
 
 
@@ -156,12 +156,12 @@ def _literal(value: object) -> str:
 
 
 def levels(begin: int, end: int) -> Sequence[int]:
-    """The levels of a capture, each the logarithm of its bins' width in ns: as long as there are many bins."""
+    """Return the levels of a capture, each the logarithm of its bins' width in ns, as long as there are many bins."""
     return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
 
 
 def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
-    """Copies the lanes that are not read from the report, in the order in which they are asked for."""
+    """Copy the lanes that are not read from the report, in the order of reading."""
     db.execute("CREATE TEMP TABLE kept AS FROM t.event LIMIT 0")
     for kind in KEYS:
         mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
@@ -190,7 +190,7 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
         db.register("placed", placed)
         db.execute("INSERT INTO kept FROM placed")
         db.unregister("placed")
-    if top + 1 == ROWS:  # events in the last row may be cut, so that no sums fit them
+    if top + 1 == ROWS:  # events in the last row may be cut, so that no sums would match
         lane.sum_z = None
     kept = "NULL" if lane.sum_z is None else lane.sum_z
     db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {kept} WHERE id = {lane.id}")
@@ -206,7 +206,7 @@ def _among(ids: Sequence[int]) -> str:
 def _write_levels(
     db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, begin: int, zooms: Sequence[int]
 ) -> None:
-    """Writes each level from the one before, the finest from the events, with the same result (tests)."""
+    """Write each level from the one before, the finest from the events, with the same result (tests)."""
     leveled = [lane for lane in lanes if lane.leveled]
     if not leveled:
         return
@@ -226,7 +226,7 @@ def _write_levels(
 
 
 def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> None:
-    """Writes the finest level, a window of time after the other, each with the bin before it."""
+    """Write the finest level, one window of time after another, each with the bin before it."""
     import pyarrow as pa
 
     db.execute("CREATE TEMP TABLE finest AS FROM t.level LIMIT 0")

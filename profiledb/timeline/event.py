@@ -1,4 +1,4 @@
-"""Everything that a report knows of one event of a timeline: in words, and with what launched it and waited for it."""
+"""The details of one event, with the calls that launched it and waited for it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -104,14 +104,14 @@ _NUMBERS: dict[str, Callable[[Any], str]] = {
     "rate": words.rate,
 }
 LONGEST = 20_000
-"""Characters of a value at most."""
+"""Length limit of a value, in characters."""
 
 
 def event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int) -> dict[str, Any]:
-    """One event: its times, name, rows of words, arrows, and ``about``: what links to other pages need.
+    """Return one event: its times, name, detail rows, arrows, and ``about``, the facts for links to other pages.
 
     Raises:
-        AnalysisError: there is no such lane, or no such event in it.
+        AnalysisError: the lane or the event does not exist.
     """
     found = events.one(cursor, opened, lane, ref)
     kind, number = source(opened.lanes[lane].kind, ref)
@@ -130,7 +130,7 @@ def event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int
 
 
 def source(lane_kind: str, ref: int) -> tuple[str, int]:
-    """The kind of an event and its number in the table of the report."""
+    """Return the kind of an event and its number in the table of the report."""
     if lane_kind in ("stream", "nccl"):
         return ("kernel", "memop", "graph_launch", "")[ref % 4], ref // 4
     return {"projection": "range"}.get(lane_kind, lane_kind), ref

@@ -1,4 +1,4 @@
-"""The tree of lanes: which there are, in which order, what they are called, and which are asked for together."""
+"""The tree of lanes: their order, their names, and the groups that are requested together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +10,26 @@ TITLES = {
     "nccl_call": "NCCL calls", "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
 }  # fmt: skip
 ON_GPU = ("line", "projection", "idle", "stream", "nccl")
-"""Kinds of lanes below a GPU, in their order."""
+"""Kinds of lanes below a GPU, in order."""
 ON_THREAD = ("projection", "range", "api", "sync", "nccl_call", "openmp", "osrt", "mpi", "openacc", "sched", "sample")
-"""Kinds of lanes below a thread, in their order."""
+"""Kinds of lanes below a thread, in order."""
 
 LANES = 20_000
-"""Lanes at most; threads with the fewest events are left out first."""
+"""Largest number of lanes; threads with the fewest events are left out first."""
 GROUP_LANES = 32
 GROUP_ROWS = 16
 SPARSE = 8_192
-"""Lanes of so many events or fewer are read whole at any zoom."""
+"""Number of events up to which a lane is read whole at any zoom."""
 
 
 @dataclass
 class Lane:
-    """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too;
-    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made;
-    ``log``: of the log beside the report."""
+    """A lane, or a folder of lanes.
+
+    ``direct``: read from the report's tables; ``leveled``: also stored in bins; ``sum_z``: its sums are stored for bins
+    of
+    2^sum_z ns; ``code``: its number within its kind while the file is built; ``log``: from the power log of the report.
+    """
 
     kind: str
     title: str = ""
@@ -57,7 +60,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Names:
-    """What people call things: GPUs by number, processes and threads by their global ids; with the numbers of both."""
+    """Titles of GPUs by number, and of processes and threads by global id, with their own numbers."""
 
     gpus: dict[int, str]
     processes: dict[int, str]
@@ -65,17 +68,17 @@ class Names:
 
 
 def pid_of(global_id: int) -> int:
-    """The process id of the operating system in a global id."""
+    """Return the operating system's process id in a global id."""
     return (global_id >> 24) & 0xFFFFFF
 
 
 def tid_of(global_tid: int) -> int:
-    """The thread id of the operating system in a global id."""
+    """Return the operating system's thread id in a global id."""
     return global_tid & 0xFFFFFF
 
 
 def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
-    """All lanes with their folders, numbered in their order, and how many lanes were left out."""
+    """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
     of_log = [lane for lane in found if lane.log]
     found = [lane for lane in found if not lane.log]
     top = [*_gpus(found, names), *_processes(found, names)]
@@ -128,13 +131,13 @@ def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
 
 
 def _busiest_first(folder: Lane) -> tuple[int, int, int]:
-    """Threads that call CUDA first, then those with the most of everything else."""
+    """Sort key: threads that call CUDA first, then those with the most events."""
     calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
 
 
 def _process(pid: int, names: Names) -> str:
-    """The file that a process runs, without its folders, and its number."""
+    """Return the file name of a process's program, and its process id."""
     return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
 
@@ -155,7 +158,7 @@ def _walk(lanes: Iterable[Lane]) -> Iterator[Lane]:
 
 
 def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
-    """The lanes in their order; where there are too many, those of the threads with the least go."""
+    """Return the lanes in order; if there are too many, drop those of the threads with the fewest events."""
     listed = list(_walk(top))
     if len(listed) <= LANES:
         return listed, 0
@@ -172,7 +175,7 @@ def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
 
 
 def _group(lanes: Sequence[Lane]) -> None:
-    """Numbers the groups: neighbors of one folder, or small ones, up to some lanes and rows."""
+    """Number the groups: neighbors in a folder, or small lanes, up to a number of lanes and rows."""
     numbers, group, size, rows = count(), 0, 0, 0
     before: Lane | None = None
     for lane in lanes:

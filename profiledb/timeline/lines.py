@@ -1,4 +1,4 @@
-"""Lanes of values over time: GPU metrics as they were sampled, and the memory in use as it changed."""
+"""Lanes of values over time: sampled GPU metrics, and the memory in use."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from profiledb.timeline import power
 from profiledb.timeline.lanes import SPARSE, Lane
 
 METRICS = "SMs? Active|GR Active|Tensor|DRAM|PCIe|NVLink|GPC Clock"
-"""Metrics that become lanes, an RE2 pattern on their names."""
+"""Metrics that become lanes; an RE2 pattern on their names."""
 
 
 def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
-    """The lanes that a report has values for."""
+    """Return the lanes for which a report has values."""
     metrics = db.execute(
         f"SELECT gpu_id, name, metric_unit(name) FROM gpu_metric_name WHERE regexp_matches(name, {quote(METRICS)}, 'i')"
         " ORDER BY gpu_id, metric_id"
@@ -26,7 +26,7 @@ def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
 
 
 def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
-    """Writes their values, and those of long ones in bins; the events of a lane are its values."""
+    """Write the values of lanes, and those of long lanes in bins, too; the events of a lane are its values."""
     parts = [_values(lane, origin) for lane in lanes]
     if not parts:
         return
@@ -52,7 +52,7 @@ def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zoo
 
 
 def binned(source: str, width: int) -> str:
-    """A query of values in bins of a width in ns: how many, their mean, the least, the most and the last."""
+    """Return a query for values in bins of a width in ns: count, mean, minimum, maximum and last value."""
     bin_ = f"s - ((s % {width}) + {width}) % {width}"
     return f"""
         SELECT lane, {bin_} AS s, sum(n)::INTEGER AS n, sum(n * mean) / sum(n) AS mean, min(low) AS low,

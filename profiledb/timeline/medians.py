@@ -1,6 +1,6 @@
-"""Medians of durations, exact: buckets say between which two durations each lies, and only such events are read.
+"""Exact medians of durations: buckets bound each median between two durations, and only events in between are read.
 
-Those of all that a report holds are kept in the file: no area has more to read, and it is asked for first.
+The medians of a whole report are stored in the file, because they are requested first and would read the most.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from profiledb.timeline.unions import Numbers
 
 @dataclass(frozen=True)
 class Wanted:
-    """A median: the mean of the events at two places among those of ``low`` to ``high`` ns, in their order."""
+    """A median: the mean of the events at two positions among those from ``low`` to ``high`` ns, sorted."""
 
     low: int
     high: int
     places: tuple[int, int]
 
     def of(self, ns: Numbers) -> float:
-        """The median from the durations of all events between the two."""
+        """Return the median from the durations of all events between the two."""
         if self.low == self.high:
             return float(self.low)
         found = np.partition(ns, sorted(set(self.places)))
@@ -34,7 +34,7 @@ class Wanted:
 def medians(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
 ) -> tuple[dict[int, float], float | None]:
-    """The median duration of the events of each lane that begin in an area, and that of all."""
+    """Return the median duration of the events of each lane that start in an area, and that of all."""
     if opened.covered(low, high) and len(lanes) == len(opened.with_events):
         kept = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
         return {lane: median for lane, median in kept.items() if median is not None}, opened.median_ns
@@ -44,7 +44,7 @@ def medians(
 def read(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
 ) -> tuple[dict[int, float], float | None]:
-    """The same from the events."""
+    """Return the same medians from the events."""
     rows = counted.buckets()
     if not len(rows):
         return {}, None
@@ -61,7 +61,7 @@ def read(
 
 
 def write(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
-    """Keeps the medians of all events in the file of a timeline that has everything else."""
+    """Store the medians of all events in the file of a timeline, which is complete otherwise."""
     lanes, low, high = opened.with_events, opened.begin_ns, opened.end_ns + 1
     if not lanes:
         return
@@ -73,7 +73,7 @@ def write(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
 
 
 def _of_read(counted: Counted) -> dict[int, float]:
-    """Medians of lanes all of whose events were read; wrong for the others."""
+    """Return medians of lanes whose events were all read; wrong for other lanes."""
     order = np.lexsort((counted.ns, counted.lane))
     lane, ns = counted.lane[order], counted.ns[order]
     lanes, first, count = np.unique(lane, return_index=True, return_counts=True)
@@ -82,7 +82,7 @@ def _of_read(counted: Counted) -> dict[int, float]:
 
 
 def _together(rows: Numbers) -> Numbers:
-    """The buckets of all lanes as those of one."""
+    """Merge the buckets of all lanes."""
     buckets, place = np.unique(rows[:, 1], return_inverse=True)
     count = np.zeros(len(buckets), dtype=np.int64)
     low, high = np.full(len(buckets), (1 << 63) - 1), np.full(len(buckets), -(1 << 63))
@@ -93,7 +93,7 @@ def _together(rows: Numbers) -> Numbers:
 
 
 def _wanted(rows: Numbers) -> Wanted:
-    """Where the median lies among buckets in their order."""
+    """Locate the median among sorted buckets."""
     until = np.cumsum(rows[:, 2])
     count = int(until[-1])
     first, last = (int(np.searchsorted(until, place, side="right")) for place in ((count - 1) // 2, count // 2))
@@ -105,10 +105,9 @@ def _between(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int,
     wanted: Mapping[int, Wanted], total: Wanted,
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
-    """Lane and duration of the events of lanes that their median or that of all needs.
+    """Return lane and duration of the events that the median of a lane, or of all, needs.
 
-    Each lane has a query of its own: it is compared with constants, which takes a third of the work of one condition
-    for all of them.
+    Each lane has its own query: comparing with constants takes a third of the time of one condition for all lanes.
     """
     parts = []
     for lane in lanes:

@@ -1,4 +1,4 @@
-"""The PyTorch operator that launched a kernel, where the report or a linked trace knows it, in words."""
+"""The PyTorch operator that launched a kernel, from the report or a linked trace."""
 
 from profiledb import words
 from profiledb.errors import NotCapturedError, NotLinkedError
@@ -12,7 +12,7 @@ _LABELS = {
 
 
 def rows(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
-    """Label and text of what is known of the operator of one kernel; none where nothing is."""
+    """Return label and text of each known fact about the operator of a kernel; empty if it is unknown."""
     try:
         found = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
     except (NotCapturedError, NotLinkedError):

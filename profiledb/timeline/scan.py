@@ -1,4 +1,4 @@
-"""One look at the events of each kind: which lanes they make, and the sums that areas are answered from (sums.py)."""
+"""Read the events of each kind once, for their lanes and for the sums that answer areas (sums.py)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -14,11 +14,11 @@ from profiledb.timeline.rows import ROWS
 from profiledb.timeline.unions import Numbers
 
 WINDOW = 1_000_000
-"""Events that are looked at together, about."""
+"""Events per window, about."""
 FAR = (1 << 63) - 1
-"""Beyond all times."""
+"""A time after all others."""
 NONE = 1 - (1 << 63)
-"""Stands for NULL in a key."""
+"""Value for NULL in a key."""
 NESTED = ("range", "projection")
 """Kinds whose rows are the levels of ranges."""
 
@@ -36,7 +36,7 @@ class Codes:
         return len(self._known)
 
     def of(self, rows: Sequence[Numbers]) -> Numbers:
-        """The number of each row, all of which are known."""
+        """Return the number of each row; all rows are known."""
         return np.searchsorted(self._known, self._joined(rows)).astype(np.int64)
 
     def _joined(self, rows: Sequence[Numbers]) -> Numbers:
@@ -48,14 +48,14 @@ class Codes:
 
 
 def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
-    """The lanes of a kind, in the order of their keys; what areas need to know of them is left in ``sums.PARTS``.
+    """Return the lanes of a kind, ordered by key, and leave the facts for areas in ``sums.PARTS``.
 
     Args:
         db: a connection on which ``sums.prepare`` was called.
         kind: of the lanes.
-        keys: columns that tell its lanes apart.
+        keys: columns that identify its lanes.
         source: a table or view with these columns, depth, start_ns, end_ns and name.
-        origin: begin of the capture on the clock of the report.
+        origin: start of the capture on the report's clock.
     """
     by = "".join(f"coalesce({key}, {NONE})::BIGINT AS {key}, " for key in keys)
     depth = f"least(depth, {ROWS})::BIGINT AS depth"
@@ -80,7 +80,7 @@ def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source:
 
 
 def edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
-    """Times that part events, ``column`` says when each begins, into windows of about as many."""
+    """Return times that divide events into windows of about ``WINDOW``; ``column`` has the start of each event."""
     parts = -(-count // WINDOW)
     if parts < 2:
         return []
@@ -90,7 +90,7 @@ def edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -
 
 
 class _Found:
-    """What is known so far of the lanes of a kind."""
+    """The lanes of a kind, as far as they were read."""
 
     def __init__(self, kind: str, keys: Sequence[str], groups: Columns, origin: int) -> None:
         self._kind, self._keys, self._origin = kind, keys, origin
@@ -113,7 +113,7 @@ class _Found:
         self._bins: dict[int, dict[int, int]] = {}
 
     def add(self, db: duckdb.DuckDBPyConnection, rows: Columns, z: int) -> None:
-        """Takes a window of events into account; windows come in the order of time."""
+        """Add a window of events; windows come in order of time."""
         columns = [rows[key] for key in self._keys] or [np.zeros(len(rows["s"]), dtype=np.int64)]
         code = self._codes.of(columns)
         order = np.lexsort((-rows["e"], rows["s"], code))
@@ -136,11 +136,11 @@ class _Found:
         self._overlaps[code[order][starts[order] < before]] = True
 
     def write_busy(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Leaves the busy time of bins where ``sums.write`` finds it."""
+        """Store the busy time of bins for ``sums.write``."""
         sums.keep_busy(db, self._kind, self._bins)
 
     def lanes(self, z: int) -> Iterator[Lane]:
-        """All lanes, in the order of their keys."""
+        """Yield all lanes, ordered by key."""
         for code in range(len(self._codes)):
             key = {
                 name: None if value == NONE else int(value)

@@ -1,4 +1,4 @@
-"""Search over the names of the whole capture: how many events, where they lie, and the first of them."""
+"""Search the names of the whole capture: number of events, their density, and the first ones."""
 
 from typing import Any
 
@@ -12,25 +12,27 @@ from profiledb.timeline.neighbors import SEARCHED
 from profiledb.timeline.open_timeline import Opened
 
 LONGEST = 256
-"""Characters of what is searched for."""
+"""Length limit of the search text, in characters."""
 BINS = 512
 FIRST = 200
 NAMES = 512
-"""Names in an answer at most; all that match are counted."""
+"""Largest number of names in an answer; all matches are counted."""
 
 
 def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: str) -> dict[str, Any]:
-    """What a search finds: ``hits``, ``density`` (events that begin in each of 512 equal bins of the capture),
-    ``first`` (up to 200 events in the order of their begin) and ``names`` (numbers).
+    """Return the result of a search.
+
+    ``hits`` is the number of events, ``density`` counts those that start in each of 512 equal bins of the capture,
+    ``first`` has up to 200 events in order of start, ``names`` the numbers of matching names.
 
     Args:
-        cursor: one of this timeline.
+        cursor: of this timeline.
         opened: the timeline.
-        text: what to look for, without regard to case but for ``exact``.
+        text: the search text; case counts for ``exact`` only.
         how: ``part`` of a name, the ``exact`` name, or a ``pattern`` (RE2).
 
     Raises:
-        AnalysisError: the text is too long, or no pattern.
+        AnalysisError: the text is too long or no pattern.
     """
     try:
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching(text, how)}")
@@ -56,7 +58,7 @@ def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: st
 
 
 def _matching(text: str, how: str) -> str:
-    """A query of the numbers of the names that match."""
+    """Return a query for the numbers of matching names."""
     if not text or len(text) > LONGEST:
         raise AnalysisError(f"A search takes 1 to {LONGEST} characters.")
     conditions = {

@@ -1,4 +1,4 @@
-"""Which time a selection means where events of all kinds are asked for: that of its ranges, with all that they ran."""
+"""The time of a selection for events of all kinds: that of its ranges, with all work that they launched."""
 
 import duckdb
 
@@ -10,10 +10,10 @@ from profiledb.timeline.trace import Span, merged
 
 
 def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
-    """The stretches of time of a selection, ns from the begin of the capture.
+    """Return the intervals of a selection, ns from the start of the capture.
 
     Raises:
-        AnalysisError: it asks for more than time and ranges, or for a range that is not there.
+        AnalysisError: it contains more than times and ranges, or a range that does not exist.
     """
     known = Selection(
         ranges=selection.ranges, skip_first=selection.skip_first, from_ns=selection.from_ns, to_ns=selection.to_ns

@@ -1,4 +1,4 @@
-"""The timelines of a library's reports: their files, made when first asked for, and cursors on them."""
+"""The timelines of a library's reports: their files, built on first request, and cursors on them."""
 
 import hashlib
 import json
@@ -27,22 +27,22 @@ from profiledb.timeline.open_timeline import Opened, read_lanes
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
 _STALE_S = 3_600.0
-"""A file that is being made and was not written to for so long is nobody's."""
+"""Seconds after which an unfinished file that nobody writes to is abandoned."""
 _FILE = "t_"
-"""What stands before the id of a report where the file of its timeline is meant."""
+"""Prefix of a report's id that stands for the file of its timeline."""
 
 
 class BuildingError(Exception):
-    """The file of a timeline is being made; ask again."""
+    """The file of a timeline is being built; ask again."""
 
 
 class Timelines:
-    """All timelines of a library. May be shared by threads; one object a process.
+    """All timelines of a library. May be shared by threads; one object per process.
 
     Args:
         library: its reports.
-        kernel_classes: the classes of kernels, whose colors the timeline shows.
-        memory_limit: what making a file may take in DuckDB.
+        kernel_classes: classes of kernels, with the colors of the timeline.
+        memory_limit: memory of DuckDB for building a file.
     """
 
     def __init__(self, library: Library, kernel_classes: Sequence[KernelClass], memory_limit: str = "1GB") -> None:
@@ -57,11 +57,11 @@ class Timelines:
         library.on_eviction(self._close)
 
     def open(self, report_id: str) -> Opened:
-        """The timeline of a report.
+        """Open the timeline of a report.
 
         Raises:
-            BuildingError: its file is being made; this call started that, or another did.
-            ReportNotFoundError: there is no such report.
+            BuildingError: its file is being built, by this call or another.
+            ReportNotFoundError: the report does not exist.
         """
         self._library.fetch(report_id)
         if not self._library.path(report_id).exists():
@@ -69,7 +69,7 @@ class Timelines:
         opened = self._opened.get(report_id)
         if opened and opened.version == self._stamp(report_id):
             return opened
-        with suppress(StorageError, DamagedError):  # it can be made here
+        with suppress(StorageError, DamagedError):  # it can be built here
             self._library.fetch_file(report_id, self._file(report_id))
         stamp = self._stamp(report_id)
         try:
@@ -83,13 +83,13 @@ class Timelines:
 
     @contextmanager
     def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor on which the tables of a report, those of its timeline and the views ``raw_*`` answer."""
+        """Open a cursor on the tables of a report, those of its timeline and the views ``raw_*``."""
         with self._attached.cursor([report_id, _FILE + report_id], _views()) as (cursor, names):
             cursor.execute(f"SET search_path = '{names[0]},{names[1]},memory'")
             yield cursor
 
     def wait(self, report_id: str) -> Opened:
-        """The timeline of a report, once it is made; raises what ``open`` does, and what went wrong."""
+        """Open the timeline of a report once it is built; raises as ``open``, and the error of a failed build."""
         for _ in range(_TRIES):
             try:
                 return self.open(report_id)
@@ -99,7 +99,7 @@ class Timelines:
         raise BuildingError
 
     def _close(self, report_id: str) -> bool:
-        """Closes the files of a report, unless a query is using them; whether they are closed now."""
+        """Close the files of a report unless a query is using them; return True if they are closed now."""
         closed = [self._attached.close(key) for key in (report_id, _FILE + report_id)]
         return all(closed)
 
@@ -115,7 +115,7 @@ class Timelines:
         return sidecar.path(self._library.reports, report_id, "power")
 
     def _stamp(self, report_id: str) -> str:
-        """What changes with the report, with its timeline and with the colors."""
+        """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
         parts.append(build.state(self._log(report_id)))
         for path in (self._library.path(report_id), self._file(report_id)):
@@ -124,7 +124,7 @@ class Timelines:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def _fits(self, report_id: str) -> bool:
-        """Whether there is a file, made from the report as it is now."""
+        """Return True if a file exists and was built from the report as it is now."""
         if not self._file(report_id).exists():
             return False
         now = (*build.state(self._library.path(report_id)), *build.state(self._log(report_id)))
@@ -151,7 +151,7 @@ class Timelines:
         )  # fmt: skip
 
     def _build(self, report_id: str) -> None:
-        """Starts making the file of a timeline, unless that is under way; raises why the last try failed."""
+        """Start to build the file of a timeline unless that is running; raise the error of the last try."""
         with self._lock:
             running = self._building.get(report_id)
             if running and running.is_alive():
@@ -165,7 +165,7 @@ class Timelines:
 
     def _make(self, report_id: str, state: str) -> None:
         target = self._file(report_id)
-        work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be at it, too
+        work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
         try:
             build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
@@ -176,7 +176,7 @@ class Timelines:
 
 
 def _tidy(target: Path, report_id: str) -> None:
-    """Removes files of other versions, and what a process that was killed left."""
+    """Remove files of other versions, and those that a killed process left."""
     for path in target.parent.glob(f"{report_id}.timeline*"):
         with suppress(OSError):
             other = path.suffix == ".duckdb" or time.time() - path.stat().st_mtime > _STALE_S
@@ -194,6 +194,6 @@ CREATE TABLE IF NOT EXISTS idle_piece (
     device INTEGER, start_ns BIGINT, end_ns BIGINT, class VARCHAR, text VARCHAR, ref BIGINT
 );
 """
-"""Views are created where only the report answers, so that what stands in the timeline's file is missing."""
+"""Tables that the views need and that only the timeline's file has."""
 _OWN = "DROP TABLE own_name; DROP TABLE idle_piece;"
-"""A view looks beside itself before it follows the search path: what stayed there would hide the timeline's own."""
+"""A view resolves names in its own schema before the search path: these tables would hide those of the timeline."""

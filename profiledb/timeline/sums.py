@@ -1,8 +1,8 @@
-"""Sums of lanes with many events in coarse bins of time, so that an area reads events at its edges alone.
+"""Sums of lanes with many events, in coarse bins, so that an area reads events at its edges only.
 
-Per bin of 2^z ns, z a matter of the kind of lanes: events that begin in it and the sum of their durations by name; how
-many have a duration in which bucket, with the shortest and the longest; and the union of the time in the bin. Buckets
-are those of a floating-point number's exponent with five more bits, so a bucket is 3.2 % wide at most, and each lies
+Per bin of 2^z ns, where z depends on the kind of lanes: number and summed duration of the events that start in it, by
+name; the number per bucket of durations, with the shortest and the longest; and the union of the time in the bin.
+Buckets are the exponent of a floating-point number with five more bits, so a bucket is at most 3.2 % wide and lies
 between two powers of two.
 """
 
@@ -19,7 +19,7 @@ from profiledb.timeline.unions import Numbers
 BINS = 64
 """Bins that the events of a kind fall into, about."""
 SHARE = 8
-"""A lane is kept in sums only where these have so much fewer rows than it has events."""
+"""Store a lane in sums only if they have so many times fewer rows than it has events."""
 _MANTISSA = 5
 
 PARTS = """
@@ -29,29 +29,29 @@ CREATE OR REPLACE TEMP TABLE length_part (
 );
 CREATE OR REPLACE TEMP TABLE busy_part (kind VARCHAR, code BIGINT, bin BIGINT, ns BIGINT);
 """
-"""What is found window by window, by the number that a lane has within its kind."""
+"""Results by window, with the number that a lane has within its kind."""
 
 
 def zoom(span: int) -> int:
-    """The logarithm of the width of bins, ns, for events over so many ns."""
+    """Return the logarithm of the bins' width, ns, for events over this many ns."""
     return max(0, span.bit_length() - (BINS.bit_length() - 1))
 
 
 def buckets(lengths: Numbers) -> NDArray[np.int32]:
-    """The bucket of each duration in ns; longer ones are in the same or a later one."""
+    """Return the bucket of each duration in ns, ascending with the duration."""
     bits = np.maximum(lengths, 0).astype(np.float64).view(np.int64)
     return (bits >> (52 - _MANTISSA)).astype(np.int32)
 
 
 def octave(bucket: int) -> int:
-    """The number of the stretch of durations that a bucket is in: 0 for 0 ns, n for 2^(n-1) to 2^n ns."""
+    """Return the octave of a bucket: 0 for 0 ns, n for 2^(n-1) to 2^n ns."""
     return max(0, (bucket >> _MANTISSA) - 1022)
 
 
 def add(
     db: duckdb.DuckDBPyConnection, kind: str, code: Numbers, s: Numbers, e: Numbers, name: NDArray[np.uint32], z: int
 ) -> None:
-    """Adds up events of a window."""
+    """Sum the events of a window."""
     import pyarrow as pa
 
     rows = pa.table({"code": code, "bin": s >> z, "name": name, "ns": e - s, "bucket": buckets(e - s)})
@@ -67,7 +67,7 @@ def add(
 
 
 def add_busy(found: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end: Numbers, z: int) -> None:
-    """Adds stretches that do not overlap, in the order of their lanes, to the busy time by lane and bin."""
+    """Add intervals that do not overlap, ordered by lane, to the busy time by lane and bin."""
     some = end > begin
     code, begin, end = code[some], begin[some], end[some]
     low, high = begin >> z, (end - 1) >> z
@@ -93,7 +93,7 @@ def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Num
 
 
 def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[int, int]]) -> None:
-    """Leaves the busy time of the lanes of a kind with the other parts."""
+    """Store the busy time of the lanes of a kind with the other parts."""
     import pyarrow as pa
 
     rows = list(chain.from_iterable(((code, at, ns) for at, ns in bins.items()) for code, bins in found.items()))
@@ -105,7 +105,7 @@ def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[in
 
 
 def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
-    """Takes from lanes their sums where these are no shorter than the events: those of names that hardly repeat."""
+    """Drop the sums of lanes for which they are no shorter than the events, because names hardly repeat."""
     counts = db.execute("""
         SELECT kind, code, count(*) FROM (
             SELECT kind, code FROM name_part UNION ALL SELECT kind, code FROM length_part
@@ -119,7 +119,7 @@ def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
 
 
 def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
-    """Writes the sums of lanes that keep them, whose numbers are settled by now."""
+    """Write the sums of the remaining lanes, whose numbers are final by now."""
     kept = [lane for lane in lanes if lane.sum_z is not None]
     if not kept:
         return

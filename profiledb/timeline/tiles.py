@@ -1,4 +1,4 @@
-"""Tiles: what lanes hold in 1024 bins of 2^z ns, as bytes that a browser reads without parsing (docs/timeline.md)."""
+"""Tiles: lanes in 1024 bins of 2^z ns, as bytes that a browser reads without parsing (docs/timeline.md)."""
 
 import struct
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MAGIC = 0x31544457
 BINS = 1024
 ZOOMS = 53
 GROUPS = 64
-"""Groups that one tile may ask for."""
+"""Groups in one tile."""
 
 _FAR = 1 << 62
 _ITEMS = (
@@ -28,10 +28,10 @@ Columns = dict[str, NDArray[Any]]
 
 
 def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
-    """The tile ``i`` of zoom ``z`` of these groups of lanes.
+    """Return tile ``i`` of zoom ``z`` of these groups of lanes.
 
     Raises:
-        AnalysisError: there is no such group or zoom.
+        AnalysisError: a group or the zoom does not exist.
     """
     if not 0 <= z < ZOOMS:
         raise AnalysisError(f"There is no zoom {z}.")
@@ -47,7 +47,9 @@ def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int
 def items(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
-    """What lanes show from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and color."""
+    """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and
+    color.
+    """
     width = 1 << z
     parts = _sources(opened, lanes, z, low - width, high)
     if not parts:
@@ -64,7 +66,7 @@ def items(
 
 
 def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
-    """Queries of all that these lanes have between two times, as it is or in bins that are no wider than 2^z ns."""
+    """Return queries for all content of these lanes between two times, unbinned or in bins of at most 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
     coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
     parts = []
@@ -81,7 +83,9 @@ def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: 
 def points(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
-    """The values of lines from ``low`` to ``high``, in bins of 2^z ns, and before them the last one of each."""
+    """Return the values of lines from ``low`` to ``high`` in bins of 2^z ns, preceded by the last earlier value of
+    each.
+    """
     if not lanes:
         return _empty(_POINTS)
     level = max((one for one in opened.point_zooms if one <= z), default=None)
@@ -109,7 +113,7 @@ def points(
 
 
 def pack(found: Columns, values: Columns) -> bytes:
-    """Items and values as the bytes of a tile."""
+    """Encode items and values as the bytes of a tile."""
     parts = [struct.pack("<IIII", MAGIC, len(found["s"]), len(values["s"]), 0)]
     for columns, layout in ((found, _ITEMS), (values, _POINTS)):
         for name, kind in layout:

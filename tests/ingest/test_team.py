@@ -23,7 +23,6 @@ from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
 from ingest.worker import Worker
 from profiledb import config
-from profiledb.library import library_id
 from profiledb.library.catalog import Catalog, Job, Manifest
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
@@ -79,7 +78,7 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
 
 @pytest.mark.parametrize("how", [("--once",), ()])
 def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
-    library_id.require(Library(tmp_path / "library", Catalog(team)))
+    Library(tmp_path / "library", Catalog(team)).require_own_database()
     team_queue.write(inbox, 1)
     argv = [sys.executable, "-m", "ingest", *how, "--samples", "off", "--inbox", str(inbox)]
     done = subprocess.run(

@@ -17,7 +17,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command = terminal.add(
         commands, "share", "list, make and end links that need no login", "new train.nsys-rep --days 3",
         parents=[common],
-        description="'new' prints what follows the address of the dashboard; nobody can tell it again."
+        description="'new' prints the part of the link after the dashboard's address; it cannot be shown again."
         " WARPDECK_LOGIN_LINK_DAYS allows links.",
     )  # fmt: skip
     command.add_argument("action", choices=("list", "new", "end"), help="what to do")

@@ -16,8 +16,8 @@ from pathlib import Path
 from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
 from profiledb.library.bucket.object_index import File
-from profiledb.library.file_hashes import digest
 from profiledb.report.attachments import State, state
+from profiledb.report.file_hashes import digest
 
 MOST_HELD = 48
 """Reports that a process protects from removal; it opens fewer at once (attachments.py)."""

@@ -51,9 +51,10 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     (to / version.NAME).write_text(version.format_number(), encoding="utf-8")
     said = to / f"{FILE}{_PART}"
     snapshot.take(library.catalog, library.folder, said)
-    storage = library.storage
-    is_bucket = isinstance(storage, BucketStorage)
-    copied = _copy_objects(storage.store, said, reports) if is_bucket else _copy_files(library.reports, reports)
+    if isinstance(library.storage, BucketStorage):
+        copied = _copy_objects(library.storage.store, said, reports)
+    else:
+        copied = _copy_files(library.reports, reports)
     for table in small_files.TABLES:
         small_files.write(to, table, list(snapshot.rows(said, table)))
     snapshot.finish(said)

@@ -271,7 +271,7 @@ def test_a_process_that_ends_while_it_fetches_keeps_nobody(machine: Machine) -> 
     half.write_bytes(b"half")
     with (there.folder / "locks" / f"{ONE[:2]}.get").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        thread = threading.Thread(target=there.bring, args=(ONE,))
+        thread = threading.Thread(target=there.fetch, args=(ONE,))
         thread.start()
         assert there.fetched_bytes(ONE)[0] == 4
     thread.join()
