@@ -1,7 +1,7 @@
-"""What goes by the rules of retention, and why: first a plan, which changes nothing, then each deletion by itself.
+"""Apply the rules of retention: first plan without changing anything, then delete one thing at a time.
 
-Samples never go, nor what somebody gave a label, nor what a report with a label is linked to. A date that cannot be
-read, or that lies ahead, is no reason to delete.
+Samples stay, and so do reports with a label and reports linked to those. A date that is unreadable or in the future is
+no reason to delete.
 """
 
 import re
@@ -25,12 +25,12 @@ _TAKEN = ("ready", "duplicate")
 
 @dataclass(frozen=True)
 class Goes:
-    """One thing that goes: a report, a file of the inbox, or the memory of a file that is gone.
+    """One thing to delete: a report, a file of the inbox, or the record of a missing file.
 
     Args:
         what: ``report``, ``upload`` or ``record``.
-        name: for people: untrusted text.
-        why: the rule, as a part of a sentence.
+        name: for people; untrusted text.
+        why: the rule, as part of a sentence.
         size: bytes that it takes.
         report_id: of the report.
         path: of the file.
@@ -45,7 +45,7 @@ class Goes:
 
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Goes]:
-    """What goes now, the oldest first; nothing is changed. ``now`` has a time zone."""
+    """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
     kept = _kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
     sizes = library.report_bytes()
@@ -61,9 +61,9 @@ def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: 
 
 
 def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[Goes]:
-    """Does what was planned, one by one, and gives what is gone; what changed since is left.
+    """Delete the planned things one by one and yield those deleted; things that changed since the plan stay.
 
-    A report that got a label meanwhile stays. One that cannot be deleted is logged, and tried at the next time.
+    A report that got a label meanwhile stays. One that cannot be deleted is logged and tried again at the next run.
     """
     for one in planned:
         try:
@@ -93,7 +93,7 @@ def _remove(library: Library, inbox: Inbox, one: Goes) -> bool:
 
 
 def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
-    """Removes a file of the inbox, unless it is what a damaged report would be made of again, or has changed."""
+    """Remove a file of the inbox, unless it has changed or a damaged report needs it for another conversion."""
     job = library.catalog.job(one.path)
     if job is None or (job.state in _TAKEN and not library.is_safe(one.report_id)):
         return False
@@ -103,7 +103,7 @@ def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
 
 
 def _kept(library: Library) -> set[str]:
-    """Ids of the reports that somebody gave a label, and of those that they are linked to."""
+    """Return the ids of the reports with a label, and of those linked to them."""
     labeled = set(library.catalog.labels())
     for to in LINKS:
         for nsys_id, partner in library.catalog.links.all(to).items():
@@ -113,7 +113,7 @@ def _kept(library: Library) -> set[str]:
 
 
 def _series(library: Library, rules: Rules) -> Mapping[str, str]:
-    """The name of the series of each report, where a rule asks for it."""
+    """Return the name of each report's series, if a rule needs it."""
     if not any(rule.series for rule in rules.rules):
         return {}
     from profiledb.studies.trends.series_board import Board
@@ -122,14 +122,14 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
 
 
 def _spaces(library: Library, rules: Rules) -> Mapping[str, str]:
-    """The space of each report that is in one alone, where a rule asks for it."""
+    """Return the space of each report that is in exactly one, if a rule needs it."""
     if not any(rule.space for rule in rules.rules):
         return {}
     return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
 
 
 def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime) -> str:
-    """The rule by which a report goes; empty where none fits."""
+    """Return the rule by which a report is too old; empty for none."""
     fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
     return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
 
@@ -143,7 +143,9 @@ def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -
 def _over(
     library: Library, rules: Rules, sizes: Mapping[str, int], reports: list[Manifest], going: Mapping[str, str]
 ) -> dict[str, str]:
-    """The oldest reports that have to go so that the rest fits; those that stay in any case count, too."""
+    """Return the oldest reports that have to go so that the rest fits the limit; reports that stay in any case
+    count, too.
+    """
     if rules.total_gb is None:
         return {}
     left = sum(sizes.get(one.id, 0) for one in library.list() if one.id not in going)
@@ -158,9 +160,9 @@ def _over(
 
 
 def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> Iterator[Goes]:
-    """Files of the inbox whose report is in the library, or was deleted, and the memory of files that are gone.
+    """Yield files of the inbox whose report is in the library or was deleted, and records of missing files.
 
-    An export that lies beside a report goes before it: alone it would be taken for a report of its own.
+    An export beside a report goes first: alone it would be imported as a report of its own.
     """
     if rules.uploads_days is None or (inbox.folder and not inbox.folder.is_dir()):
         return
@@ -182,13 +184,13 @@ def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, n
 
 
 def _is_as_taken(inbox: Inbox, job: Job) -> bool:
-    """Whether a file is in the state in which it was taken in, with which its fingerprint begins."""
+    """Return True if a file is in the state of its import, with which its fingerprint begins."""
     state = inbox.look(Path(job.path))
     return state is not None and re.match(rf"{re.escape(str(state))}(?![0-9a-f])", job.fingerprint) is not None
 
 
 def _older(moment: str, days: float, now: datetime) -> bool:
-    """Whether a moment (ISO 8601) is more days ago."""
+    """Return True if a time (ISO 8601) is more than ``days`` ago."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:

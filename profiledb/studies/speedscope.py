@@ -1,8 +1,8 @@
-"""CPU samples as a file for speedscope: a profile a thread, a sample a call chain.
+"""CPU samples as a file for speedscope: one profile per thread, one sample per call chain.
 
 The format is that of https://www.speedscope.app/file-format-schema.json (its repository: jlfwong/speedscope,
-src/lib/file-format-spec.ts). Each sample weighs one: nsys samples at a steady rate where it can, so that shares of
-samples are shares of the time that a thread ran.
+src/lib/file-format-spec.ts). Each sample weighs one: nsys samples at a steady rate where possible, so that shares of
+samples are shares of a thread's running time.
 """
 
 import json
@@ -15,21 +15,21 @@ from profiledb.query import analysis
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 Frame = tuple[str, str | None]
-"""A function and the file that holds it."""
+"""A function and its file."""
 
 
 def text(library: Library, report_id: str, params: Mapping[str, Any]) -> str:
-    """The file of ``document``, as JSON."""
+    """Return the file of ``document`` as JSON."""
     return json.dumps(document(library, report_id, params), ensure_ascii=False, separators=(",", ":"))
 
 
 def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The CPU samples of a report, or of what the parameters of ``cpu_frames`` and of a selection leave of them.
+    """Return the CPU samples of a report, restricted by the parameters of ``cpu_frames`` and of a selection.
 
     Raises:
-        NotCapturedError: the report has none.
-        AnalysisError: a parameter that ``cpu_frames`` does not take.
-        ReportNotFoundError: there is no such report.
+        NotCapturedError: the report has no samples.
+        AnalysisError: ``cpu_frames`` has no such parameter.
+        ReportNotFoundError: the report does not exist.
     """
     rows = analysis.run(library, report_id, "cpu_frames", params)
     threads: dict[str, dict[int, list[Frame]]] = {}
@@ -52,7 +52,7 @@ def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dic
 
 
 def _profile(thread: str, chains: list[list[Frame]], frames: dict[Frame, int]) -> dict[str, Any]:
-    """A sampled profile; ``frames`` has the number of each function, and takes new ones."""
+    """Return a sampled profile; new functions are added to ``frames``, which numbers them."""
     return {
         "type": "sampled",
         "name": thread,

@@ -1,4 +1,4 @@
-"""A comparison asked of a library: its sides, and its tables by name."""
+"""Compare two reports of a library: the sides, and the tables by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,9 @@ from profiledb.studies.compare.matching import Side
 
 
 def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
-    """What a report and a selection of it bring to a comparison; AnalysisError where it is of another kind."""
+    """Return a report's side of a comparison under a selection; raises AnalysisError if the report is of another
+    kind.
+    """
     if TIMELINE not in report.subjects:
         raise AnalysisError(
             f"{report.name} is not a report of Nsight Systems.", hint="Compare takes two Systems reports."
@@ -24,7 +26,7 @@ def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
 
 
 def table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
-    """The rows of a table of a comparison (``compare_columns.TABLES``)."""
+    """Return the rows of a table of a comparison (``columns.TABLES``)."""
     if name == "summary":
         return totals.summary(a, b)
     made = {"kernels": compare_rows.kernels, "phases": compare_rows.phases, "copies": compare_rows.copies}
@@ -32,7 +34,7 @@ def table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
 
 
 def need_kernels(reports: list[Manifest], sides: list[Side]) -> None:
-    """Raises AnalysisError where one of them has no kernels."""
+    """Raise AnalysisError if a report has no kernels."""
     for report, side in zip(reports, sides, strict=True):
         if side.lacks:
             raise AnalysisError(f"{report.name}: {side.lacks.message}", hint=side.lacks.hint)

@@ -1,4 +1,4 @@
-"""The columns of a comparison. Of ``a_`` and ``b_`` each side has its own."""
+"""The columns of a comparison. Each side has its own columns ``a_`` and ``b_``."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from profiledb.query.header import Column
 
 
 def names(columns: Sequence[Column]) -> list[str]:
-    """Their names, in their order."""
+    """Return their names in order."""
     return [column.name for column in columns]
 
 

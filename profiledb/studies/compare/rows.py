@@ -1,7 +1,8 @@
-"""The rows of a comparison: kernels, phases and copies of two sides, matched. A change is that of B less that of A.
+"""The rows of a comparison: kernels, phases and copies of two sides, matched. A change is B minus A.
 
-Which kernels are the same ``matching.kernel_keys`` says; those that only A has are gone, those that only B has are new.
-With the basis ``step`` all figures are of what lies in the steps of both sides.
+``matching.kernel_keys`` matches kernels; kernels that only A has are gone, those that only B has are new. With the
+basis
+``step`` all figures cover the content of the steps of both sides.
 """
 
 from typing import Any
@@ -18,9 +19,9 @@ _RANKED = {"total": "change_ns", "step": "change_ns", "share": "share_change_poi
 
 
 def kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a kernel of either side (``compare_columns.KERNELS``), the largest change first.
+    """Return one row per kernel of either side (``columns.KERNELS``), largest change first.
 
-    With the basis ``step`` sums of times and numbers of calls are those of a step.
+    With the basis ``step``, summed times and numbers of calls are per step.
     """
     sides = parts(a, b, basis)
     if any(part.kernel_totals.empty for part, _ in sides):
@@ -38,7 +39,7 @@ def kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
 
 def samples(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
-    """Sampled durations in ns, of both sides, of a row of ``kernels``; empty where it is new or gone."""
+    """Return sampled durations in ns, of both sides, for a row of ``kernels``; empty if it is new or gone."""
     found = []
     sides = [part for part, _ in parts(a, b, basis)]
     for letter, part, keyed in zip("ab", sides, _keyed(sides[0], sides[1]), strict=True):
@@ -49,13 +50,13 @@ def samples(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.S
 
 
 def phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
+    """Return one row per pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
     sums = ("instances", "kernel_ns", "busy_ns", "cpu_ns")
     return _side_by_side(a, b, basis, "range_patterns", "pattern", sums, PHASES)
 
 
 def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a direction of copies, and one for memsets (``COPIES``), the order as for phases."""
+    """Return one row per direction of copies, and one for memsets (``COPIES``), ordered as phases."""
     rows = _side_by_side(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
     results = [part.copies for part, _ in parts(a, b, basis) if len(part.copies)]
     rows["kind"] = rows["direction"].map(
@@ -68,13 +69,13 @@ def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
 
 def _keyed(a: Part, b: Part) -> list[pd.DataFrame]:
-    """The kernels of both, with the ``key`` that tells which are the same."""
+    """Return the kernels of both with the ``key`` that matches them."""
     keys = kernel_keys(a.kernel_totals, b.kernel_totals)
     return [part.kernel_totals.assign(key=key) for part, key in zip((a, b), keys, strict=True)]
 
 
 def _grouped(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
-    """Kernels of one side by key: sums, over the steps, and the names of the longest."""
+    """Group the kernels of one side by key: sums, divided by the steps, and the names of the longest."""
     groups = rows.groupby("key", sort=False)
     found = groups[["name", "class", "demangled", "kernel"]].first()
     found["kernels"] = groups.size().astype("Int64")
@@ -92,7 +93,7 @@ def _divided(values: pd.Series, steps: int) -> pd.Series:
 
 
 def _joined(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """All rows of both sides, columns with the letter of their side in front, and ``status``: same, new or gone."""
+    """Join all rows of both sides; columns get the letter of their side, and ``status`` is same, new or gone."""
     named = [
         frame.rename(columns={column: f"{letter}_{column}" for column in frame.columns if column not in on})
         for letter, frame in (("a", a), ("b", b))
@@ -103,7 +104,7 @@ def _joined(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
 
 
 def _add_changes(rows: pd.DataFrame) -> None:
-    """What changed, and how much of it is due to more calls and how much to longer ones."""
+    """Add the change, and its parts due to more calls and to longer ones."""
     before, after = (rows[f"{letter}_total_ns"].fillna(0) for letter in "ab")
     calls = [rows[f"{letter}_calls"].fillna(0).astype("Float64") for letter in "ab"]
     rows["change_ns"] = after - before
@@ -121,7 +122,7 @@ def _relative_pct(after: pd.Series, before: pd.Series) -> pd.Series:
 
 
 def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Sampled durations by key. Of kernels that are one row, each gives as large a part as it has of their calls."""
+    """Return sampled durations by key. Kernels of one row contribute in proportion to their calls."""
     by_kernel = {
         kernel: group.to_numpy(dtype=float) for kernel, group in side.kernel_sample.groupby("kernel")["duration_ns"]
     }
@@ -135,7 +136,7 @@ def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
-    """Medians, 95th percentiles, and how sure the change of the mean is."""
+    """Add medians, 95th percentiles, and the interval of the change of the mean."""
     none = np.empty(0)
     for letter, drawn in (("a", a), ("b", b)):
         for name, at in (("median_ns", 50), ("p95_ns", 95)):
@@ -155,7 +156,7 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
 def _side_by_side(
     a: Side, b: Side, basis: Basis, name: str, key: str, sums: tuple[str, ...], columns: tuple[Column, ...]
 ) -> pd.DataFrame:
-    """Rows of one analysis of both sides, matched by a text: sums over the steps, and their changes."""
+    """Return rows of one analysis of both sides, matched by a text: sums divided by the steps, and their changes."""
     wanted = names(columns)
     frames = []
     for part, number in parts(a, b, basis):

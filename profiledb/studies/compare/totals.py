@@ -1,4 +1,4 @@
-"""What a side of a comparison comes to: sums of all that is selected, of what lies in its steps, and of the rest."""
+"""Totals of a side of a comparison: sums of the whole selection, of the content of its steps, and of the rest."""
 
 import pandas as pd
 
@@ -18,8 +18,9 @@ SUMS = {
     "memsets": "count",
     "memset_bytes": "bytes",
 }
-"""What adds up, with its unit. ``wall_ns`` is the time that the selection, or its steps, cover; ``busy_ns`` and
-``idle_ns`` add up over the GPUs that worked. Copies are copies: memsets count by themselves."""
+"""Sums and their units. ``wall_ns`` is the time that the selection, or its steps, cover; ``busy_ns`` and ``idle_ns``
+are
+sums over the GPUs that worked. Copies exclude memsets, which count by themselves."""
 
 PER_STEP = "_per_step"
 OUTSIDE = "_outside_steps"
@@ -32,12 +33,13 @@ MEASURES = (
     | {"busy_pct": "%", "kernels": "count"}
     | {f"{name}{OUTSIDE}": SUMS[name] for name in ("wall_ns", "kernel_ns", "launches", "copy_ns", "memset_ns")}
 )
-"""What is compared, with its unit. ``step_median_ns`` is the median step on the host; ``between_steps_ns`` is what
-passes from the end of one step to the begin of the next, the mean; ``busy_pct`` is that of the GPUs that worked."""
+"""Compared measures and their units. ``step_median_ns`` is the median step on the host; ``between_steps_ns`` is the
+mean
+time from the end of one step to the start of the next; ``busy_pct`` covers the GPUs that worked."""
 
 
 def summary(a: Side, b: Side) -> pd.DataFrame:
-    """A row a measure of either side (``columns.SUMMARY``); missing where the report does not tell."""
+    """Return one row per measure of either side (``columns.SUMMARY``); unknown values are missing."""
     sides = (measures(a), measures(b))
     rows = pd.DataFrame({"measure": list(MEASURES), "unit": list(MEASURES.values())})
     for letter, found in zip("ab", sides, strict=True):
@@ -48,7 +50,7 @@ def summary(a: Side, b: Side) -> pd.DataFrame:
 
 
 def measures(side: Side) -> dict[str, float]:
-    """``MEASURES`` of a side, as far as its report tells them; steps are its outermost ranges where it has no steps."""
+    """Return the ``MEASURES`` of a side that its report knows; outermost ranges stand in for missing steps."""
     whole = sums(side)
     found = whole | _shares(side)
     if side.unit is None or side.inside is None:
@@ -60,7 +62,7 @@ def measures(side: Side) -> dict[str, float]:
 
 
 def sums(part: Part) -> dict[str, float]:
-    """``SUMS`` of a part of a report; what was not captured is missing, and not 0."""
+    """Return the ``SUMS`` of a part of a report; a sum that was not captured is missing instead of 0."""
     found: dict[str, float] = {}
     if len(part.gpu_busy):
         worked = part.gpu_busy[part.gpu_busy["operations"] > 0]
@@ -93,7 +95,7 @@ def _shares(side: Side) -> dict[str, float]:
 
 
 def _pace(side: Side, inside_ns: float | None) -> dict[str, float]:
-    """The median step on the host, and the time between steps: that from first to last without that in them."""
+    """Return the median step on the host, and the time between steps: from first to last without the time in them."""
     if side.steps is None:
         return {}
     row = side.iteration_summary.iloc[0]

@@ -1,7 +1,7 @@
-"""Whether B is faster than A, in figures and in words: for the page, the command line and the limit that it holds.
+"""Decide whether B is faster than A, in figures and in words: for the page, the command line and its limit.
 
-The time that a step takes decides; where not both have steps, that of the selection. Busy, kernel, copy and idle time
-say where it went. Work that runs at the same time as other work takes no further time on the clock: the overlap.
+The time per step decides; without steps on both sides, that of the selection. Busy, kernel, copy and idle time tell
+where it went. Work that runs beside other work takes no further wall time: the overlap.
 """
 
 from collections.abc import Callable
@@ -21,21 +21,21 @@ METRICS = {
     "idle": ("idle_ns", "GPU idle time"),
     "launches": ("launches", "Kernel launches"),
 }
-"""What two sides can be judged by: the sum of ``totals.SUMS``, and its name. The first one is the headline."""
+"""Metrics that decide: the sum in ``totals.SUMS``, and its title. The first one is the headline."""
 
 WALL = next(iter(METRICS))
 SAME_PCT = 0.05
 """A change below this, in percent, rounds to none."""
 FEW = 0.01
-"""A part of the time of a step below which it is not worth a sentence."""
+"""Part of a step's time below which a change is not worth a sentence."""
 
 Escape = Callable[[str], str]
-"""What makes the name of a range, which nobody has checked, fit for where it is shown."""
+"""Escapes the name of a range, which is untrusted, for its place."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A figure of both sides, of a step where both have some; None where a report does not tell it."""
+    """A figure of both sides, per step if both have some; None if a report does not know it."""
 
     metric: str
     a: float | None
@@ -43,23 +43,23 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """B less A."""
+        """B minus A."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     @property
     def pct(self) -> float | None:
-        """B against A in percent; None where A has none."""
+        """B against A in percent; None if A has none."""
         return 100 * (self.b / self.a - 1) if self.a and self.b is not None else None
 
     def value(self, number: float | None) -> str:
-        """One of its numbers in words, with the unit."""
+        """Format one of its numbers with the unit."""
         if self.metric == "launches" and number is not None:
             return f"{number:,.1f}".removesuffix(".0")
         return words.duration(number)
 
 
 def changes(a: Side, b: Side) -> dict[str, Change]:
-    """A change a metric (``METRICS``)."""
+    """Return one change per metric (``METRICS``)."""
     both = units(a, b)
     sums = [totals.sums(side.inside) if both and side.inside else totals.sums(side) for side in (a, b)]
     counts = (both.a, both.b) if both else (1, 1)
@@ -74,14 +74,14 @@ def _each(value: float | None, count: int) -> float | None:
 
 
 def per(both: Units | None, escape: Escape = words.visible) -> str:
-    """What the figures are of: `` per step``, `` per instance of forward``, or `` of the selection``."""
+    """Describe the basis of the figures: `` per step``, `` per instance of forward``, or `` of the selection``."""
     if both is None:
         return " in the selection"
     return f" per instance of {escape(both.name)}" if both.name else " per step"
 
 
 def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
-    """How long B takes against A, in a sentence."""
+    """State in a sentence how long B takes against A."""
     change, of = changes(a, b)[WALL], per(units(a, b), escape)
     if change.a is None or change.b is None:
         return f"Wall time{of} of {'A' if change.a is None else 'B'} is unknown."
@@ -97,7 +97,7 @@ def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
 
 
 def figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
-    """Busy, kernel, copy and idle time of both sides in a sentence; nothing where neither tells any."""
+    """State busy, kernel, copy and idle time of both sides in a sentence; empty if neither is known."""
     found = changes(a, b)
     told = [
         f"{METRICS[metric][1][0].lower() if metric in _SMALL else METRICS[metric][1][0]}{METRICS[metric][1][1:]}"
@@ -119,9 +119,9 @@ def _in_brackets(pct: float | None) -> str:
 
 
 def moved(a: Side, b: Side) -> str:
-    """What the change of the wall time is made of, the largest part first; nothing where it is none, or not told.
+    """State the parts of the change of wall time, largest first; empty if there is none or it is unknown.
 
-    On one GPU the parts add up: wall time is idle time and the time of all that ran, less what ran beside other work.
+    On one GPU the parts add up: wall time is idle time plus the time of all work, minus overlapping work.
     """
     found = changes(a, b)
     whole = found[WALL].difference
@@ -138,13 +138,15 @@ def moved(a: Side, b: Side) -> str:
 
 
 def _beside(found: dict[str, Change], letter: str) -> float:
-    """Time of kernels, copies and memsets that ran while others did; below 0 what else kept the GPU busy: graphs."""
+    """Return the time of kernels, copies and memsets that overlap others; below 0 if graphs kept the GPU busy."""
     work = sum(getattr(found[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
     return float(work - (getattr(found["busy"], letter) or 0))
 
 
 def outside(a: Side, b: Side) -> str:
-    """What ran outside the steps, and passes between them, which no figure of a step holds; nothing without steps."""
+    """State the work outside the steps and the time between them, which no figure per step contains; empty without
+    steps.
+    """
     if units(a, b) is None:
         return ""
     sides = [totals.measures(side) for side in (a, b)]
@@ -162,11 +164,10 @@ def outside(a: Side, b: Side) -> str:
 
 
 def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:
-    """Whether a metric of B is more than ``percent`` above that of A; and in words.
+    """Return whether a metric of B exceeds A's by more than ``percent``, and the sentence.
 
     Raises:
-        AnalysisError: nothing ran on a GPU in the selection of one of them, or its report does not tell the metric: a
-            broken run must not pass.
+        AnalysisError: a selection has no GPU work, or a report does not know the metric: a broken run must not pass.
     """
     change = changes(a, b)[metric]
     for letter, side, value in (("A", a, change.a), ("B", b, change.b)):
@@ -184,13 +185,13 @@ def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, s
 
 
 def signed(ns: float | None) -> str:
-    """A difference of times with its sign: ``+1.23 ms``."""
+    """Format a difference of times with its sign: ``+1.23 ms``."""
     value = words.number(ns)
     return words.MISSING if value is None else f"{sign(value)}{words.duration(abs(value))}"
 
 
 def signed_percent(x: float | None) -> str:
-    """A relative difference with its sign: ``−12.3 %``; what rounds to nothing has none."""
+    """Format a relative difference with its sign: ``−12.3 %``; without sign if it rounds to zero."""
     value = words.number(x)
     if value is None:
         return words.MISSING
@@ -198,5 +199,5 @@ def signed_percent(x: float | None) -> str:
 
 
 def sign(value: float) -> str:
-    """What stands before a difference."""
+    """Return the sign of a difference."""
     return "+" if value > 0 else "−" if value < 0 else ""

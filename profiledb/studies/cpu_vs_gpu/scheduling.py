@@ -1,7 +1,8 @@
 """A scheduler's decisions in words, from the rows of ``scheduler_policies`` and its neighbors.
 
-What is held against it: times predicted within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and no more than any
-simpler rule, decisions within ``DECISION_NS``. A sentence about what was missed says where.
+Its goals: predicted times within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and below that of every simpler
+rule,
+decisions within ``DECISION_NS``. A sentence about a missed goal names the cause.
 """
 
 from collections.abc import Sequence
@@ -13,10 +14,11 @@ import pandas as pd
 from profiledb.words import count, counted, duration, flops, number, percent, rate, shortened, significant
 
 ERROR_PCT, REGRET_PCT, DECISION_NS = 15.0, 5.0, 50_000.0
-"""Median error of the predicted times, regret, and median time of a decision: what a good scheduler stays below."""
+"""Goals of a scheduler: limits of the median error of predicted times, the regret, and the median time of a
+decision."""
 ALL = "all"
 RULES = ("threshold", "cpu", "gpu")
-"""Policies that need no model, by their names in the log: a scheduler is worth its model where it beats them."""
+"""Policies without a model, by their names in the log; a scheduler's model pays off if it beats them."""
 _TITLES = {
     "model": "model", "energy": "model, by energy", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU",
     "oracle": "oracle",
@@ -24,37 +26,37 @@ _TITLES = {
 _DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 _LENGTH = 40
 _SPREAD_PCT = 10.0
-"""How far the time of a policy may be from what its sizes take on its devices by their medians: runs scatter."""
+"""Deviation of a policy's time from the medians of its sizes and devices that counts as scatter."""
 _FEW_PCT = 1e-9
 
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence, and whether what it tells misses a goal."""
+    """A sentence, and whether it reports a missed goal."""
 
     words: str
     missed: bool = False
 
 
 def title(policy: Any) -> str:
-    """What people call a policy (untrusted)."""
+    """Return the title of a policy (untrusted)."""
     return _TITLES.get(str(policy), shortened(policy, _LENGTH))
 
 
 def main(policies: pd.DataFrame) -> str:
-    """The policy that is looked at first: one that predicts, else the first one."""
+    """Return the policy to show first: one that predicts, else the first one."""
     predicting = policies[policies["predicted"] > 0]
     return str((predicting if len(predicting) else policies)["policy"].iloc[0])
 
 
 def whole(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
-    """The row of a policy under all loads together."""
+    """Return the row of a policy over all loads."""
     own: pd.Series[Any] = policies[policies["policy"] == policy].iloc[-1]
     return own
 
 
 def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Said]:
-    """What there is to say of a policy; ``errors`` and ``regrets`` are the rows of all."""
+    """Return the sentences about a policy; ``errors`` and ``regrets`` are the rows of all policies."""
     row = whole(policies, policy)
     found: list[Said | None] = [
         _predictions(row, errors[errors["policy"] == policy]),
@@ -100,7 +102,7 @@ def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Said:
 
 
 def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
-    """The rules that cost less than the policy, each under the loads where it does; None where there is none."""
+    """Report the rules that cost less than the policy, with the loads at which they do; None if there are none."""
     if policy in RULES:
         return None
     own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
@@ -116,7 +118,7 @@ def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
 
 
 def _chance(policies: pd.DataFrame, row: "pd.Series[Any]") -> Said | None:
-    """What single runs make of the figures: of the regret of this policy, and of the time of the one furthest off."""
+    """Report how far single runs determine the figures: the policy's regret, and the time that deviates most."""
     told = []
     if row["single_runs"]:
         told.append(
@@ -136,7 +138,7 @@ def _chance(policies: pd.DataFrame, row: "pd.Series[Any]") -> Said | None:
 
 
 def _energy(policies: pd.DataFrame, policy: str) -> Said | None:
-    """What the GPUs drew under each policy, this one first; None where this was not measured."""
+    """Report the GPU energy under each policy, this one first; None if it was not measured."""
     last = policies.drop_duplicates("policy", keep="last").set_index("policy")["joules"].dropna()
     if policy not in last:
         return None
@@ -154,13 +156,13 @@ def _speed(row: "pd.Series[Any]") -> Said | None:
 
 
 def why(row: Any) -> str:
-    """What a row of ``scheduler_regrets`` was about, and why it was the wrong choice: one sentence of its columns."""
+    """Explain in one sentence why the decision in a row of ``scheduler_regrets`` was wrong."""
     device = _DEVICES.get(str(row["device"]), "device")
     return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_cause(row)}."
 
 
 def reasons(regrets: pd.DataFrame) -> list[str]:
-    """Why each row was the wrong choice, in short."""
+    """Return a short reason for each row."""
     return [cause[:1].upper() + cause[1:] for cause in map(_cause, regrets.to_dict("records"))]
 
 
@@ -171,13 +173,13 @@ def _cause(row: Any) -> str:
         return f"no prediction, {shortened(row['reason'], 120)}"
     if predicted[own] > predicted[other]:
         return f"against the predictions, {shortened(row['reason'], 120)}"
-    # Its own time was predicted too short, or the other one's too long: what is further off.
+    # Either its own time was predicted too short, or the other one's too long; the larger error counts.
     blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
     return f"{_DEVICES[blamed]} predicted {duration(predicted[blamed])}, takes {duration(row[f'{blamed}_ns'])}"
 
 
 def looks_at(model: pd.DataFrame) -> list[str]:
-    """What the time of each row of ``scheduler_model`` is the sum of."""
+    """Describe the terms whose sum is the time of each row of ``scheduler_model``."""
     return [_terms(row) for row in model.to_dict("records")]
 
 

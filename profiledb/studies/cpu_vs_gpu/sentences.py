@@ -1,15 +1,15 @@
-"""A crossover in words: from which size on to use the GPU, or why the measurement does not tell."""
+"""A crossover in words: the size from which to use the GPU, or why the measurement does not tell."""
 
 from profiledb.studies.cpu_vs_gpu.crossing import FEWEST, Crossover
 from profiledb.words import count
 
 BASES = {"total": "with transfers", "compute": "computing only"}
-"""What people call the bases."""
+"""Titles of the bases."""
 _NAMES = {"cpu": "CPU", "gpu": "GPU"}
 
 
 def advice(crossover: Crossover) -> str:
-    """What to do, in one sentence; the least that a reader needs."""
+    """Return the recommendation in one sentence."""
     if crossover.state in ("one device", "nothing in common"):
         return why(crossover)
     if crossover.threshold is not None:
@@ -25,7 +25,7 @@ def advice(crossover: Crossover) -> str:
 
 
 def why(crossover: Crossover) -> str:
-    """What was measured, one to three sentences."""
+    """Describe the measurement in one to three sentences."""
     if crossover.state == "one device":
         if not crossover.devices:
             return "Neither device was measured."
@@ -36,14 +36,14 @@ def why(crossover: Crossover) -> str:
 
 
 def sentence(crossover: Crossover) -> str:
-    """Both, for a line of text."""
+    """Return recommendation and description in one line."""
     if crossover.state in ("one device", "nothing in common"):
         return why(crossover)
     return f"{advice(crossover)} {why(crossover)}"
 
 
 def interval(crossover: Crossover) -> str:
-    """The interval in short: 560 to 1,930, below 16, beyond 8,192; nothing where there is none."""
+    """Format the interval in short: 560 to 1,930, below 16, beyond 8,192; empty without one."""
     if not crossover.low_place or not crossover.high_place:
         return ""
     if crossover.low_place == crossover.high_place != "inside":
@@ -53,7 +53,7 @@ def interval(crossover: Crossover) -> str:
 
 
 def crossing(crossover: Crossover) -> str:
-    """Where the crossing is in short: 834, below 16, beyond 8,192; nothing where that is not known."""
+    """Format the crossing in short: 834, below 16, beyond 8,192; empty if it is unknown."""
     if crossover.crossing is not None:
         return count(crossover.crossing)
     if not crossover.sizes or crossover.state == "back":

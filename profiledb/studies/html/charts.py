@@ -1,4 +1,4 @@
-"""Charts as SVG: a few rectangles and words each, so that the file needs no script and stays small."""
+"""Charts as SVG made of a few rectangles and words, so that the file needs no script and stays small."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -10,7 +10,7 @@ from profiledb import words
 from profiledb.studies.summary.answers import Answers, class_title
 
 WIDTH = 720
-"""Units of a drawing across; the page scales it."""
+"""Width of a drawing in its own units; the page scales it."""
 MOST_BARS = 10
 _LABEL = 270
 _ROW = 24
@@ -21,7 +21,7 @@ _LONGEST = 32
 
 
 def busy(answers: Answers) -> list[str]:
-    """How busy each GPU was over the capture."""
+    """Draw how busy each GPU was over the capture."""
     rows = answers.rows("busy_timeline")
     drawn = []
     for gpu, part in list(rows.groupby("gpu_id"))[:_MOST_GPUS]:
@@ -38,20 +38,20 @@ def busy(answers: Answers) -> list[str]:
 
 
 def classes(answers: Answers) -> list[str]:
-    """Kernel time by class."""
+    """Draw kernel time by class."""
     rows = answers.rows("class_split").head(MOST_BARS)
     titles = [class_title(value).replace("\\", "") for value in rows["class"]]
     return _bars("Kernel time by class", titles, rows)
 
 
 def kernels(answers: Answers) -> list[str]:
-    """The kernels that take the most time."""
+    """Draw the kernels with the most time."""
     rows = answers.rows("kernels").head(MOST_BARS)
     return _bars("Kernels by total time", list(rows["name"]), rows)
 
 
 def steps(answers: Answers) -> list[str]:
-    """How long each step of the program's loop took on the CPU, warm-ups as far as the selection has them."""
+    """Draw the CPU time of each step of the program's loop, with the warm-ups in the selection."""
     rows = answers.rows("iterations")
     rows = rows[rows["rank"] == 1].head(_MOST_STEPS)
     durations = rows["cpu_ns"].astype(float)
@@ -69,11 +69,11 @@ def steps(answers: Answers) -> list[str]:
 
 
 CHARTS: Sequence[Callable[[Answers], list[str]]] = (busy, classes, kernels, steps)
-"""In the order of the page; each raises NotCapturedError where the report lacks its data."""
+"""The charts in the order of the page; each raises NotCapturedError if the report lacks its data."""
 
 
 def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
-    """A bar a row, as long as its share of the kernel time, with its name before it and its time behind."""
+    """Draw one bar per row, proportional to its share of kernel time, with its name before and its time behind."""
     if rows.empty:
         return []
     room, most = WIDTH - _LABEL - 120, float(rows["share_pct"].max() or 1)
@@ -89,7 +89,9 @@ def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
 
 
 def _figure(title: str, height: int, parts: Sequence[str]) -> str:
-    """A drawing under its title; its words are in it, for whoever does not see it the table below says the same."""
+    """Return a drawing under its title; its words are text, and the table below repeats them for readers who cannot
+    see it.
+    """
     name = escape(title)
     return (
         f'<figure><figcaption>{name}</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{name}">'

@@ -1,7 +1,7 @@
-"""The file: what the summary says, charts, and all findings with their advice.
+"""The HTML file: the summary, charts, and all findings with their advice.
 
-The words are those of the summary and of the findings in Markdown, so that no figure has a second source. Scripts
-there are none, and the file's own policy allows none: whatever a name holds, it is text.
+Summary and findings are the Markdown of other commands, so that no figure has a second source. The file has no scripts,
+and its own policy allows none: any name is text.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from profiledb.studies.summary import document, top_findings
 from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What the file may load: nothing. Its own styles stand in it."""
+"""Content policy of the file: it may load nothing and contains its styles."""
 
 
 def page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
-    """The file of a report, of the part that ``params`` selects; with ``startup`` as ``summary.document.text`` says.
+    """Return the file of a report, for the selection ``params``; ``startup`` as in ``summary.document.text``.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -51,7 +51,7 @@ def page(library: Library, report: Manifest, params: Mapping[str, Any], *, start
 
 
 def _charts(answers: Answers) -> str:
-    """The charts for which the report has rows."""
+    """Return the charts for which the report has rows."""
     drawn = []
     for chart in charts.CHARTS:
         try:
@@ -62,7 +62,7 @@ def _charts(answers: Answers) -> str:
 
 
 def _findings(answers: Answers) -> str:
-    """All rules: what fires with its advice, what cannot be judged, what is clear."""
+    """Return all rules: findings with advice, those that cannot be judged, and clear ones."""
     text = output.as_markdown(top_findings.judged(answers), answers.report.name).partition("\n")[2]
     return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
 

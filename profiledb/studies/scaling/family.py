@@ -1,7 +1,8 @@
-"""Which reports belong together: names such as ``ddp_strong_4_rank2.sqlite``, and what programs say of their runs.
+"""Find reports of one family by names such as ``ddp_strong_4_rank2.sqlite``, and by facts from programs about their
+runs.
 
-Traces of the PyTorch profiler tell rank and number of ranks themselves, and when they were captured: where names do not
-say which are of one run, those of different ranks whose captures overlap are (``together``).
+Traces of the PyTorch profiler contain rank, number of ranks and time of capture: if names do not tell which are of one
+run, traces of different ranks whose captures overlap are (``together``).
 """
 
 import json
@@ -22,17 +23,17 @@ _COUNT = re.compile(r"[._-]*x?(\d{1,6})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Named:
-    """A report with what its name and its program tell.
+    """A report with the facts from its name and its program.
 
     Args:
-        rank: its rank; None where nothing tells.
-        size: how many ranks its run had; None where nothing tells.
+        rank: its rank; None if unknown.
+        size: number of ranks of its run; None if unknown.
         run: name of its run: that of the report without its rank.
         curve: name of the run without the number of ranks at its end.
-        workload: what its program calls itself; "" where it says nothing.
-        scaling: strong or weak; "" where its program does not say.
-        items: what a rank computes in a step: how many, and of what.
-        during: begin and end of its capture, ns since 1970, where only that can tell its run; else None.
+        workload: the program's name for itself; "" if unknown.
+        scaling: strong or weak; "" if the program does not tell.
+        items: number and kind of items that a rank computes per step.
+        during: start and end of its capture, ns since 1970, if nothing else identifies its run; else None.
     """
 
     id: str
@@ -48,12 +49,12 @@ class Named:
 
 
 def named(library: Library, manifest: Manifest) -> Named:
-    """What name and program of a report tell, and the report itself where it is of a distributed run."""
+    """Return the facts from a report's name and program, and from the report itself if it is of a distributed run."""
     return of_name(manifest.id, manifest.name, facts(library, manifest.id), said(library, manifest))
 
 
 def facts(library: Library, report_id: str) -> dict[str, Any]:
-    """What the program says of its run (NAME.meta.json), nothing where there is no such file."""
+    """Return the program's facts about its run (NAME.meta.json); empty without such a file."""
     path = sidecar.path(library.reports, report_id, "meta")
     library.fetch_file(report_id, path)
     try:
@@ -64,7 +65,7 @@ def facts(library: Library, report_id: str) -> dict[str, Any]:
 
 
 def said(library: Library, manifest: Manifest) -> dict[str, Any]:
-    """What a report says of the distributed run that it is of (``distributed_run``); nothing where it does not."""
+    """Return a report's facts about its distributed run (``distributed_run``); empty if it has none."""
     if not manifest.rows.get("distributed"):
         return {}
     rows = analysis.rows_or_none(analysis.run, library, manifest.id, "distributed_run")
@@ -72,7 +73,9 @@ def said(library: Library, manifest: Manifest) -> dict[str, Any]:
 
 
 def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
-    """The same of a name and facts; facts that make no sense tell nothing. The program's own go before the report's."""
+    """Return the facts from a name and from given facts; invalid ones are ignored. The program's win over the
+    report's.
+    """
     said = said or {}
     told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
     stem, kind = _stem(name)
@@ -101,9 +104,10 @@ def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def together(every: Sequence[Named]) -> list[Named]:
-    """The same reports; those whose captures overlap have the name of the run of their lowest rank.
+    """Return the reports; those with overlapping captures get the run name of their lowest rank.
 
-    Only ranks of as many, each once: where two reports of one rank overlap, nothing tells which run they are of.
+    Only runs of equal size with each rank once are joined: if two reports of one rank overlap, their runs are
+    ambiguous.
     """
     timed = [(one.size, one.during, one) for one in every if one.during and one.rank is not None and one.size]
     groups: list[list[Named]] = []
@@ -125,7 +129,7 @@ def together(every: Sequence[Named]) -> list[Named]:
 
 
 def _stem(name: str) -> tuple[str, str]:
-    """The name without its ending, and what tells a trace from a report of the same run by another profiler."""
+    """Return the name without its ending, and the mark of a trace, to keep it apart from another profiler's report."""
     for ending in sidecar.TRACES:
         if name.lower().endswith(ending):
             return name[: -len(ending)], " (trace)"
@@ -152,9 +156,9 @@ def _whole(value: Any) -> int | None:
 
 
 def family(chosen: Named, others: Iterable[Named]) -> list[Named]:
-    """The reports of the same family, the chosen one first.
+    """Return the reports of the same family, the chosen one first.
 
-    They have the name of its curve, or their programs call themselves the same and both tell their ranks.
+    They share its curve, or their programs have the same name and both tell their ranks.
     """
     members = [chosen]
     for named in others:

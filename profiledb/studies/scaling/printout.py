@@ -1,4 +1,4 @@
-"""What the command line says of runs on several GPUs."""
+"""The output of the command about runs on several GPUs."""
 
 import json
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ _SHORT = {
 
 
 def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str:
-    """The rows of the runs that the named reports are of, as table, csv or json.
+    """Return the rows of the runs that contain the named reports, as table, csv or json.
 
     Raises:
-        AnalysisError: a report is not of Nsight Systems, or none of them tells anything.
+        AnalysisError: a report is not of Nsight Systems, or none has usable data.
     """
     reports = list({chosen.id: chosen for chosen in map(library.find, names)}.values())
     for report in reports:
@@ -72,7 +72,7 @@ def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[s
 
 
 def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
-    """What a person reads: the sentence, a line a run, a line an operation, who waits."""
+    """Return the lines of the table: the sentence, a line per run, a line per operation, who waits."""
     sentence = scaling_words.efficiency(rows) or scaling_words.split(gathered[-1])
     table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
     lines = [sentence, "", *_aligned(table)]

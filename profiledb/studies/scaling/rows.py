@@ -1,4 +1,4 @@
-"""The rows of runs that scale: steps, efficiency, and what accounts for what was lost."""
+"""The rows of runs that scale: steps, efficiency, and the parts of the loss."""
 
 from collections.abc import Sequence
 
@@ -39,11 +39,11 @@ RUNS = (
     Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: memcpy"),
     Column("lost_idle_ns", "ns", ".0f", "part of lost_ns: idle"),
 )
-"""Columns of ``runs``. What is not known is missing."""
+"""Columns of ``runs``. Unknown values are missing."""
 
 
 def runs(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
-    """A row a run, in the order given; ``assumed`` is the kind of scaling where nothing tells it."""
+    """Return one row per run, in the order given; ``assumed`` is the kind of scaling if nothing tells."""
     rows = [_row(run, scaling.base_of(run, gathered, assumed), assumed) for run in gathered]
     frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
     texts = {column.name for column in RUNS if column.unit == "text"}

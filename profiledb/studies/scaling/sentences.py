@@ -1,4 +1,4 @@
-"""What runs that scale say in a sentence or two, computed from their rows; plain text with untrusted names in it."""
+"""Runs that scale in a sentence or two, computed from their rows; plain text with untrusted names in it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ SIZES = (
 
 
 def efficiency(rows: pd.DataFrame) -> str:
-    """The best and the worst of the largest runs, and what the worst lost; "" where no run has a base."""
+    """State the best and the worst of the largest runs, and the losses of the worst; "" if no run has a base."""
     known = rows[rows["efficiency_pct"].notna()]
     if known.empty:
         return ""
@@ -39,7 +39,7 @@ def efficiency(rows: pd.DataFrame) -> str:
 
 
 def lost(row: "pd.Series[Any]") -> str:
-    """What makes the step of a run longer than the ideal one, the largest part first; "" where nothing does."""
+    """State the parts by which a run's step exceeds the ideal one, largest first; "" for none."""
     over = float(row["lost_ns"])
     if over <= 0:
         return f"Steps of {row['run']} take no longer than ideal, relative to {row['base']}."
@@ -59,7 +59,7 @@ def _noun(cause: str) -> str:
 
 
 def split(run: Run) -> str:
-    """What a step of a run is made of, or without steps its time from the first to the last kernel."""
+    """State the parts of a run's step, or without steps of the time from its first to its last kernel."""
     shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
     what = f"Steps of {run.name} take {words.duration(run.step_ns)}"
     if not run.comparable and any(rank.told_by != "nothing" for rank in run.ranks):
@@ -73,7 +73,7 @@ def split(run: Run) -> str:
 
 
 def skew(run: Run, rows: pd.DataFrame) -> str:
-    """Who waits for whom in a run; "" where nothing could be matched."""
+    """State who waits for whom in a run; "" if nothing could be matched."""
     if rows.empty:
         return ""
     mean = float(rows["wait_step_ns"].mean())
@@ -89,7 +89,7 @@ def skew(run: Run, rows: pd.DataFrame) -> str:
 
 
 def _error(run: Run) -> str:
-    """How sure a single wait is, a sentence with a space in front; "" where too few operations tell."""
+    """State the error of a single wait, with a leading space; "" with too few operations."""
     apart = nccl.uncertainty(run)
     if apart is None:
         return ""
@@ -99,7 +99,7 @@ def _error(run: Run) -> str:
 
 
 def missing(runs: Sequence[Run]) -> list[str]:
-    """A sentence for each run that lacks something: ranks, or steps that ranges tell."""
+    """Return a sentence for each run without all ranks, or without steps from ranges."""
     sentences = []
     for run in runs:
         if not run.whole:
@@ -118,7 +118,7 @@ def missing(runs: Sequence[Run]) -> list[str]:
 
 
 def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
-    """What makes the scaling of runs strong or weak, where it is not their program's own word; a sentence each."""
+    """Return a sentence for each run whose kind of scaling its program does not tell, with the evidence for it."""
     bases = [(run, base) for run in runs if (base := scaling.base_of(run, runs, assumed))]
     told = [(run, base, scaling.scaling_of(run, base, assumed)) for run, base in bases]
     said = [_by_work(run, base, one.kind) for run, base, one in told if one.told_by == "work" and run.items]

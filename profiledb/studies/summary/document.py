@@ -1,7 +1,7 @@
-"""The answers of a report's pages as Markdown; names and whatever else a report says stand as code.
+"""The summary of a report as Markdown; names and other texts from a report are formatted as code.
 
-Every figure is one of an analysis, in the words of the pages. A section is a function from ``Answers`` to its text:
-what this report does not have raises NotCapturedError, and is told at the end.
+Every figure comes from an analysis and is worded as on the pages. A section is a function from ``Answers`` to its text;
+it raises NotCapturedError for missing data, which the end of the summary lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,11 @@ _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
 
 
 def text(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
-    """The summary of a report, of the part that ``params`` selects.
+    """Return the summary of a report, for the selection ``params``.
 
-    Where that has steps, and nobody chose ranges or times, it covers these alone: what a program does once is no matter
-    of its steps. With ``startup`` it covers all of the selection.
+    If the selection has steps and no chosen ranges or times, the summary covers the steps only, because work done once
+    is
+    not part of them. With ``startup`` it covers the whole selection.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -48,7 +49,7 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any], *, start
 
 
 def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters by which the pages show a report unless told otherwise, and over them those that are given."""
+    """Return the default parameters of the pages for a report, overridden by the given ones."""
     if TIMELINE not in report.subjects:
         return dict(given)
     paths = rows_or_none(Answers(library, report).rows, "range_paths")
@@ -57,7 +58,7 @@ def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) ->
 
 
 def _about(answers: Answers) -> str:
-    """What was captured, with what, on what, and which part of it this is."""
+    """Describe the capture, its tool, its machine, and the part covered."""
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
     told = {
         "Captured with": " ".join(
@@ -86,7 +87,7 @@ def _about(answers: Answers) -> str:
 
 
 def _selection(params: Mapping[str, Any]) -> str:
-    """The parameters of the selection, as the command line takes them."""
+    """Format the parameters of the selection as for the command line."""
     pairs = [
         f"{key}={one}"
         for key, value in params.items()
@@ -96,13 +97,13 @@ def _selection(params: Mapping[str, Any]) -> str:
 
 
 def _reason(error: NotCapturedError) -> str:
-    """Why something is not there, and the flag as code; the words are our own (captures.py)."""
+    """Return the reason for missing data, with the flag as code; the words are our own (captures.py)."""
     command = f"To record it: {words.code(error.command)}" if error.command else ""
     return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
 
 
 def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
-    """What this capture does not have, what it would be good for, and the flag; nothing twice."""
+    """List the missing data of this capture with its use and the flag that records it, each once."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
     told = {table for error in errors for table in error.tables}

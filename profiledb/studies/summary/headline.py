@@ -1,8 +1,8 @@
-"""The most important statements about a Systems report, each with the page that shows more of it.
+"""The most important statements about a report, each with the page that shows more.
 
-A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time of copies, time
-that one step takes more than the median. Of a memory snapshot they say what holds memory,
-what grew and how scattered the rest is. Pages and the summary in Markdown say the same.
+The weight of a statement is its possible gain in ns: idle time, time of the largest kernel, time of copies, time of the
+slowest step above the median. For a memory snapshot the statements name the holders of memory, its growth and its
+fragmentation. The pages and the summary in Markdown use the same statements.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,44 +20,45 @@ from profiledb.studies.summary.answers import class_title
 from profiledb.studies.summary.idle import code, place, whole_step
 
 Ask = Callable[..., pd.DataFrame]
-"""Runs an analysis by its name, on what is selected; raises NotCapturedError."""
+"""Runs an analysis by name on the selection; raises NotCapturedError."""
 
 MATMUL = "matmul"
 HOST_CODE = "host code"
 AUTOTUNING = "autotuning"
 AUTOTUNING_PCT = 5.0
-"""Share of kernel time from which on the choosing of algorithms is told."""
+"""Share of kernel time from which autotuning is mentioned."""
 OF_A_MODEL = frozenset((MATMUL, "attention", "convolution", "softmax", "normalization", "optimizer", "embedding"))
-"""Classes of kernels of which a neural network has some: where none is, nobody asks how much is matmul."""
+"""Kernel classes that every neural network has some of: without any, the share of matmul is not mentioned."""
 UNUSED_PCT = 10.0
-"""Share of the capture below which the GPU is told as hardly used, where it works for less than half of it at all."""
+"""Busy share of the capture below which the GPU counts as hardly used, if it also works in less than half of it."""
 IDLE_PCT = 10.0
-"""Share of the time from which on an idle GPU is the first thing to say."""
+"""Idle share from which an idle GPU comes first."""
 ALL_PCT = 99.0
-"""Share of kernel time from which on a class of kernels is all there is."""
+"""Share of kernel time from which a class of kernels is called the only one."""
 SLOW = 1.2
-"""A step this many times as long as the median is worth a word."""
+"""Multiple of the median from which a step counts as slow."""
 LEAST = 0.01
-"""A statement that is worth less than this part of another is not made."""
+"""Part of another statement's weight below which a statement is dropped."""
 ENOUGH = 3
-"""Steps from which on one is the slowest."""
+"""Number of steps from which one can be the slowest."""
 MANY = 5
-"""Steps from which on the slowest is worth a word."""
+"""Number of steps from which the slowest is mentioned."""
 MOST = 3
 NAMED = 3
-"""Kernels without a class that are named."""
+"""Number of kernels without a class that are named."""
 WORK = ("launch", "blocking copy", "queued copy")
-"""Categories of CUDA calls that give the GPU something to do (api_calls)."""
+"""Categories of CUDA calls that give the GPU work (api_calls)."""
 FRAMES = " < "
-"""Between the functions of a stack."""
+"""Separator of functions in a stack."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence (Markdown, names as code), what it is worth in ns, and where to read on.
+    """A sentence (Markdown, names as code), its weight in ns, and where to read on.
 
-    ``page`` is an address of the dashboard, ``query`` what its address says beside report and selection. ``rank``: 0
-    comes first whatever else is larger, then 1.
+    ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: 0 comes
+    first
+    whatever the weights, then 1.
     """
 
     text: str
@@ -69,13 +70,15 @@ class Statement:
 
 
 def statements(ask: Ask) -> list[Statement]:
-    """The three that matter most; an idle GPU first, then by what they are worth. Fewer where there is less to say."""
+    """Return the three most important statements, an idle GPU first, then by weight; fewer if there is less to say."""
     if told := snapshot(ask):
         return told
     topics = (idle, unused, autotuning, transfers, classes, kernel, steps, calls)
     told = [statement for topic in topics if (statement := _or_none(topic, ask))]
     if told and told[0].page == "idle":
-        told = [one for one in told if one.page != "timeline"]  # what the gaps say, the ends of the capture need not
+        told = [
+            one for one in told if one.page != "timeline"
+        ]  # idle time explains it better than the edges of the capture
     least = LEAST * max((statement.worth_ns for statement in told), default=0.0)
     told = [statement for statement in told if statement.worth_ns >= least]
     return sorted(told, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
@@ -89,7 +92,7 @@ def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | 
 
 
 def idle(ask: Ask) -> Statement | None:
-    """How much of the time the GPU is idle, and where the CPU is meanwhile (idle_reasons, idle_ranges, idle_code)."""
+    """State the idle share of the GPU, and where the CPU is meanwhile (idle_reasons, idle_ranges, idle_code)."""
     reasons = ask("idle_reasons")
     share = words.number(reasons["window_pct"].sum()) if len(reasons) else None
     if share is None or share < IDLE_PCT:
@@ -111,7 +114,7 @@ def idle(ask: Ask) -> Statement | None:
 
 
 def unused(ask: Ask) -> Statement | None:
-    """That the GPU works in a small part of the capture only, and nothing before and after it (gpu_busy)."""
+    """State that the GPU works in a small part of the capture only (gpu_busy)."""
     rows = ask("gpu_busy")
     used = rows[rows["operations"] > 0]
     busy, active, whole = (float(used[name].sum()) for name in ("busy_ns", "active_ns", "capture_ns"))
@@ -126,7 +129,7 @@ def unused(ask: Ask) -> Statement | None:
 
 
 def autotuning(ask: Ask) -> Statement | None:
-    """How much of the kernel time goes into choosing algorithms, which ends after the first steps (class_split)."""
+    """State the share of kernel time spent on autotuning, which ends after the first steps (class_split)."""
     rows = ask("class_split")
     rows = rows[rows["class"] == AUTOTUNING]
     if rows.empty or rows["share_pct"].iloc[0] < AUTOTUNING_PCT:
@@ -140,7 +143,7 @@ def autotuning(ask: Ask) -> Statement | None:
 
 
 def transfers(ask: Ask) -> Statement | None:
-    """That copies take more of the GPU's time than kernels, and which way most goes (gpu_busy, copies)."""
+    """State that copies take more GPU time than kernels, and their main direction (gpu_busy, copies)."""
     busy = ask("gpu_busy")
     busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
     if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
@@ -154,7 +157,7 @@ def transfers(ask: Ask) -> Statement | None:
 
 
 def classes(ask: Ask) -> Statement | None:
-    """The class of kernels that takes most of the time, and how much is matmul (class_split)."""
+    """State the kernel class with the most time, and the share of matmul (class_split)."""
     rows = ask("class_split")
     if len(rows) < 2:
         return None
@@ -177,22 +180,22 @@ def classes(ask: Ask) -> Statement | None:
 
 
 def of_a_model(rows: pd.DataFrame) -> bool:
-    """Whether the classes in rows of ``class_split`` are those of a neural network."""
+    """Return True if the classes in rows of ``class_split`` are those of a neural network."""
     return not OF_A_MODEL.isdisjoint(rows["class"])
 
 
 def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
-    """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
+    """Name the largest kernels of the class Other if that has the most time (kernels)."""
     kernels = ask("kernels")
     if (kernels["class"] == OTHER).sum() == 1:
-        return None  # it is the largest kernel of all, too
+        return None  # it is also the largest kernel overall
     names = without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
     return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
 
 
 def without_class(kernels: pd.DataFrame) -> str:
-    """The largest of the kernels that have no class, by name, each with its share of the kernel time; Markdown."""
+    """Name the largest kernels without a class, with their shares of kernel time; Markdown."""
     rows = kernels[kernels["class"] == OTHER]
     told = [
         f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
@@ -202,7 +205,7 @@ def without_class(kernels: pd.DataFrame) -> str:
 
 
 def kernel(ask: Ask) -> Statement | None:
-    """The kernel that takes most of the time (kernels)."""
+    """State the kernel with the most time (kernels)."""
     rows = ask("kernels", limit=1)
     if rows.empty:
         return None
@@ -215,7 +218,7 @@ def kernel(ask: Ask) -> Statement | None:
 
 
 def calls(ask: Ask) -> Statement | None:
-    """Whether CUDA calls asked for work, where the report has nothing of the GPU's side (api_calls)."""
+    """State whether CUDA calls requested work, for a report without GPU activity (api_calls)."""
     if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
         return None
     top, worth = rows.iloc[0], float(rows["total_ns"].sum())
@@ -236,7 +239,7 @@ def calls(ask: Ask) -> Statement | None:
 
 
 def snapshot(ask: Ask) -> list[Statement]:
-    """What a memory snapshot says of the device that holds most; nothing of a report that also has work of a GPU."""
+    """State facts about the device with the most memory in a snapshot; none if the report also has GPU work."""
     devices = rows_or_none(ask, "tensor_memory")
     if devices.empty or rows_or_none(ask, "tensor_fragmentation").empty or len(rows_or_none(ask, "gpu_busy")):
         return []
@@ -247,7 +250,7 @@ def snapshot(ask: Ask) -> list[Statement]:
 
 
 def line(name: Any) -> str:
-    """A source line or a stack without the folders of its files."""
+    """Shorten a source line or a stack by the folders of its files."""
     return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
 
 
@@ -257,7 +260,7 @@ def _of(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
 
 
 def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """What tensors hold at most, and who holds most of it (tensor_memory, tensor_peak)."""
+    """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
     if (parts := _of(ask, "tensor_peak", device)).empty:
@@ -272,7 +275,7 @@ def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 
 def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """What is held at the end that was not at the start, and who allocated it (tensor_memory, tensor_allocations)."""
+    """State the memory held at the end but not at the start, and its allocator (tensor_memory, tensor_allocations)."""
     before, end = float(device["before_bytes"]), float(device["end_bytes"])
     held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
     if end <= before:
@@ -291,7 +294,7 @@ def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 
 def _scattered(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
-    """How much of what the allocator holds no tensor uses, and how large a piece of it is (tensor_fragmentation)."""
+    """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
     rows = _of(ask, "tensor_fragmentation", device)
     if rows.empty:
         return ""
@@ -310,7 +313,7 @@ def _scattered(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 @dataclass(frozen=True)
 class Slowest:
-    """The slowest step: how a selection names it, its time and the median of all, ns, and how many they are."""
+    """The slowest step: its name in a selection, its time and the median of all in ns, and their number."""
 
     selected: str
     longest_ns: float
@@ -319,13 +322,13 @@ class Slowest:
 
 
 def slowest(rows: pd.DataFrame) -> Slowest | None:
-    """The slowest of the steps that count among rows of ``iterations`` of one loop; None where fewer than three do.
+    """Return the slowest counted step among rows of ``iterations`` of one loop; None for fewer than three steps.
 
-    A selection numbers the instances of a path, the rows the steps of the loop, whose paths may be several.
+    A selection numbers the instances of a path, but rows number the steps of the loop, which may have several paths.
     """
     if rows.empty:
         return None
-    alone = rows["path"].nunique() == 1  # then some rows may be left out, and the number is right
+    alone = rows["path"].nunique() == 1  # then rows may be left out, and the number is right
     rows = rows.assign(nth=rows["number"] if alone else rows.groupby("path").cumcount() + 1)
     rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)]
     if len(rows) < ENOUGH:
@@ -338,7 +341,7 @@ def slowest(rows: pd.DataFrame) -> Slowest | None:
 
 
 def steps(ask: Ask) -> Statement | None:
-    """The slowest step, where it is much slower than the median (iterations)."""
+    """State the slowest step if it is much slower than the median (iterations)."""
     rows = ask("iterations", rank=1)
     step = slowest(rows)
     if step is None or step.steps < MANY or not step.median_ns or _sizes(rows["name"]):
@@ -354,7 +357,9 @@ def steps(ask: Ask) -> Statement | None:
 
 
 def _sizes(names: "pd.Series[str]") -> bool:
-    """Whether the numbers in the names of steps are sizes (tokens_512, tokens_1024): one has to take longest."""
+    """Return True if the numbers in names of steps are sizes (tokens_512, tokens_1024): one then has to take
+    longest.
+    """
     if names.str.contains("step|iter|epoch", case=False).any():
         return False
     numbers = pd.to_numeric(names.str.extract(r"(\d{1,9})\D*$")[0])
@@ -362,5 +367,5 @@ def _sizes(names: "pd.Series[str]") -> bool:
 
 
 def lines(told: list[Statement]) -> list[str]:
-    """The statements as lines of a list in Markdown."""
+    """Return the statements as lines of a Markdown list."""
     return [f"- {statement.text}" for statement in told]

@@ -1,4 +1,4 @@
-"""Sections of the summary of a memory snapshot of PyTorch, which knows the memory of tensors alone."""
+"""Sections of the summary of a PyTorch memory snapshot, which contains the memory of tensors only."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from profiledb.studies.summary.answers import Answers, Section, Shown, name, tab
 
 TOP = 10
 WORK = ("kernel", "graph_launch", "memop", "api_call")
-"""Tables of which a report that is more than a snapshot has rows."""
+"""Tables that are empty in a report that is only a snapshot."""
 
 
 def _place(value: Any) -> str:
-    """A source line or a stack as code, without the folders of files."""
+    """Format a source line or a stack as code, without the folders of files."""
     return name(headline.line(value), 200) if isinstance(value, str) else words.MISSING
 
 
@@ -49,17 +49,17 @@ PARTS = {"before": "allocated before the capture", "none": "no stack", "rest": "
 
 
 def alone(report: Manifest) -> bool:
-    """Whether a report is such a snapshot and nothing else."""
+    """Return True if a report is a memory snapshot and nothing else."""
     return bool(report.rows.get("tensor_segment")) and not any(map(report.rows.get, WORK))
 
 
 def devices(answers: Answers) -> str:
-    """What tensors held of each device."""
+    """Tensor memory by device."""
     return "## Memory of tensors\n\n" + table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
 
 
 def peak(answers: Answers) -> str:
-    """What holds memory at the peak, by source line."""
+    """Holders of memory at the peak, by source line."""
     rows = answers.rows("tensor_peak", limit=TOP)
     if rows.empty:
         return ""
@@ -68,7 +68,7 @@ def peak(answers: Answers) -> str:
 
 
 def grown(answers: Answers) -> str:
-    """What was allocated in the capture and not released in it, by source line."""
+    """Memory allocated and not released during the capture, by source line."""
     rows = answers.rows("tensor_allocations")
     rows = rows[rows["net_bytes"] > 0]
     if rows.empty:
@@ -88,7 +88,7 @@ def largest(answers: Answers) -> str:
 
 
 def segments(answers: Answers) -> str:
-    """How the allocator's memory was divided when the snapshot was taken."""
+    """The allocator's memory at the time of the snapshot."""
     rows = rows_or_none(answers.rows, "tensor_fragmentation")
     return "## Fragmentation\n\n" + table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 

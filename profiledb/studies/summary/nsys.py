@@ -1,4 +1,4 @@
-"""Sections of the summary of a report of Nsight Systems."""
+"""Sections of the summary of a Nsight Systems report."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ _TIMINGS: Shown = {
 
 
 def short(answers: Answers) -> str:
-    """What matters most, as the dashboard's page says it."""
+    """The most important statements, as on the dashboard."""
     told = headline.statements(answers.rows)
     if not told:
         return (
@@ -83,7 +83,7 @@ def short(answers: Answers) -> str:
 
 
 def gpu(answers: Answers) -> str:
-    """How busy each GPU was that the selection used."""
+    """Busy time of each GPU in the selection."""
     rows = answers.rows("gpu_busy")
     used = rows[rows["operations"] > 0]
     if used.empty:
@@ -92,7 +92,7 @@ def gpu(answers: Answers) -> str:
 
 
 def _earlier(used: pd.DataFrame) -> str:
-    """Say why busy and idle time do not add up, where work may run that the capture does not hold."""
+    """Explain why busy and idle time do not add up, if work may run that the capture does not contain."""
     rest = float((used["active_ns"] * (1 - used["busy_active_pct"] / 100) - used["idle_ns"]).sum())
     if rest <= 0.001 * float(used["active_ns"].sum()):
         return ""
@@ -121,12 +121,12 @@ def split(answers: Answers) -> str:
 
 
 def phase_titles() -> dict[str, str]:
-    """What people read for each phase, in order; ``all`` first."""
+    """Return the titles of the phases in order; ``all`` first."""
     return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
 
 
 def top(answers: Answers) -> str:
-    """The kernels that take the most time in each phase, and those of them that are no matmul."""
+    """The kernels with the most time in each phase, and those of them that are not matmul."""
     rows = answers.rows("top_kernels", limit=TOP)
     if rows.empty:
         return ""
@@ -147,7 +147,7 @@ def top(answers: Answers) -> str:
 
 
 def steps(answers: Answers) -> str:
-    """Count, median and spread of the steps that the ranges tell; without ranges those that the kernels tell."""
+    """Count, median and spread of the steps from ranges; without ranges, of steps detected from kernels."""
     host = rows_or_none(answers.rows, "iteration_summary")
     if host.empty:
         return _detected(answers)
@@ -178,7 +178,7 @@ def _detected(answers: Answers) -> str:
 
 
 def idle(answers: Answers) -> str:
-    """What the host did while GPUs were idle."""
+    """Host activity while GPUs were idle."""
     rows = answers.rows("idle_reasons")
     if rows.empty:
         return ""
@@ -194,21 +194,21 @@ def idle(answers: Answers) -> str:
 
 
 def copies(answers: Answers) -> str:
-    """Copies and memory sets by direction, with the rate that they reached."""
-    rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the end tells that there are none
+    """Copies and memsets by direction, with their rate."""
+    rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the list of missing data says so
     if rows.empty:
         return ""
     return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
 
 
 def calls(answers: Answers) -> str:
-    """The CUDA calls that took the most time on the CPU."""
+    """The CUDA calls with the most CPU time."""
     rows = rows_or_none(answers.rows, "api_calls")
     return "## CUDA API\n\n" + table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
 
 
 def osrt(answers: Answers) -> str:
-    """The calls into the operating system that took the most time, summed over threads."""
+    """The operating system calls with the most time, summed over threads."""
     rows = rows_or_none(answers.rows, "osrt_calls")
     if rows.empty:
         return ""
@@ -217,7 +217,7 @@ def osrt(answers: Answers) -> str:
 
 
 def attention(answers: Answers) -> str:
-    """The parts of attention, where ranges or fused kernels tell them."""
+    """The parts of attention, from ranges or fused kernels."""
     rows = rows_or_none(answers.rows, "attention_parts")
     if rows.empty:
         return ""
@@ -225,7 +225,7 @@ def attention(answers: Answers) -> str:
 
 
 def _peaks(rows: pd.DataFrame) -> str:
-    """The peaks that the parts of attention are held against, with where each is from."""
+    """Return the peaks of the parts of attention with their sources."""
     known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
     told = [
         f"{words.flops(row['peak_flops_per_s'], digits=False)} in {words.code(row['peak_precision'])}"
@@ -236,13 +236,13 @@ def _peaks(rows: pd.DataFrame) -> str:
 
 
 def timings(answers: Answers) -> str:
-    """What a timer of the program measured, beside the ranges of the same name."""
+    """The program's own timings beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
     return "## Timer against ranges\n\n" + table("timing_compare", rows, _TIMINGS)
 
 
 def mfu(answers: Answers) -> str:
-    """Model FLOPs utilization, where the FLOPs of a step, its time and the peak are known."""
+    """Model FLOPs utilization, if the FLOPs of a step, its time and the peak are known."""
     row = answers.rows("mfu").iloc[0]
     if isinstance(row["contradiction"], str):
         return f"## Model FLOPs utilization\n\n{words.plain(row['contradiction'])}"

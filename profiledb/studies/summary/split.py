@@ -1,4 +1,4 @@
-"""What the split of one report says in words, from the rows of ``matmul_split`` alone: Markdown, escaped."""
+"""The matmul share of one report in words, from the rows of ``matmul_split``: Markdown, escaped."""
 
 from collections.abc import Mapping
 
@@ -9,11 +9,11 @@ from profiledb.rules.phases import ALL, NONE
 
 
 def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """How much of one report is matmul, by phase, and which phase without matmul dilutes it.
+    """Describe the matmul share of a report by phase, and the phase without matmul that dilutes it.
 
     Args:
-        rows: ``matmul_split``, by the name of the phase.
-        titles: what people read for each phase.
+        rows: ``matmul_split``, by phase.
+        titles: titles of the phases.
     """
     whole = rows.loc[ALL]
     if not whole["matmul_ns"]:
@@ -38,15 +38,15 @@ def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def amount(pct: float) -> str:
-    """A share in words."""
+    """Describe a share."""
     return "none" if not pct else words.percent(pct)
 
 
 def phase_title(titles: Mapping[str, str], phase: str) -> str:
-    """What people read for a phase, escaped."""
+    """Return the title of a phase, escaped."""
     return words.plain("no phase" if phase == NONE else titles.get(phase, phase))
 
 
 def listed(parts: list[str]) -> str:
-    """One, two and three."""
+    """Join names: "one, two and three"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

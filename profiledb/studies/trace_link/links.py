@@ -1,4 +1,4 @@
-"""Links a Systems report to a trace of the same program, whose operators its kernels then have."""
+"""Link a Systems report to a trace of the same program, whose operators its kernels then have."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,16 @@ from profiledb.studies.trace_link import sequences
 from profiledb.studies.trace_link.sequences import NONE, Numbers, Side
 
 LEAST_PCT = 90.0
-"""Share of the kernels of a Systems report that a trace must have for a link, percent."""
+"""Share of a Systems report's kernels that a linked trace must have, percent."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """What a trace has of the kernels of a Systems report.
+    """The kernels of a Systems report that a trace has.
 
-    ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` says where the first kernel is that the trace
-    lacks, empty where it has all.
+    ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` locates the first kernel that the trace lacks,
+    empty
+    if it has all.
     """
 
     kernels: int
@@ -33,20 +34,20 @@ class Match:
 
     @property
     def pct(self) -> float:
-        """Share of the kernels of the Systems report that the trace has, percent."""
+        """Share of the Systems report's kernels that the trace has, percent."""
         return 100 * len(self.pairs) / self.kernels
 
     @property
     def told(self) -> str:
-        """How many kernels match, in words."""
+        """Number of matching kernels as text."""
         return f"{len(self.pairs):,} of {self.kernels:,} kernels match ({words.percent(self.pct)})"
 
 
 def link(library: Library, nsys: str, trace: str) -> Match:
-    """Links them, both by what ``Library.find`` takes, and says what the trace has.
+    """Link two reports, named as for ``Library.find``, and return their match.
 
     Raises:
-        AnalysisError: one of them is not of its kind, or their kernels do not agree.
+        AnalysisError: one of them is of another kind, or their kernels do not match.
     """
     report, other = library.find(nsys), library.find(trace)
     if not other.rows.get("operator"):
@@ -67,7 +68,7 @@ def link(library: Library, nsys: str, trace: str) -> Match:
 
 
 def match(library: Library, nsys_id: str, trace_id: str) -> Match:
-    """What the trace has of the kernels of the report.
+    """Match the kernels of a trace with those of a report.
 
     Raises:
         NotCapturedError: one of them has no kernels.
@@ -81,7 +82,7 @@ def match(library: Library, nsys_id: str, trace_id: str) -> Match:
     found = sequences.pairs(ours, theirs)
     here = np.flatnonzero(found != NONE)
     ids = [table["kernel_id"].to_numpy() for table in tables]
-    order = np.argsort(ids[0][here])  # as the report has its kernels, so that one of them is found quickly
+    order = np.argsort(ids[0][here])  # in the report's order, so that a single kernel is found quickly
     pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][found[here]][order]})
     lacking = np.flatnonzero(found == NONE)
     first = lacking[np.argmin(tables[0]["start_ns"].to_numpy()[lacking])] if len(lacking) else None
@@ -93,7 +94,9 @@ def _asked(library: Library, report_id: str, name: str) -> pa.Table:
 
 
 def _side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
-    """The kernels of a report, by the numbers that both share of kernels (a row of ``totals`` each) and of steps."""
+    """Return the kernels of a report, with the numbers that both reports share for kernels (rows of ``totals``) and
+    steps.
+    """
     kernels = totals["kernel"].to_numpy(np.int64)
     order = np.argsort(kernels)
     names = numbers[order][np.searchsorted(kernels[order], table["kernel"].to_numpy())]
