@@ -1,8 +1,8 @@
-"""Budgets: what a report may take at most, in a TOML file that stands beside the code it is about.
+"""Budgets: limits for a report, in a TOML file beside the code.
 
-``[most]`` has figures of a step with their unit in the name, ``[most.range_ms]`` the kernel time of ranges, and
-``never`` lists findings that must not fire. ``[growth_pct]`` says by how much a measure may exceed what it is held
-against. docs/ci.md shows one.
+``[most]`` has figures per step with their unit in the name, ``[most.range_ms]`` the kernel time of ranges, ``never``
+lists findings that must not fire, and ``[growth_pct]`` limits how far a measure may exceed its base. docs/ci.md shows
+one.
 """
 
 import math
@@ -24,14 +24,14 @@ KEYS = {
     "copied_mb": ("copy_bytes", 1e6), "memory_gb": ("memory_bytes", 1e9), "energy_j": ("energy_j", 1.0),
     "findings": ("findings", 1.0),
 }  # fmt: skip
-"""What may be bounded: the measure, and how much of its unit one of the budget is."""
+"""Figures that may be bounded: the measure, and its units per unit of the budget."""
 RANGES = "range_ms"
 _HINT = "docs/ci.md shows a file of budgets."
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What is allowed: of measures and of ranges at most so much, and how much more than before, percent."""
+    """Limits of measures and of ranges, and allowed growth in percent."""
 
     most: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, float] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Held:
-    """A budget and what the report takes of it, in the unit of the budget; of a finding that fires 1 of 0."""
+    """A budget and the report's value, in the unit of the budget; a finding that fires is 1 of 0."""
 
     name: str
     value: float
@@ -49,15 +49,15 @@ class Held:
 
     @property
     def holds(self) -> bool:
-        """Whether the report stays within it."""
+        """True if the report stays within the budget."""
         return self.value <= self.most
 
 
 def read(path: Path, rules: Sequence[str]) -> Budget:
-    """Reads a file of budgets; ``rules`` are the names of all findings.
+    """Read a file of budgets; ``rules`` are the names of all findings.
 
     Raises:
-        ConfigError: it cannot be read, or an entry of it is none; the message names the entry.
+        ConfigError: it cannot be read, or an entry is invalid; the message names the entry.
     """
     try:
         with path.open("rb") as file:
@@ -89,10 +89,10 @@ def read(path: Path, rules: Sequence[str]) -> Budget:
 
 
 def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
-    """Each budget with what a report takes of it.
+    """Return each budget with the report's value.
 
     Raises:
-        AnalysisError: the report does not tell it: what was not measured must not pass.
+        AnalysisError: the report has no such value: an unmeasured budget must not pass.
     """
     known = {(row.measure, row.name): row.value for row in rows}
     held = []
@@ -109,7 +109,7 @@ def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
 
 
 def _range(known: Mapping[tuple[str, str], float], pattern: str) -> float:
-    """Kernel time of a range: by its whole path, or by its last name."""
+    """Return the kernel time of a range, by its whole path or its last name."""
     name = kept_name(pattern)
     times = {path: value for (measure, path), value in known.items() if measure == "range"}
     found = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]

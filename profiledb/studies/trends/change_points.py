@@ -1,10 +1,9 @@
-"""Change points: where a series of measurements goes to another level and stays there.
+"""Change points: where a series of measurements moves to another level and stays there.
 
-Where a part of the series changes is found as E-divisive does (Matteson and James 2014, arXiv 1306.4933; Apache Otava
-and MongoDB look for regressions with it): at the split whose sides differ most by their distances. Whether it changes
-is asked of the same values in random orders: how often is a split as clear? Outliers are drawn in before, so that they
-decide nothing. A change must also be large beside the noise. What rises or falls all along is a drift: it has no
-moment.
+Candidates are found as in E-divisive (Matteson and James 2014, arXiv 1306.4933; Apache Otava and MongoDB find
+regressions with it): at the split whose sides differ most by their distances. Its significance comes from random orders
+of the same values: how often is a split as clear? Outliers are pulled in first, so that they decide nothing. A change
+also has to be large against the noise. A steady rise or fall is a drift, which has no moment.
 """
 
 from collections.abc import Sequence
@@ -14,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 P = 0.001
-"""A change counts where chance alone makes one as clear less often."""
+"""Probability by chance below which a change counts."""
 LEAST_SHARE = 0.02
-"""A smaller change, as a share of the level before, does not count."""
+"""Smallest share of the level before that counts as a change."""
 MADS = 3.0
-"""Nor does one that is smaller than so many median absolute deviations from the levels on its sides."""
+"""Smallest change in median absolute deviations from the levels on its sides."""
 MOST = 500
-"""Values that are looked at, the last ones."""
+"""Number of values used, the last ones."""
 _SIDE = 2
-"""Values that a level has at least."""
+"""Smallest number of values in a level."""
 _LEAST_WINDOW = 12
 _ORDERS = (200, 1001)
-"""Random orders that a part is judged by; the first ones tell of most parts that nothing changes."""
+"""Random orders to judge a part; the first number suffices for most parts without a change."""
 _FARTHEST = 5.0
-"""So many standard deviations of the noise from the median a value counts; one farther away counts as there."""
+"""Standard deviations of the noise from the median at which a value is capped."""
 
 Floats = NDArray[np.float64]
 
@@ -37,13 +36,13 @@ class Change:
     """A change point.
 
     Args:
-        index: the first value of the new level.
-        before: level before it, the median back to the change before.
-        after: level from it on, up to the next one.
-        share: size of the change as a share of ``before``; None where that is 0.
-        low: end of the 95 % interval of that share, None likewise.
-        high: its other end.
-        p: probability of one as clear where nothing changes, in the part that it was found in; at least 1 / 1,002.
+        index: first value of the new level.
+        before: level before it, the median back to the previous change.
+        after: level from it on, up to the next change.
+        share: size of the change as a share of ``before``; None if that is 0.
+        low: lower end of the 95 % interval of that share; None likewise.
+        high: its upper end.
+        p: probability of a change as clear by chance, in the part in which it was found; at least 1 / 1,002.
     """
 
     index: int
@@ -57,17 +56,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Found:
-    """What happens in a series: its change points in order, and whether it drifts instead."""
+    """The change points of a series in order, and whether it drifts instead."""
 
     changes: tuple[Change, ...]
     drifts: bool = False
 
 
 def find(values: Sequence[float] | Floats) -> Found:
-    """Finds the change points of a series.
+    """Find the change points of a series.
 
     Args:
-        values: finite measurements in the order of time; of more than ``MOST`` the last ones count.
+        values: finite measurements in order of time; the last ``MOST`` count.
 
     Raises:
         ValueError: a value is not finite.
@@ -92,7 +91,7 @@ def find(values: Sequence[float] | Floats) -> Found:
 
 
 def candidate(series: Floats) -> int:
-    """Where the sides of a series differ most by E-divisive's measure, the first index of the second side.
+    """Return the first index of the second side where the sides of a series differ most by E-divisive's measure.
 
     The second side may end before the series does. The shape is (n,), n at least 2 * ``_SIDE``.
     """
@@ -114,7 +113,7 @@ def candidate(series: Floats) -> int:
 
 
 def chance(series: Floats) -> float:
-    """The probability that these values in random order split into two levels as clearly, at least 1 / 1,002."""
+    """Return the probability that these values in random order split as clearly into two levels, at least 1 / 1,002."""
     clear = _clearest(series[None, :])[0] - 1e-9
     random, asked, clearer = np.random.default_rng(len(series)), 0, 0
     for orders in _ORDERS:
@@ -127,9 +126,9 @@ def chance(series: Floats) -> float:
 
 
 def drawn_in(series: Floats) -> Floats:
-    """The series with outliers as far from its median as five standard deviations of its noise.
+    """Return the series with outliers capped at ``_FARTHEST`` standard deviations of its noise from its median.
 
-    The noise is what neighbors differ by, most of which know of no change.
+    The noise is the difference of neighbors, most of which are not around a change.
     """
     steps = np.abs(np.diff(series))
     spread = float(np.median(steps)) / (0.6745 * np.sqrt(2))
@@ -140,7 +139,7 @@ def drawn_in(series: Floats) -> Floats:
 
 
 def _splits(series: Floats, low: int, high: int) -> dict[int, float]:
-    """The splits of a part of the series in order, each with its chance in the part that it was found in."""
+    """Return the splits of a part of the series in order, each with its chance in the part in which it was found."""
     if high - low < 2 * _SIDE:
         return {}
     part = drawn_in(series[low:high])
@@ -151,7 +150,7 @@ def _splits(series: Floats, low: int, high: int) -> dict[int, float]:
 
 
 def _merged(series: Floats, splits: list[int]) -> list[int]:
-    """Without those whose levels are too near each other, the least first; levels are compared anew each time."""
+    """Drop splits whose levels are too close, the closest first; levels are compared again after each."""
     while splits:
         bounds = [0, *splits, len(series)]
         room = [
@@ -166,7 +165,7 @@ def _merged(series: Floats, splits: list[int]) -> list[int]:
 
 
 def _room(before: Floats, after: Floats) -> float:
-    """By how much a change is larger than it must be, in units of that. Noise grows with the level, as in times."""
+    """Return the size of a change over the size that it needs; noise grows with the level, as times do."""
     level, now = float(np.median(before)), float(np.median(after))
     scale = level / now if level and now else 1.0
     noise = deviation(np.concatenate([before - level, scale * (after - now)]))
@@ -176,15 +175,16 @@ def _room(before: Floats, after: Floats) -> float:
 
 
 def deviation(rest: Floats) -> float:
-    """The median absolute deviation of normal noise, by the quartile of distances (Rousseeuw and Croux 1993, Qn).
+    """Return the median absolute deviation of normal noise, from the quartile of distances (Rousseeuw and Croux 1993,
+    Qn).
 
-    As robust as the median of the deviations, and twice as exact with as many values.
+    It is as robust as the median of deviations, and twice as precise for the same number of values.
     """
     n = len(rest)
     first, second = np.triu_indices(n, 1)
     half = n // 2 + 1
     place = half * (half - 1) // 2 - 1
-    few = n / (n + (1.4 if n % 2 else 3.8))  # what a few values say too much
+    few = n / (n + (1.4 if n % 2 else 3.8))  # corrects the bias of few values
     return few * 2.2219 * 0.6745 * float(np.partition(np.abs(rest[first] - rest[second]), place)[place])
 
 
@@ -198,20 +198,20 @@ def _change(before: Floats, after: Floats, index: int, p: float) -> Change:
 
 
 def _differences(before: Floats, after: Floats) -> Floats:
-    """Each value after a change less each before it, sorted: their median is the estimate of Hodges and Lehmann."""
+    """Return every value after a change minus every one before, sorted; their median is the Hodges-Lehmann estimate."""
     return np.sort((after[:, None] - before[None, :]).ravel())
 
 
 def _rank(before: Floats, after: Floats) -> int:
-    """The place among the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
+    """Return the index in the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
     m, n = len(before), len(after)
     return max(0, int(np.floor(m * n / 2 - 1.96 * np.sqrt(m * n * (m + n + 1) / 12))))
 
 
 def _is_line(series: Floats, splits: list[int]) -> bool:
-    """Whether a straight line describes the series better than these levels, by the sum of absolute deviations.
+    """Return True if a straight line fits the series better than these levels, by the sum of absolute deviations.
 
-    Levels have as many numbers as there are levels and splits, a line has two: each more must be worth it (BIC).
+    Levels have one parameter per level and split, a line has two; each further one has to be worth it (BIC).
     """
     n, parts = len(series), np.split(series, splits)
     levels = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
@@ -224,15 +224,15 @@ def _is_line(series: Floats, splits: list[int]) -> bool:
 
 
 def _slope(series: Floats) -> float:
-    """The slope of Theil and Sen: the median of those between values a third of the series apart."""
+    """Return the slope of Theil and Sen: the median of slopes between values a third of the series apart."""
     far = max(1, len(series) // 3)
     return float(np.median((series[far:] - series[:-far]) / far))
 
 
 def _clearest(rows: Floats) -> Floats:
-    """For each row, how much of the squares a split into two levels takes away at most, in standard deviations.
+    """Return for each row the largest reduction of squares by a split into two levels, in standard deviations.
 
-    Of the whole row and of windows in it: a level that is left again is seen in one of them.
+    Windows of the row count, too, because a level that is left again shows in one of them.
     """
     rows = rows - rows.mean(axis=1, keepdims=True)
     zero = np.zeros((len(rows), 1))
@@ -254,7 +254,7 @@ def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
 
 
 def _windows(n: int) -> list[tuple[int, int]]:
-    """The whole, windows of half its length a quarter apart, and windows of a quarter."""
+    """Return the whole, windows of half its length a quarter apart, and windows of a quarter."""
     found = [(0, n)]
     for parts in (2, 4):
         length = n // parts

@@ -1,10 +1,9 @@
-"""Whether a new report is worse than what it is held against: a series, the reports of a label, or one report.
+"""The gate: is a new report worse than a series, the reports of a label, or one report?
 
-A measure is worse where it exceeds the middle of the level before by more than is allowed and by more than three median
-absolute deviations of that level; ``drift`` finds what becomes worse in smaller steps. Of a series only reports
-captured before it count, so that a check says the same whenever it is repeated. What ran under another driver, on
-another machine or with other recorded data is not compared: such a difference is no change of the code. A series that
-goes to another GPU begins anew there.
+A measure is worse if it exceeds the middle of the level before by more than the allowance and by more than three median
+absolute deviations of that level; ``drift`` finds growth in smaller steps. Of a series only reports captured before the
+new one count, so that a repeated check gives the same result. Reports with another driver, machine or recorded data are
+not compared, because their difference is no change of the code. A series that moves to another GPU starts over there.
 """
 
 from collections import Counter
@@ -33,22 +32,22 @@ from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 OWN = "series"
-"""What names the series of the new report itself."""
+"""Name for the series of the new report itself."""
 MOST = 30
-"""Reports of a level that count, the last ones."""
+"""Number of reports of a level that count, the last ones."""
 ENOUGH = 5
-"""Reports from which on their scatter is known."""
+"""Number of reports from which their scatter is known."""
 GROWTH_PCT = (2.0, 5.0)
-"""What is allowed where nobody says: with the scatter known, and with fewer reports. A drift may add up to as much."""
+"""Default allowance: with known scatter, and with fewer reports. A drift may add up to as much."""
 GPU = "GPU"
-"""What of ``Point.around`` no gate of a series looks past."""
+"""Entry of ``Point.around`` that no gate of a series ignores."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A measure of the new report beside the level that it is held against.
+    """A measure of the new report and of the level before.
 
-    ``limit`` is by how much it may be worse, in its unit; ``fails`` whether the gate goes by it and it is too much.
+    ``limit`` is the allowed increase in its unit; ``fails`` is True if it closes the gate.
     """
 
     measure: Measure
@@ -66,16 +65,16 @@ class Judged:
 
     @property
     def fails(self) -> bool:
-        """Whether the gate closes for it."""
+        """True if it closes the gate."""
         return self.counts and self.verdict == "worse"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a check.
+    """Result of a check.
 
-    ``against`` says in words what the report is held against, ``before`` is the report that stands for it, ``series``
-    that of the new report, ``elsewhere`` counts the reports before it by the other GPU that they ran on.
+    ``against`` describes the base, ``before`` is the report that represents it, ``series`` that of the new report, and
+    ``elsewhere`` counts earlier reports by the other GPU that they ran on.
     """
 
     report: Point
@@ -90,14 +89,14 @@ class Checked:
 
     @property
     def fails(self) -> bool:
-        """Whether anything closes the gate."""
+        """True if anything closes the gate."""
         worse = any(one.fails for one in self.judged) or any(one.counts for one in self.drifts)
         return worse or not all(one.holds for one in self.held)
 
 
 @dataclass(frozen=True)
 class _Base:
-    """What a report is held against: in words, its reports in the order of time, and the series that they are of."""
+    """The base of a check: its description, its reports in order of time, and their series."""
 
     told: str
     points: Sequence[Point]
@@ -113,23 +112,23 @@ def check(
     *,
     anywhere: bool = False,
 ) -> Checked:
-    """Holds a report against others and against budgets.
+    """Check a report against others and against budgets.
 
     Args:
-        library: the library, whose summaries are made where they are missing.
+        library: the library; missing summaries are made.
         report: the new one.
-        against: ``OWN``, a series, a label or a report; empty: budgets alone.
-        budget: what is allowed.
-        measures: what closes the gate where it is worse.
-        anywhere: compare with whatever ran elsewhere, too.
+        against: ``OWN``, a series, a label or a report; empty for budgets only.
+        budget: the limits.
+        measures: measures that close the gate if they are worse.
+        anywhere: also compare with reports from elsewhere.
 
     Raises:
         AnalysisError: nothing can be compared, or a budget cannot be checked.
-        ReportNotFoundError: nothing is called ``against``.
+        ReportNotFoundError: nothing has the name ``against``.
     """
     summary_refresh.ensure(library, [report])
     if against:
-        summary_refresh.refresh(library)  # what belongs to a series is known of summaries alone
+        summary_refresh.refresh(library)  # only summaries tell which reports belong to a series
     if budget.never or "findings" in budget.most:
         _judge(library, report)
     board = Board(library)
@@ -157,7 +156,7 @@ def check(
 
 
 def _judge(library: Library, report: Manifest) -> None:
-    """Has the findings of a report kept, where no worker has done it."""
+    """Store the findings of a report unless a worker has done so."""
     if report.id in summaries_of(library).values("findings"):
         return
     rules = rulebook.load(config.load().rules)
@@ -168,9 +167,9 @@ def _judge(library: Library, report: Manifest) -> None:
 
 
 def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
-    """What the report is held against; of a series the reports that were captured before it.
+    """Return the base of a report; of a series, the reports captured before it.
 
-    A name is that of a report, else a label, else a series; ``report:``, ``label:`` or ``series:`` in front say it.
+    A name is that of a report, else a label, else a series; the prefix ``report:``, ``label:`` or ``series:`` decides.
     """
     kind, colon, name = against.partition(":")
     if not colon or kind not in ("report", "label", "series"):
@@ -193,7 +192,7 @@ def _others(points: Sequence[Point], new: Point) -> list[Point]:
 
 
 def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
-    """Those that were captured before the new one; of the same moment those that the catalog took in before it."""
+    """Return the points captured before the new one; of the same moment, those imported before it."""
     at = new.facts.captured_at
     if any(one.facts.captured_at == at for one in points):
         newest_first = [one.id for one in board.library.list()]
@@ -204,7 +203,7 @@ def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
 
 
 def _apart(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
-    """What keeps a report from being compared, in words."""
+    """Return the reasons why a report cannot be compared."""
     if not anywhere:
         return series_changes.differences(one.around, new.around)
     of_gpu = [[fact for fact in side.around if fact[0] == GPU] for side in (one, new)]
@@ -212,18 +211,18 @@ def _apart(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str,
 
 
 def _elsewhere(base: _Base, new: Point) -> Counter[str]:
-    """The reports of a series on other GPUs, counted by that."""
+    """Count the reports of a series on other GPUs, by GPU."""
     return Counter(gpu for one in base.points if base.series and (gpu := _other_gpu(one, new)))
 
 
 def _other_gpu(one: Point, new: Point) -> str:
-    """The GPU of a report where it is known to be another than that of the new one, else nothing."""
+    """Return the GPU of a report if it is known to differ from the new one's; else empty."""
     gpu, own = dict(one.around)[GPU], dict(new.around)[GPU]
     return gpu if own and gpu != own else ""
 
 
 def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
-    """The report of that name; None where there is none, or several, and it may be something else."""
+    """Return the report of a name; None if there is none or several, and the name may mean something else."""
     try:
         return library.find(name)
     except ReportNotFoundError:
@@ -233,7 +232,7 @@ def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
 
 
 def _level(board: Board, of: Series, points: Sequence[Point]) -> list[Point]:
-    """Of these reports of a series those since its last change."""
+    """Return the reports of a series since its last change."""
     trend = board.one(Series(of.name, tuple(points)))
     return [trend.points[at] for at in trend.level] if trend else list(points)
 
@@ -279,9 +278,9 @@ def _judged(
 
 
 def _drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set[str]) -> tuple[Drift, ...]:
-    """The measures that drift over a level, which ends in the new report.
+    """Return the measures that drift over a level, which ends in the new report.
 
-    One that somebody accepted begins a base of its own.
+    A drift that somebody accepted starts a new base.
     """
     values = board.kept.of([one.id for one in points])
     drifts = []
@@ -314,7 +313,7 @@ def _one(
 
 
 def _nearest(board: Board, points: Sequence[Point]) -> Point:
-    """The report that stands for a level: the last of those nearest to its middle."""
+    """Return the report that represents a level: the last of those nearest to its middle."""
     values = board.kept.of([one.id for one in points], MAIN)
     times = {one.id: next((row.value for row in values[one.id] if not row.name), None) for one in points}
     known = [value for value in times.values() if value is not None]

@@ -1,8 +1,8 @@
-"""What is kept of each report: figures of a step, and what each class, range and kernel has of them.
+"""The summary of a report: figures per step, and the parts of each class, range and kernel.
 
-They are those of Compare (``compare.matching``, ``compare.totals``) under the selection with which pages open, so that
-a change of a series is made up of the same parts as the comparison of its two sides. Where a report tells no steps the
-figures are those of all that is selected.
+They are those of Compare (``compare.matching``, ``compare.totals``) under the default selection of the pages, so that a
+change in a series splits into the same parts as a comparison of its two sides. In a report without steps the figures
+cover the whole selection.
 """
 
 import hashlib
@@ -29,22 +29,22 @@ from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.words import number, visible
 
 KERNELS = 40
-"""Kernels of a report that are kept, those with most time."""
+"""Kernels per summary, those with the most time."""
 RANGES = 60
-"""Ranges of a report that are kept, at the two top levels."""
+"""Ranges per summary, at the two top levels."""
 NAME = 240
-"""Characters of a name; a longer one ends in a hash of the whole."""
+"""Length limit of a name, in characters; a longer one ends in a hash of the whole."""
 META = 100
-"""Facts of the program that are kept, of ``NAME`` characters each."""
+"""Facts of the program per summary, of ``NAME`` characters each."""
 _NOT_KEPT = ("kernel_sample",)
-"""Analyses of a comparison of which a summary has no use."""
+"""Analyses of a comparison that a summary does not need."""
 
 Unit = Literal["ns", "count", "bytes", "%", "J"]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a report: what people call it, its unit, and whether more of it is worse (1) or better (-1)."""
+    """A figure of a report: its title, its unit, and whether more is worse (1) or better (-1)."""
 
     name: str
     title: str
@@ -69,22 +69,22 @@ MEASURES = {
         Measure("findings", "Findings that cost time", "count"),
     )
 }
-"""Figures of a report as a whole; all but memory, MFU and findings are of a step where it has steps."""
+"""Figures of a whole report; all but memory, MFU and findings are per step if it has steps."""
 PARTS = {"class": "Class", "range": "Range", "kernel": "Kernel"}
-"""What kernel time is divided among."""
+"""Divisions of kernel time."""
 FINDING = "finding"
-"""A rule that fires; its value is what mending it saves at most, percent."""
+"""A rule that fires; the value is the largest saving from mending it, percent."""
 
 _CAPTURES = {
     "kernel": "kernels", "graph_launch": "CUDA graphs", "memop": "copies", "api_call": "CUDA calls",
     "range": "ranges", "osrt_call": "OS calls", "cpu_sample": "CPU samples", "python_sample": "Python samples",
     "sched_event": "scheduling", "gpu_metric": "GPU metrics", "memory_event": "memory use",
 }  # fmt: skip
-"""Kinds of data whose recording is a matter of flags, by the table that holds them."""
+"""Kinds of data that flags turn on, by the table that holds them."""
 
 
 def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
-    """What is kept of a report with a timeline."""
+    """Return the summary of a report with a timeline."""
     params = document.page_params(library, report, {})
     answers = Answers(library, report, params)
 
@@ -97,7 +97,7 @@ def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
 
 
 def _gathered(run: matching.Run) -> Side:
-    """What ``matching.gather`` answers; of a report with steps without what lies outside of them."""
+    """Return ``matching.gather`` without the part outside the steps, if the report has steps."""
     try:
         steps = run(matching.STEPS)
     except NotCapturedError:
@@ -110,7 +110,7 @@ def _gathered(run: matching.Run) -> Side:
 
 
 def kept_name(name: str) -> str:
-    """A name in the length that is kept; one that is cut stays apart from all others."""
+    """Shorten a name to the stored length; a shortened name stays unique."""
     shown = visible(name)
     if len(shown) <= NAME:
         return shown
@@ -118,7 +118,7 @@ def kept_name(name: str) -> str:
 
 
 def _inside(side: Side) -> tuple[Part, int]:
-    """What figures are of, and by what sums are divided."""
+    """Return the part that figures cover, and the divisor of sums."""
     return (side.inside, side.unit[1]) if side.inside is not None and side.unit is not None else (side, 1)
 
 
@@ -131,7 +131,7 @@ def _whole(side: Side) -> Iterator[Row]:
 
 
 def _spread(side: Side) -> tuple[float | None, float | None]:
-    """The shortest step, and what 95 % of them take at most, on the host."""
+    """Return the shortest step and the 95th percentile on the host."""
     if side.steps is None:
         return None, None
     row = side.iteration_summary.iloc[0]
@@ -139,7 +139,7 @@ def _spread(side: Side) -> tuple[float | None, float | None]:
 
 
 def _parts(side: Side) -> Iterator[Row]:
-    """Kernel time by class, by kernel and by range, each of a step."""
+    """Yield kernel time per step by class, by kernel and by range."""
     part, count = _inside(side)
     kernels = part.kernel_totals
     if len(kernels):
@@ -154,7 +154,7 @@ def _parts(side: Side) -> Iterator[Row]:
 
 
 def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
-    """The ranges right inside the outermost ones; what these run themselves counts for them."""
+    """Yield the ranges directly inside the outermost ones, whose own work counts for themselves."""
     times = rows.assign(ns=rows["kernel_ns"].fillna(0).astype(float))
     inner = times[times["level"] == 1]
     found = dict(zip(inner["pattern"], inner["ns"], strict=True))
@@ -167,7 +167,7 @@ def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
 
 
 def _others(answers: Answers, side: Side) -> Iterator[Row]:
-    """Memory, MFU and energy, as far as the report and what lies beside it tell."""
+    """Yield memory, MFU and energy, as far as the report and its sidecars have them."""
     _, count = _inside(side)
     within = {"within": "ranges" if side.steps is None else "steps"} if side.unit is not None else {}
     asked: dict[str, tuple[str, dict[str, Any], Callable[[pd.DataFrame], Any]]] = {
@@ -183,13 +183,13 @@ def _others(answers: Answers, side: Side) -> Iterator[Row]:
 
 
 def _energy(rows: pd.DataFrame, count: int) -> float | None:
-    """The energy of all GPUs, where it is known of each."""
+    """Return the energy of all GPUs, if that of each is known."""
     known = rows["joules"].notna() & rows["measurable"].fillna(False).astype(bool)
     return float(rows["joules"].sum()) / count if known.all() else None
 
 
 def _found(library: Library, report: Manifest) -> Iterator[Row]:
-    """What fires, where the report was judged."""
+    """Yield the findings that fire, if the report was judged."""
     found = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
     if found is None:
         return
@@ -222,7 +222,7 @@ def _facts(answers: Answers, side: Side) -> Facts:
 
 
 def _meta(path: Path) -> dict[str, str]:
-    """What the program said of its run, bounded: the library's plain copy has texts by name (report/sidecar.py)."""
+    """Return the program's facts about its run, bounded (report/sidecar.py)."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

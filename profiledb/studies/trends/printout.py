@@ -1,4 +1,4 @@
-"""A check in Markdown for a pull request, as JSON, and as JUnit. Names from reports stand as code."""
+"""Print a check as Markdown for a pull request, as JSON, and as JUnit. Names from reports are formatted as code."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from profiledb.studies.trends.series_changes import said_by_program
 
 Form = Literal["md", "json", "junit"]
 TOP = 5
-"""Parts of a kind that are named."""
+"""Number of parts of a kind that are named."""
 _WORDS: dict[str, Callable[[Any], str]] = {
     "ns": words.duration, "bytes": words.bytes_, "%": words.percent, "count": words.significant,
     "J": lambda value: f"{words.significant(value)} J",
@@ -28,15 +28,15 @@ _MARK = {"worse": "worse", "better": "better", "same": "as before"}
 
 
 def text(checked: Checked, form: Form, url: str = "") -> str:
-    """A check as text.
+    """Return a check as text.
 
     Args:
-        checked: what came of it.
-        form: what it is for.
-        url: address of the dashboard that links lead to; empty: no links.
+        checked: its result.
+        form: the format.
+        url: address of the dashboard for links; empty for no links.
 
     Raises:
-        AnalysisError: the address is none.
+        AnalysisError: the address is invalid.
     """
     if url and not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
         raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
@@ -46,12 +46,12 @@ def text(checked: Checked, form: Form, url: str = "") -> str:
 
 
 def value(measure: Measure, number: float) -> str:
-    """A figure in words, with its unit."""
+    """Format a figure with its unit."""
     return _WORDS[measure.unit](number)
 
 
 def change(before: float, after: float) -> str:
-    """How much a measure changed, in percent or, from nothing, in words."""
+    """Format a change in percent, or in words if it starts from zero."""
     return signed_percent(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
 
 
@@ -117,7 +117,7 @@ def _held_against(checked: Checked) -> str:
 
 
 def _elsewhere(checked: Checked) -> str:
-    """That the series was on other GPUs, too."""
+    """State that the series has reports on other GPUs."""
     count = sum(checked.elsewhere.values())
     if not count:
         return ""
@@ -126,7 +126,7 @@ def _elsewhere(checked: Checked) -> str:
 
 
 def _drift(one: Drift, new: Point) -> str:
-    """What drifts, since when, and how the gate opens again."""
+    """State the drift, its start, and how to reopen the gate."""
     measure = "" if one.measure.name == MAIN else f" --measure {one.measure.name}"
     return (
         f"**{one.measure.title} drifts{' (fails)' * one.counts}**: {change(one.base, one.now)} since {_since(one)}"
@@ -141,7 +141,7 @@ def _since(one: Drift) -> str:
 
 
 def _explained(found: Explained) -> str:
-    """What the change of the step time is made up of, each list adding up to what it divides."""
+    """List the parts of the change of step time, each list adding up to its whole."""
     lines = [f"Step time {signed(found.wall.change)}: {_list(found.work)}."]
     if found.kernels and found.kernels.change:
         for kind, parts in found.by.items():
@@ -207,7 +207,7 @@ def _parts(found: Explained | None) -> dict[str, Any] | None:
 
 
 def _junit(checked: Checked, links: dict[str, str]) -> str:
-    """A test a measure that closes the gate, and one a budget."""
+    """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
     for one in (one for one in checked.judged if one.counts):
         said = (

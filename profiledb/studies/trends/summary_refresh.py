@@ -1,4 +1,4 @@
-"""Keeps the summaries of a library's reports up to date: by the worker, and by whoever needs one that is missing."""
+"""Keep the summaries of a library's reports up to date, in the worker and wherever a missing one is needed."""
 
 import logging
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ _log = logging.getLogger("warpdeck")
 
 
 def refresh(library: Library) -> int:
-    """Makes the summaries that are missing or out of date, forgets those of reports that are gone; how many it made.
+    """Make missing and outdated summaries and forget those of deleted reports; return the number made.
 
-    A report that cannot be asked is left out, and tried again at the next time. Only of a whole library: of what
-    somebody does not see it would forget the summaries.
+    A report that cannot be asked is left out, and tried again next time. Needs a visitor who sees all reports: it would
+    forget the summaries of hidden ones.
     """
     library.catalog.visibility.require_all()
     kept, reports = summaries_of(library), _summarized(library.list())
@@ -34,10 +34,10 @@ def refresh(library: Library) -> int:
 
 
 def ensure(library: Library, reports: Iterable[Manifest]) -> None:
-    """Makes the summaries of some reports where they are missing or out of date.
+    """Make missing and outdated summaries of some reports.
 
     Raises:
-        WarpdeckError: one of them cannot be asked.
+        WarpdeckError: a report cannot be asked.
     """
     kept = summaries_of(library)
     known = kept.stamps()
@@ -47,7 +47,7 @@ def ensure(library: Library, reports: Iterable[Manifest]) -> None:
 
 
 def waiting(library: Library, reports: Iterable[Manifest]) -> int:
-    """How many of some reports have no summary yet."""
+    """Count the reports without a summary."""
     known = summaries_of(library).stamps()
     return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
 
@@ -72,15 +72,15 @@ def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
 
 
 def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]:
-    before = stamp(library, report.id)  # what changes meanwhile is looked at again
+    before = stamp(library, report.id)  # a change during the summary makes it outdated
     facts, rows = measures.summarize(library, report)
     return facts, before, rows
 
 
 def stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
-    """What changes with the files that a summary is made from.
+    """Return a value that changes with the files from which a summary is made.
 
-    ``there`` names what is in the folder of reports: of tens of thousands most have no file beside them.
+    ``there`` has the names in the folder of reports: most of tens of thousands have no sidecar.
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
     beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
