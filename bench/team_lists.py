@@ -36,7 +36,7 @@ from profiledb.library.database import Shared
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library
-from profiledb.library.workers import Seen
+from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends.series_board import Board
 from tests.support.s3 import S3
@@ -90,7 +90,7 @@ def of_worker(library: Library, settings: Settings) -> Iterator[str]:
     """What the worker that watches the inbox does at each look, where nothing is new."""
     inbox = open_inbox(settings)
     files = Queue(settings, shared_of(library), inbox)
-    worker = TeamWorker(library, settings, inbox, lambda _: None, me=Seen("bench", "bench", "", ""), queue=files)
+    worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
     watch = Watch(inbox, patience_s=0)
     watch.finished()
 

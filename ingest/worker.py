@@ -24,7 +24,7 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library import catalog
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox import Inbox
-from profiledb.library.inbox.file_stamp import look
+from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import space_of
 from profiledb.report.sidecar import DROPPED, TRACES
@@ -304,7 +304,7 @@ class Worker:
         path = Path(job.path)
         together = fingerprints.partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
         source = self.inbox.bring(path, together, work / "source", self.settings.convert_disk_mb << 20)
-        size = state.bytes if (state := look(source)) else 0
+        size = state.bytes if (state := read_state(source)) else 0
         columns = sidecar_intake.columns_of(self.library, path) if task == "sidecar" else {}
         most = limits.of(size, self.library.folder, self.settings)
         if limits.is_small(path, size):

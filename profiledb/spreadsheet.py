@@ -69,7 +69,7 @@ def csv_text(frame: "pd.DataFrame") -> str:
     return safe.rename(columns=_cell).to_csv(index=False, lineterminator="\n")
 
 
-def lines(rows: Iterable[Sequence[Any]]) -> str:
+def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as CSV with all texts defused."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([_cell(value) for value in row] for row in rows)

@@ -40,7 +40,7 @@ def _serve(arguments: argparse.Namespace) -> None:
     from profiledb.library.locations import open_library
 
     library = open_library(config.load(library=arguments.library))
-    running = server_file.read(library.folder)
+    running = server_file.read_announcement(library.folder)
     address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
     mcp_tools.server(lambda: library)  # says what is missing before anybody waits
     import anyio

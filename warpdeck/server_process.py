@@ -27,7 +27,7 @@ _LOOK_S = 0.1
 
 def find(settings: Settings) -> Serving | None:
     """The server that serves this library now, on this machine."""
-    found = server_file.read(settings.library)
+    found = server_file.read_announcement(settings.library)
     return found if found and answers(found) else None
 
 

@@ -22,7 +22,7 @@ from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
 from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.spaces import EVERYBODY, folder
-from profiledb.report.file_names import require_taken
+from profiledb.report.file_names import require_accepted
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"
@@ -68,7 +68,7 @@ def _refusal(name: str, headers: Headers) -> Response | None:
     if not name or len(name) > 1_000:
         return problem(400, "The address must give a name.")
     try:
-        require_taken(name)
+        require_accepted(name)
     except ConversionError as error:
         return problem(400, error.message, error.hint)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:

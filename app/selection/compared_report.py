@@ -50,10 +50,10 @@ def _compared(key: tuple[Any, ...], basis: Basis, _a: Side, _b: Side) -> Compare
         _a,
         _b,
         basis,
-        rows.kernels(_a, _b, basis),
-        rows.phases(_a, _b, basis),
-        rows.copies(_a, _b, basis),
-        totals.summary(_a, _b),
+        rows.compare_kernels(_a, _b, basis),
+        rows.compare_phases(_a, _b, basis),
+        rows.compare_copies(_a, _b, basis),
+        totals.summarize(_a, _b),
     )
 
 

@@ -45,7 +45,7 @@ def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
         return True
     try:
         with st.spinner("Comparing kernels…"), script_queue.of_pages.aside():
-            links.link(library, report.id, trace.id)
+            links.link_trace(library, report.id, trace.id)
     except WarpdeckError as error:
         st.error(fmt.plain(f"{error.message} {error.hint}"))
         return False

@@ -71,7 +71,7 @@ def log(form: str) -> None:
 
     Their loggers write by themselves, each with a handler that Streamlit makes, also for those to come.
     """
-    logs.prepare(form)
+    logs.configure(form)
     if form != logs.JSON:
         return
     from streamlit import logger as streamlit_logger

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json", "parquet")
 
 
-def text(rows: "pa.Table", form: str) -> bytes:
+def encode_rows(rows: "pa.Table", form: str) -> bytes:
     """Encode rows in one of ``FORMATS``: CSV with a header and JSON in UTF-8; a missing value is empty."""
     if form == "parquet":
         import pyarrow.parquet as pq
@@ -25,7 +25,7 @@ def text(rows: "pa.Table", form: str) -> bytes:
         return json.dumps(told, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
     columns = [column.to_pylist() for column in rows.columns]
     cells = (["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
-    return spreadsheet.lines([rows.column_names, *cells]).encode(errors="replace")
+    return spreadsheet.csv_lines([rows.column_names, *cells]).encode(errors="replace")
 
 
 def _missing(value: Any) -> bool:

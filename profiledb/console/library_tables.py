@@ -29,7 +29,7 @@ _TABLES = {
 }  # fmt: skip
 
 
-def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
+def read_tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
     """Return the tables by name; empty ones if there are no summaries yet.
 
     Args:
@@ -42,20 +42,20 @@ def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]
     if not _is_shared(place) and not Path(place).exists():
         return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
     try:
-        with _opened(place) as db:
+        with _open(place) as db:
             read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
     except (CatalogError, ConfigError) as error:
         raise AnalysisError(f"{_UNREAD} {error.message}", hint=error.hint) from None
     except (sqlite3.Error, pa.ArrowException):
         raise AnalysisError(_UNREAD, hint="Try again in a moment.") from None
-    return read if seen is None else {name: _those(rows, seen) for name, rows in read.items()}
+    return read if seen is None else {name: _rows_of_reports(rows, seen) for name, rows in read.items()}
 
 
 def _is_shared(place: str) -> bool:
     return place.startswith("postgres")
 
 
-def _opened(place: str) -> AbstractContextManager[Connection]:
+def _open(place: str) -> AbstractContextManager[Connection]:
     if _is_shared(place):
         return open_database(place).connect("")
     return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
@@ -67,7 +67,7 @@ def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Tabl
     return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))
 
 
-def _those(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
+def _rows_of_reports(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
     """Return the rows of some reports."""
     return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 

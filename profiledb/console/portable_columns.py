@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def table(found: pa.Table) -> pa.Table:
+def make_portable(found: pa.Table) -> pa.Table:
     """Return the rows with unique column names, and with numbers, texts, times and booleans only.
 
     Lists, structs and maps become JSON, bytes hexadecimal digits. Integers of 128 bits, the type of sums, become 64-bit
@@ -31,12 +31,12 @@ def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return column.cast(kind.value_type)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    if word := _word(kind):
+    if word := _find_formatter(kind):
         return pa.array([None if value is None else word(value) for value in column.to_pylist()], pa.string())
     return column
 
 
-def _word(kind: pa.DataType) -> Callable[[Any], str] | None:
+def _find_formatter(kind: pa.DataType) -> Callable[[Any], str] | None:
     """Return a function that formats values of a type; None for a type that stays."""
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return bytes.hex

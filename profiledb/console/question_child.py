@@ -49,24 +49,24 @@ def main() -> None:
     asked = json.load(sys.stdin)
     macros = views.sql(views.files())
     try:
-        others = library_tables.tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
+        others = library_tables.read_tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
     except AnalysisError as error:
         _say({"error": error.message, "hint": error.hint})
         return
-    _limit(asked)
+    _set_limits(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
-    db = _connected(asked)
+    db = _connect(asked)
     for name, table in others.items():
         db.from_arrow(table).create(name)
     rights = confinement.READ | confinement.writes()
     confinement.confine(rights, confinement.network(), files)
     try:
         reader = _answer(db, asked, macros)
-        rows, cut = _bounded(reader, asked["rows"], asked["bytes"])
+        rows, cut = _read_bounded(reader, asked["rows"], asked["bytes"])
     except AnalysisError as error:
         _say({"error": error.message, "hint": error.hint})
     except (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, ValueError) as error:
-        _say(_words(error, files, asked["memory_mb"]))  # an error between two batches is an OSError
+        _say(_describe_error(error, files, asked["memory_mb"]))  # an error between two batches is an OSError
     else:
         _say({"cut": cut})
         with pa.ipc.new_stream(sys.stdout.buffer, rows.schema) as stream:
@@ -75,7 +75,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _limit(asked: dict[str, Any]) -> None:
+def _set_limits(asked: dict[str, Any]) -> None:
     """Set the system's limits of this process: memory, processor time, no written files, no core dumps."""
     taken = _taken_bytes()
     room = (2 * asked["memory_mb"] + _OVERHEAD_MB + 64 * asked["threads"]) * _MB
@@ -101,7 +101,7 @@ def _taken_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def _connected(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _connect(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """Open a database in memory. It reads facts about the machine as it starts, and has no further thread yet."""
     return duckdb.connect(
         config={
@@ -125,23 +125,23 @@ def _answer(db: duckdb.DuckDBPyConnection, asked: dict[str, Any], macros: str) -
     db.execute(macros)
     db.execute("SET search_path = 'report,memory'")
     for kind, path in asked["sidecars"].items():
-        db.execute(f"CREATE TEMP TABLE {sidecar.NAMES[kind]} AS {sidecar.select(kind, Path(path))}")
+        db.execute(f"CREATE TEMP TABLE {sidecar.NAMES[kind]} AS {sidecar.select_rows(kind, Path(path))}")
     known = db.execute(_MACROS).fetchall()
     for seal in _SEALS:
         db.execute(seal)
-    question_rules.check(db, asked["sql"], frozenset(str(name).lower() for (name,) in known))
+    question_rules.check_question(db, asked["sql"], frozenset(str(name).lower() for (name,) in known))
     # Without a handler the alarm ends the process, wherever DuckDB is. An interrupt would wait for long functions.
     signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
     return db.execute(asked["sql"]).to_arrow_reader(_BATCH)
 
 
-def _bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> tuple[pa.Table, bool]:
+def _read_bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> tuple[pa.Table, bool]:
     """Return at most these rows and bytes, and True if there are more."""
     batches: list[pa.RecordBatch] = []
     rows = size = 0
     cut = False
     for batch in reader:
-        fitting = _fitting(batch, most_rows - rows, most_bytes - size)
+        fitting = _cut_batch(batch, most_rows - rows, most_bytes - size)
         batches.append(fitting)
         rows, size = rows + fitting.num_rows, size + fitting.nbytes
         if cut := fitting.num_rows < batch.num_rows:
@@ -149,7 +149,7 @@ def _bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> t
     return pa.Table.from_batches(batches, reader.schema), cut
 
 
-def _fitting(batch: pa.RecordBatch, most_rows: int, most_bytes: int) -> pa.RecordBatch:
+def _cut_batch(batch: pa.RecordBatch, most_rows: int, most_bytes: int) -> pa.RecordBatch:
     """Return as many of the first rows as fit, or about half as many if they are large."""
     fitting = batch.slice(0, most_rows)
     while fitting.num_rows and fitting.nbytes > most_bytes:
@@ -157,7 +157,7 @@ def _fitting(batch: pa.RecordBatch, most_rows: int, most_bytes: int) -> pa.Recor
     return fitting
 
 
-def _words(error: Exception, files: list[Path], memory_mb: int) -> dict[str, Any]:
+def _describe_error(error: Exception, files: list[Path], memory_mb: int) -> dict[str, Any]:
     """Describe an error of DuckDB without paths of files."""
     text = str(error).split("\nStack Trace")[0]
     if isinstance(error, MemoryError) or text.startswith("Out of Memory Error"):

@@ -32,12 +32,12 @@ class Bounds:
         return asdict(self)
 
 
-def shown(settings: Settings) -> Bounds:
+def page_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer on a page."""
     return _of(settings, SHOWN_ROWS, 16 << 20)
 
 
-def saved(settings: Settings) -> Bounds:
+def file_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer in a file."""
     return _of(settings, MOST_ROWS, 256 << 20)
 

@@ -64,15 +64,15 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
     with library.cursor(report_id):  # raises the error about its file that every page shows
         question = _question(library, report_id, sql, bounds)
     library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
-    with _turn(library.catalog.visitor, bounds.seconds):
+    with _wait_for_turn(library.catalog.visitor, bounds.seconds):
         said, rest = _run(question, bounds, _environment(library, sql))
     if "error" in said:
         raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
-    return Answer(_rows(rest), bool(said.get("cut")))
+    return Answer(_parse_rows(rest), bool(said.get("cut")))
 
 
 @contextmanager
-def _turn(person: Visitor, seconds: float) -> Iterator[None]:
+def _wait_for_turn(person: Visitor, seconds: float) -> Iterator[None]:
     """Wait until a question may run. Raises BusyError after ``seconds``."""
 
     def is_free() -> bool:
@@ -95,7 +95,7 @@ def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> byt
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
-        "summaries": _summaries(library) if _is_of_all(sql) else "",
+        "summaries": _summaries_place(library) if _is_of_all(sql) else "",
         "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,
     }
@@ -112,7 +112,7 @@ def _environment(library: Library, sql: str) -> dict[str, str]:
     return _QUIET | kept
 
 
-def _summaries(library: Library) -> str:
+def _summaries_place(library: Library) -> str:
     """Return the place of all summaries: a file, or a team's database, which is read before the question."""
     shared = library.catalog.shared
     return shared.url if shared else str((library.folder / SUMMARIES).resolve())
@@ -130,7 +130,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         start_new_session=True,
     )
     late = threading.Event()
-    timer = threading.Timer(bounds.seconds + START_S, _end, (process, late))
+    timer = threading.Timer(bounds.seconds + START_S, _kill, (process, late))
     timer.start()
     assert process.stdin
     assert process.stdout
@@ -140,7 +140,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         written = process.stdout.read(bounds.bytes * 2 + _FRAME)
     finally:
         timer.cancel()
-        _end(process)
+        _kill(process)
         process.stdout.close()
     line, _, rest = written.partition(b"\n")
     with suppress(ValueError):
@@ -154,7 +154,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
     )
 
 
-def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
+def _kill(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
     """Kill a process with everything that it started, and wait for it."""
     if late:
         late.set()
@@ -164,7 +164,7 @@ def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None
     process.wait()
 
 
-def _rows(written: bytes) -> "pa.Table":
+def _parse_rows(written: bytes) -> "pa.Table":
     """Parse the rows that a process wrote, checking them: it has read a stranger's SQL."""
     import pyarrow as pa
 
@@ -176,4 +176,4 @@ def _rows(written: bytes) -> "pa.Table":
         rows.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         raise AnalysisError("The answer is too large, or broke off.", hint="Narrow the question.") from error
-    return portable_columns.table(rows)
+    return portable_columns.make_portable(rows)

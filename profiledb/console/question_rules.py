@@ -30,7 +30,7 @@ _SHOWN = ('"tables"', "")
 _KINDS = {"INSERT", "UPDATE", "DELETE", "COPY", "ATTACH", "DETACH", "SET", "PRAGMA", "CREATE", "DROP", "ALTER", "LOAD"}
 
 
-def check(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> None:
+def check_question(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> None:
     """Check that a question is allowed.
 
     Args:
@@ -51,7 +51,7 @@ def check(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> No
     parsed = json.loads(row[0]) if row else {"error": True}
     if parsed["error"]:
         raise AnalysisError("Only a SELECT can be asked here.", hint="DESCRIBE and SUMMARIZE work, too.")
-    for node in _nodes(parsed["statements"]):
+    for node in _walk(parsed["statements"]):
         _check_node(node, macros)
 
 
@@ -84,7 +84,7 @@ def _check_node(node: dict[str, Any], macros: frozenset[str]) -> None:
         raise AnalysisError(f"The function {node['function_name']} is not allowed.")
 
 
-def _nodes(parsed: Any) -> Iterator[dict[str, Any]]:
+def _walk(parsed: Any) -> Iterator[dict[str, Any]]:
     """Yield every object of a parsed question; iteratively, because a question may nest deeply."""
     waiting = [parsed]
     while waiting:

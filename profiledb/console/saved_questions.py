@@ -91,7 +91,7 @@ class Questions:
             durable.write_text(self._path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
         except OSError as error:
             raise WarpdeckError(f"The question cannot be kept: {error.strerror}.") from error
-        self._audit.write("saved question", about=_told(question))
+        self._audit.write("saved question", about=_describe(question))
 
     def remove(self, question_id: str) -> None:
         """Remove a question, if it exists."""
@@ -100,7 +100,7 @@ class Questions:
             with suppress(OSError):
                 self._path(question_id).unlink(missing_ok=True)
         if question:
-            self._audit.write("removed question", about=_told(question))
+            self._audit.write("removed question", about=_describe(question))
 
     def _files(self) -> list[Path]:
         try:
@@ -134,7 +134,7 @@ class SharedQuestions(Questions):
         with self._connect() as db:
             query = "DELETE FROM question WHERE id = ? RETURNING id, name, sql"
             if row := db.execute(query, [question_id]).fetchone():
-                self._audit.note(db, "removed question", about=_told(Question(*row)))
+                self._audit.note(db, "removed question", about=_describe(Question(*row)))
 
     def _write(self, question: Question) -> None:
         with self._connect() as db:
@@ -143,15 +143,15 @@ class SharedQuestions(Questions):
                 " ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
                 [question.id, question.name, question.sql],
             )
-            self._audit.note(db, "saved question", about=_told(question))
+            self._audit.note(db, "saved question", about=_describe(question))
 
 
-def _told(question: Question) -> str:
+def _describe(question: Question) -> str:
     """Describe a question for the audit."""
     return f"{question.name}: {question.sql}"
 
 
-def questions_of(library: Library) -> Questions:
+def open_questions(library: Library) -> Questions:
     """Return the questions of a library, wherever its catalog is."""
     shared, audit = library.catalog.shared, library.catalog.audit
     return SharedQuestions(shared, audit) if shared else Questions(library.folder, audit)

@@ -39,14 +39,14 @@ class Example:
     needs: tuple[str, ...]
 
 
-def tables(report: Manifest) -> list[tuple[Table, int]]:
+def list_tables(report: Manifest) -> list[tuple[Table, int]]:
     """Return the tables of the schema with a report's number of rows: non-empty ones first, by name."""
     counted = [(table, report.rows.get(table.name, 0)) for table in schema.tables().values()]
     return sorted(counted, key=lambda one: (not one[1], one[0].name))
 
 
 @cache
-def known_views() -> tuple[View, ...]:
+def list_views() -> tuple[View, ...]:
     """Return the commented views by name."""
     found = {}
     for file in views.files().values():
@@ -66,6 +66,6 @@ def _examples() -> tuple[Example, ...]:
     )
 
 
-def examples(report: Manifest) -> list[Example]:
+def list_examples(report: Manifest) -> list[Example]:
     """Return the examples for which a report has rows."""
     return [one for one in _examples() if all(report.rows.get(name) for name in one.needs)]

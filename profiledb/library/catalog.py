@@ -76,7 +76,7 @@ def open_catalog(settings: Settings) -> "Catalog":
     return Catalog(place, settings.inbox)
 
 
-def upsert(table: str, columns: Sequence[str], key: str) -> str:
+def upsert_sql(table: str, columns: Sequence[str], key: str) -> str:
     """Return a statement that writes a row, with ``:name`` for a column, in place of the row with the same key."""
     rest = ", ".join(f"{name} = excluded.{name}" for name in columns if name != key)
     values = ", ".join(f":{name}" for name in columns)
@@ -183,7 +183,7 @@ class Catalog:
             f: getattr(manifest, f)
             for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
         } | {"manifest": manifest.to_json()}
-        statement = upsert("report", list(row), "id")
+        statement = upsert_sql("report", list(row), "id")
         with self._connect() as db:  # a report published while a worker starts is added by both
             if db.execute(statement.partition(" DO ")[0] + " DO NOTHING", row).rowcount:
                 self.audit.note(db, "took in", manifest.id, manifest.kind)
@@ -244,7 +244,7 @@ class Catalog:
         """
         self._put_in_spaces(jobs)
         with self._connect_files() as db:
-            statement = upsert("job", [f.name for f in fields(Job)], "path")
+            statement = upsert_sql("job", [f.name for f in fields(Job)], "path")
             db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
     def _put_in_spaces(self, jobs: Sequence[Job]) -> None:
@@ -304,7 +304,7 @@ class Catalog:
         self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
-            db.execute(upsert("sidecar_columns", list(row), "path"), row)
+            db.execute(upsert_sql("sidecar_columns", list(row), "path"), row)
             self.audit.note(db, "named columns", "", Path(path).name)
 
 

@@ -67,12 +67,12 @@ class CatalogFile:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(catalog_repair.opened(self._path)) as db, db:
+            with closing(catalog_repair.connect(self._path)) as db, db:
                 db.row_factory = sqlite3.Row
                 versions.require_open(db)
                 yield db
         except sqlite3.Error as error:
-            raise catalog_repair.told(error, self._path) from error
+            raise catalog_repair.explain_error(error, self._path) from error
 
     def mend(self) -> None:
         """Set a damaged catalog aside and start a new one with all entries of people that are still readable.
@@ -94,10 +94,10 @@ class CatalogFile:
 
     def version(self, _: str = CATALOG) -> tuple[int, int]:
         """Return a value that changes when another process may have written; cheap enough for every page view."""
-        return version(self._path)
+        return file_version(self._path)
 
 
-def version(file: Path) -> tuple[int, int]:
+def file_version(file: Path) -> tuple[int, int]:
     """Return a value that changes with every write to a SQLite file in WAL mode: last time and size, log included."""
     latest, size = 0, 0
     for path in (file, Path(f"{file}-wal")):

@@ -23,7 +23,7 @@ _READ_ONLY = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_P
 _DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """Connect to a catalog; read-only if the disk has no space even for the index of SQLite's log."""
     db = sqlite3.connect(path, timeout=PATIENCE_S)
     try:
@@ -32,15 +32,15 @@ def opened(path: Path) -> sqlite3.Connection:
         db.close()
         log = Path(f"{path}-wal")
         has_log = log.exists() and log.stat().st_size > 0  # without its index, the log cannot be read
-        if _code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
+        if _primary_code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
             raise
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     return db
 
 
-def told(error: sqlite3.Error, path: Path) -> Exception:
+def explain_error(error: sqlite3.Error, path: Path) -> Exception:
     """Translate an error of SQLite; return the error itself if the catalog's file is not at fault."""
-    code = _code(error)
+    code = _primary_code(error)
     if code in _DAMAGED:
         return CatalogError(
             "The library's catalog is damaged.",
@@ -61,7 +61,7 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return True if an error means that the file's content is damaged."""
-    return _code(error) in _DAMAGED
+    return _primary_code(error) in _DAMAGED
 
 
 def is_damaged(path: Path) -> bool:
@@ -79,9 +79,9 @@ def is_damaged(path: Path) -> bool:
             db.rollback()
             return bool(tables) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(tables))
     except sqlite3.Error as error:
-        if _code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of a read-only file can be written
+        if _primary_code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of a read-only file can be written
             return True
-        raise told(error, path) from error
+        raise explain_error(error, path) from error
 
 
 def set_aside(path: Path, name: str = ASIDE) -> Path:
@@ -100,19 +100,19 @@ def salvage(aside: Path, path: Path) -> int:
     """
     count = 0
     with closing(sqlite3.connect(path)) as fresh, fresh:
-        for table, columns in expected().items():
+        for table, columns in expected_columns().items():
             if table == "report":
                 continue  # they come from the manifests
             names = ", ".join(map(identifier, columns))
             insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
-            for row in _rows(aside, f"SELECT {names} FROM {table}"):
+            for row in _read_rows(aside, f"SELECT {names} FROM {table}"):
                 with suppress(sqlite3.Error):  # a value has the wrong type or is missing
                     count += fresh.execute(insert, row).rowcount
     return count
 
 
 @cache
-def expected() -> dict[str, tuple[str, ...]]:
+def expected_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns of each table of a catalog."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(read_sql("catalog.sql", __package__))
@@ -129,16 +129,16 @@ def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
 
 def _fits(tables: dict[str, tuple[str, ...]]) -> bool:
     return set(CORE) <= set(tables) and all(
-        set(columns) <= set(tables[table]) for table, columns in expected().items() if table in tables
+        set(columns) <= set(tables[table]) for table, columns in expected_columns().items() if table in tables
     )
 
 
-def _rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
+def _read_rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a query up to the first that cannot be read."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
         yield from db.execute(query)
 
 
-def _code(error: sqlite3.Error) -> int:
+def _primary_code(error: sqlite3.Error) -> int:
     """Return the primary code of an error; 0 if SQLite gave none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -35,13 +35,13 @@ READ_ONLY = Trouble(
 )
 
 
-def free(folder: Path) -> int:
+def free_bytes(folder: Path) -> int:
     """Return the bytes that an unprivileged process may still write to the disk of a folder."""
     found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize
 
 
-def look(folder: Path) -> Trouble | None:
+def find_trouble(folder: Path) -> Trouble | None:
     """Return the reason why a library, or a folder of it, cannot be written now. Cheap; writes nothing."""
     try:
         found = os.statvfs(folder)
@@ -58,7 +58,7 @@ _WRITTEN = ("reports", "work", "catalog.sqlite")
 """Paths in a library's folder that a worker writes to."""
 
 
-def of(error: BaseException, folder: Path | None = None) -> Trouble | None:
+def explain_error(error: BaseException, folder: Path | None = None) -> Trouble | None:
     """Return the disk trouble behind an error.
 
     If ``folder`` cannot be written now, that explains any error: programs differ in their messages, and some end
@@ -68,7 +68,7 @@ def of(error: BaseException, folder: Path | None = None) -> Trouble | None:
     if is_full(error):
         return FULL
     if folder is not None:
-        return look(folder)
+        return find_trouble(folder)
     return READ_ONLY if isinstance(error, OSError) and error.errno in _NO_RIGHT else None
 
 

@@ -61,7 +61,7 @@ def _list(files: ReportFolder, catalog: Catalog, report_id: str, listed: Manifes
         return
     manifest = _read_manifest(path, report_id)
     if manifest is None:
-        manifest = listed or manifest_rebuild.manifest(files.database(report_id), report_id)
+        manifest = listed or manifest_rebuild.rebuild_manifest(files.database(report_id), report_id)
         if manifest is None:
             _set_aside(files, report_id)
             return

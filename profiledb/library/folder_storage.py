@@ -106,7 +106,7 @@ class FolderStorage:
 
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002
         self.files.work.mkdir(parents=True, exist_ok=True)
-        return file_hashes.copy(path, self.files.reports / path.name, self.files.work / path.name)
+        return file_hashes.copy_verified(path, self.files.reports / path.name, self.files.work / path.name)
 
     def delete(self, report_id: str, catalog: Catalog) -> None:
         catalog.remove_report(report_id)

@@ -57,36 +57,36 @@ class Health:
             library = self._library()
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
-        return {"database": _of(lambda: _asked(library)), "store": _store(library)}
+        return {"database": _check(lambda: _read_catalog(library)), "store": _check_store(library)}
 
 
-def confined() -> dict[str, str]:
+def check_confinement() -> dict[str, str]:
     """Return whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
     return {"landlock": OK if confinement.version() >= 1 else UNSUPPORTED}
 
 
-def _asked(library: Library) -> None:
+def _read_catalog(library: Library) -> None:
     """Raise CatalogError if the catalog cannot be read now."""
     library.catalog.job("")
 
 
-def shows(parts: Mapping[str, str]) -> bool:
+def can_show_pages(parts: Mapping[str, str]) -> bool:
     """Return True if pages can be shown: they can on a full disk and without the inbox."""
     return all(word != MISSING for part, word in parts.items() if part != INBOX)
 
 
-def inbox(settings: Settings) -> dict[str, str]:
+def check_inbox(settings: Settings) -> dict[str, str]:
     """Return the state of an inbox folder; nothing for a bucket."""
     return {} if settings.inbox_url else {INBOX: OK if settings.inbox.is_dir() else MISSING}
 
 
-def _store(library: Library) -> str:
-    trouble = disk.look(library.folder)
-    word = _of(library.check_reachable)
+def _check_store(library: Library) -> str:
+    trouble = disk.find_trouble(library.folder)
+    word = _check(library.check_reachable)
     return trouble.word if trouble and word == OK else word
 
 
-def _of(look: Callable[[], None]) -> str:
+def _check(look: Callable[[], None]) -> str:
     try:
         look()
     except (WarpdeckError, OSError):

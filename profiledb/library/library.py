@@ -16,7 +16,7 @@ from profiledb.library.report_links import Partner
 from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
 from profiledb.report import damage, durable, report_pair, sidecar
-from profiledb.report.attachments import BROKEN, State, Views, state
+from profiledb.report.attachments import BROKEN, State, Views, read_state
 from profiledb.report.open_reports import Attached
 from profiledb.report.report_lookup import find
 
@@ -396,11 +396,11 @@ class Library:
     def _find_damage(self, report_ids: Sequence[str], error: duckdb.Error) -> DamagedError | None:
         for report_id in report_ids:
             path = self._files.database(report_id)
-            file = state(path)
+            file = read_state(path)
             if file and not isinstance(error, _WRONG_VALUE) and damage.is_damaged(path, error):
-                durable.note(self._files.damage_note(report_id), str(file))
+                durable.try_write_text(self._files.damage_note(report_id), str(file))
                 return self._damaged(report_id)
-        if kind := damage.damaged_sidecar(self.reports, report_ids[0]):
+        if kind := damage.find_damaged_sidecar(self.reports, report_ids[0]):
             ending = sidecar.SUFFIX[kind]
             return DamagedError(
                 f"The library's copy of NAME{ending} for {self._name(report_ids[0])} is damaged.",
@@ -411,12 +411,12 @@ class Library:
     def _opens(self, report_id: str) -> bool:
         """Return True if the database on this machine opens and no query has found it damaged."""
         path = self._files.database(report_id)
-        file = state(path)
+        file = read_state(path)
         if file is None or self._was_found_damaged(report_id, file):
             return False
         known = self._intact.get(report_id)
         if known is None or known[0] != file:
-            known = self._intact[report_id] = (file, damage.opens(path))
+            known = self._intact[report_id] = (file, damage.can_open(path))
         return known[1]
 
     def _was_found_damaged(self, report_id: str, file: State) -> bool:

@@ -21,7 +21,7 @@ _GPUS = """
 """
 
 
-def manifest(path: Path, report_id: str) -> Manifest | None:
+def rebuild_manifest(path: Path, report_id: str) -> Manifest | None:
     """Rebuild the manifest of a report's file; None if it cannot be read or belongs to another report.
 
     The time of import is that of the file. Its duration, whether the report is a sample and its space are unknown:
@@ -29,9 +29,9 @@ def manifest(path: Path, report_id: str) -> Manifest | None:
     the catalog knows the space, admins alone see the report.
     """
     try:
-        with damage.attached(path) as db:
+        with damage.attach(path) as db:
             db.execute(f"USE {damage.CATALOG}")
-            made = of(db)
+            made = read_manifest(db)
     except duckdb.Error:
         return None
     if made is None or made.id != report_id:
@@ -40,7 +40,7 @@ def manifest(path: Path, report_id: str) -> Manifest | None:
     return replace(made, ingested_at=written, space=UNKNOWN)
 
 
-def of(db: duckdb.DuckDBPyConnection) -> Manifest | None:
+def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
     """Read the manifest of the report that is the current database of ``db``; None if it has none."""
     row = db.execute(f"SELECT {_COLUMNS}, {_CAPTURED}, ({_GPUS}) FROM report").fetchone()
     if row is None:

@@ -61,7 +61,7 @@ class Marks:
                 raise AnalysisError(f"A report has at most {MOST} marks.", hint="Remove some before you add more.")
 
 
-def read(told: Any) -> list[Mark]:
+def parse_marks(told: Any) -> list[Mark]:
     """Parse the marks that a browser sent, ``[{"t": ns, "note": text}, ...]``; anything else is left out."""
     found = []
     for one in told[:MOST] if isinstance(told, list) else []:

@@ -109,7 +109,7 @@ _REFUSALS = (
 _LONGEST_DETAIL = 600
 
 
-def arguments(url: str) -> dict[str, Any]:
+def connection_arguments(url: str) -> dict[str, Any]:
     """Return the arguments with which psycopg connects to an address.
 
     Raises:
@@ -130,7 +130,7 @@ def arguments(url: str) -> dict[str, Any]:
 
 
 @cache
-def revisions() -> frozenset[str]:
+def known_revisions() -> frozenset[str]:
     """Return the revisions of a database that this version knows (migrations/versions)."""
     names = (path.name for path in resources.files("profiledb.library.migrations").joinpath("versions").iterdir())
     return frozenset(name[1:5] for name in names if _REVISION_FILE.fullmatch(name))
@@ -144,10 +144,10 @@ class Postgres:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._arguments = arguments(url)
+        self._arguments = connection_arguments(url)
         self._room = threading.BoundedSemaphore(MOST)
         self._idle: list[Connected] = []
-        self._turns = postgres_timeout.Turns()
+        self._turns = postgres_timeout.SilenceGuard()
         weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
         self._written = 0
@@ -166,7 +166,7 @@ class Postgres:
             finally:
                 self._give_back(transaction)
         except psycopg.Error as error:
-            raise told(error) from error
+            raise explain_error(error) from error
         finally:
             self._room.release()
 
@@ -186,7 +186,7 @@ class Postgres:
                     " FROM revision WHERE topic = ?"
                 )
                 number, transaction, revision = db.execute(query, [topic]).fetchone() or (0, 0, None)
-                version.require_revision(revision, revisions())
+                version.require_revision(revision, known_revisions())
         except CatalogError:
             if known is None:
                 raise
@@ -206,7 +206,7 @@ class Postgres:
             found = self._kept()
             if found is None:
                 self.close()  # idle connections to it are dead, too
-                found = Connected.connect(**self._arguments, row_factory=_rows)
+                found = Connected.connect(**self._arguments, row_factory=_make_row_factory)
                 _require_known(found)
             found.patience_s = PATIENCE_S + CONNECT_S
             return found
@@ -247,7 +247,7 @@ def _require_known(connection: Connected) -> None:
         with connection.transaction():
             rows = connection.execute(_REVISION).fetchall()
         for row in rows:
-            version.require_revision(row[0], revisions())
+            version.require_revision(row[0], known_revisions())
     except errors.UndefinedTable:  # the tables do not exist yet
         pass
     except BaseException:
@@ -271,12 +271,12 @@ class _Transaction:
 
     def execute(self, sql: str, parameters: Values = (), /) -> Rows:
         """Run one statement."""
-        return self._ready(sql).execute(_translated(sql), _plain(parameters))
+        return self._ready(sql).execute(_translate(sql), _clean_values(parameters))
 
     def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
         """Run a statement once for each of several sets of values."""
         cursor = self._ready(sql).cursor()
-        cursor.executemany(_translated(sql), [_plain(values) for values in parameters])
+        cursor.executemany(_translate(sql), [_clean_values(values) for values in parameters])
         return cursor
 
     def commit(self) -> None:
@@ -294,7 +294,7 @@ class _Transaction:
             self.writes = True
             if self._topic:
                 for row in self.connection.execute(_COUNTED, [self._topic]):
-                    version.require_revision(row[0], revisions())
+                    version.require_revision(row[0], known_revisions())
         return self.connection
 
 
@@ -321,13 +321,13 @@ class _Row:
         return list(self._at)
 
 
-def _rows(cursor: "psycopg.Cursor[Any]") -> Any:
+def _make_row_factory(cursor: "psycopg.Cursor[Any]") -> Any:
     at = {column.name: number for number, column in enumerate(cursor.description or ())}
     return lambda values: _Row(values, at)
 
 
 @lru_cache(maxsize=512)
-def _translated(sql: str) -> Any:
+def _translate(sql: str) -> Any:
     """Translate placeholders to those of psycopg; quoted names and texts stay as they are."""
 
     def mark(match: re.Match[str]) -> str:
@@ -339,22 +339,22 @@ def _translated(sql: str) -> Any:
     return _MARKS.sub(mark, sql)
 
 
-def _plain(parameters: Values) -> Values:
+def _clean_values(parameters: Values) -> Values:
     """Replace characters that PostgreSQL stores in no text: NUL and lone surrogates."""
     if isinstance(parameters, Mapping):
-        return {name: _text(value) for name, value in parameters.items()}
-    return [_text(value) for value in parameters]
+        return {name: _clean_text(value) for name, value in parameters.items()}
+    return [_clean_text(value) for value in parameters]
 
 
-def _text(value: Any) -> Any:
+def _clean_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
-def told(error: psycopg.Error) -> Exception:
+def explain_error(error: psycopg.Error) -> Exception:
     """Translate an error of PostgreSQL; return the error itself if it is a programming mistake."""
-    if refused := refusal(error):
+    if refused := find_refusal(error):
         reason, hint = next((reason, hint) for pattern, reason, hint in _REFUSALS if re.search(pattern, refused))
         return RefusedError(f"PostgreSQL refuses the catalog: {reason}.", hint=hint, detail=refused)
     for kinds, message, hint in _WORDS:
@@ -363,7 +363,7 @@ def told(error: psycopg.Error) -> Exception:
     return error
 
 
-def refusal(error: BaseException) -> str:
+def find_refusal(error: BaseException) -> str:
     """Return PostgreSQL's own message if it refuses for a reason that waiting does not mend; else empty.
 
     libpq gives no code for a failed connection. If it tried several servers, the last one counts, because a refused

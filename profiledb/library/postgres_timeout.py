@@ -35,7 +35,7 @@ class Connection(psycopg.Connection[Any]):
             raise SilentError("no answer") from None
 
 
-class Turns:
+class SilenceGuard:
     """Admits threads to the server: all of them, or one at a time while it is silent. May be shared by threads."""
 
     def __init__(self) -> None:

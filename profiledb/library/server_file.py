@@ -46,13 +46,13 @@ class Serving:
         return hmac.new(bytes.fromhex(self.key), number.encode(), hashlib.sha256).hexdigest()
 
 
-def begin(port: int, base: str, inbox: str) -> Serving:
+def describe_server(port: int, base: str, inbox: str) -> Serving:
     """Describe a starting server, with a new key."""
     parts = "".join(f"/{part}" for part in base.split("/") if part)
     return Serving(port, parts, inbox, secrets.token_hex(32))
 
 
-def write(library: Path, serving: Serving) -> None:
+def announce(library: Path, serving: Serving) -> None:
     """Announce a server in place of another one; do nothing if the folder cannot be written.
 
     The file has the permissions of the library's other files.
@@ -64,14 +64,14 @@ def write(library: Path, serving: Serving) -> None:
         temporary.replace(library / NAME)
 
 
-def remove(library: Path, serving: Serving) -> None:
+def withdraw(library: Path, serving: Serving) -> None:
     """Withdraw a server's announcement, unless another server has announced itself since."""
-    if read(library) == serving:
+    if read_announcement(library) == serving:
         with contextlib.suppress(OSError):
             (library / NAME).unlink()
 
 
-def read(library: Path) -> Serving | None:
+def read_announcement(library: Path) -> Serving | None:
     """Read an announcement; None if the file is missing or malformed."""
     try:
         with (library / NAME).open("rb") as file:

@@ -42,7 +42,7 @@ NOBODY = Visitor("", "login", frozenset(), NONE)
 """Somebody who has not logged in: sees nothing, not even the reports of everybody."""
 
 
-def named(chosen: Iterable[object], proven: Iterable[object]) -> str:
+def audit_name(chosen: Iterable[object], proven: Iterable[object]) -> str:
     """Return the name for the audit, cleaned and bounded.
 
     Args:
@@ -50,9 +50,9 @@ def named(chosen: Iterable[object], proven: Iterable[object]) -> str:
             person's e-mail address can be told from it.
         proven: texts that the identity provider vouches for.
     """
-    return ", ".join((*(f'"{text}"' for text in _texts(chosen)), *_texts(proven)))
+    return ", ".join((*(f'"{text}"' for text in _clean_texts(chosen)), *_clean_texts(proven)))
 
 
-def _texts(parts: Iterable[object]) -> Iterable[str]:
+def _clean_texts(parts: Iterable[object]) -> Iterable[str]:
     texts = (" ".join(visible(part).split())[:LONGEST] for part in parts if isinstance(part, str))
     return dict.fromkeys(_QUOTES.sub("'", text) for text in texts if text)

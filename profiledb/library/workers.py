@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
-class Seen:
+class WorkerInfo:
     """A worker: its machine and the versions of its converters, empty for none."""
 
     id: str
@@ -27,7 +27,7 @@ class Workers:
     def __init__(self, shared: Shared) -> None:
         self._connect = shared.connect
 
-    def all(self) -> list[Seen]:
+    def all(self) -> list[WorkerInfo]:
         """Return the workers that are alive."""
         with self._connect() as db:
             rows = db.execute(
@@ -35,9 +35,9 @@ class Workers:
                 " ORDER BY host, id LIMIT 1000",
                 [ALIVE_S],
             ).fetchall()
-        return [Seen(*row) for row in rows]
+        return [WorkerInfo(*row) for row in rows]
 
-    def seen(self, one: Seen) -> None:
+    def seen(self, one: WorkerInfo) -> None:
         """Note that a worker is alive, and forget those that are long gone."""
         with self._connect("") as db:  # without a topic, so that no page refreshes
             db.execute(
@@ -53,17 +53,17 @@ class Workers:
             db.execute("DELETE FROM worker WHERE id = ?", [worker_id])
 
 
-def converters(workers: Sequence[Seen]) -> str:
+def list_converters(workers: Sequence[WorkerInfo]) -> str:
     """Return all converters that these workers have: when the text changes, failed files are tried again."""
     found = {f"nsys {one.nsys}" for one in workers if one.nsys} | {f"ncu {one.ncu}" for one in workers if one.ncu}
     return ", ".join(sorted(found)) or "no converter"
 
 
-def newest(workers: Sequence[Seen]) -> str:
+def newest_nsys(workers: Sequence[WorkerInfo]) -> str:
     """Return the newest nsys of these workers; empty if none has one."""
-    return max((one.nsys for one in workers), key=number, default="")
+    return max((one.nsys for one in workers), key=version_numbers, default="")
 
 
-def number(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """Return a version as numbers, for comparing."""
     return tuple(int(part) for part in _NUMBER.findall(version)[:4])

@@ -46,7 +46,7 @@ def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
     _events.log(level, name, extra={"fields": {key: value for key, value in fields.items() if value is not None}})
 
 
-def prepare(form: str) -> None:
+def configure(form: str) -> None:
     """Make this process log in one of ``FORMS``; plain changes nothing."""
     if form != JSON:
         return
@@ -59,11 +59,11 @@ def handler() -> logging.Handler:
     """Return a handler that writes records as JSON to standard output."""
     made = logging.StreamHandler(sys.stdout)
     made.setFormatter(Formatter())
-    made.addFilter(_wanted)
+    made.addFilter(_is_wanted)
     return made
 
 
-def _wanted(record: logging.LogRecord) -> bool:
+def _is_wanted(record: logging.LogRecord) -> bool:
     """Return False for the HTTP server's record of a request, whose address may be confidential."""
     return record.levelno > logging.INFO or not record.name.startswith("uvicorn.")
 

@@ -55,7 +55,7 @@ class Address:
     port: int
 
 
-def address(text: str, variable: str) -> Address | None:
+def parse_address(text: str, variable: str) -> Address | None:
     """Parse ``PORT`` or ``HOST:PORT``, with brackets around a host with colons; None for an empty text.
 
     Raises:
@@ -155,7 +155,7 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
                 self._answer(200, *figures.text())
             elif path == "/health":
                 well, parts = health()
-                self._answer(200 if well else 503, told(well, parts), "application/json")
+                self._answer(200 if well else 503, encode_health(well, parts), "application/json")
             else:
                 self._answer(404, b"Not found", "text/plain")
 
@@ -173,7 +173,7 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def told(well: bool, parts: Mapping[str, str]) -> bytes:
+def encode_health(well: bool, parts: Mapping[str, str]) -> bytes:
     """Encode the health of a process as JSON: ``status``, and a word about each part."""
     status = "not ready" if not well else "degraded" if _TROUBLES & set(parts.values()) else "ready"
     return json.dumps({"status": status} | dict(parts)).encode()

@@ -37,7 +37,7 @@ class Views(Protocol):
         """Statements that may run repeatedly."""
 
 
-def state(path: Path) -> State | None:
+def read_state(path: Path) -> State | None:
     """Return the state of a file; None if there is none."""
     try:
         status = path.stat()
@@ -136,7 +136,7 @@ class Attachments:
     def _renew(self, report_id: str) -> None:
         """Detach a file that was replaced or removed: DuckDB would go on reading the old one."""
         attached = self._attached.get(report_id)
-        if attached is None or attached.file == state(self._path(report_id)):
+        if attached is None or attached.file == read_state(self._path(report_id)):
             return
         if self._in_use[report_id]:
             self._forget()
@@ -148,7 +148,7 @@ class Attachments:
             self._attached.move_to_end(report_id)
             return attached.catalog
         path = self._path(report_id)
-        if (file := state(path)) is None:
+        if (file := read_state(path)) is None:
             raise ReportNotFoundError(
                 "This report is no longer in the library.", hint="Drop its file again, or choose another report."
             )

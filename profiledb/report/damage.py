@@ -24,22 +24,22 @@ CATALOG = "looked_at"
 """Name under which ``attached`` attaches the file."""
 
 
-def opens(path: Path) -> bool:
+def can_open(path: Path) -> bool:
     """Return True if a report's file opens as a database with the tables of this schema, at its full length.
 
     Takes milliseconds because it reads no rows. Also True for a file without read permission, which is another fault.
     """
     try:
-        with attached(path) as db:
-            return _fits(db) and path.stat().st_size >= store.full_length(db, CATALOG)
+        with attach(path) as db:
+            return _has_schema(db) and path.stat().st_size >= store.full_length(db, CATALOG)
     except duckdb.Error:
         return not os.access(path, os.R_OK)
 
 
-def reads(path: Path) -> bool:
+def can_read_rows(path: Path) -> bool:
     """Return True if every row of a report's file can be read; takes as long as reading them."""
     try:
-        with attached(path) as db:
+        with attach(path) as db:
             tables = db.execute(
                 f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
             ).fetchall()
@@ -52,26 +52,26 @@ def reads(path: Path) -> bool:
 
 def is_damaged(path: Path, error: duckdb.Error) -> bool:
     """Return True if the file of a report caused an error in a query."""
-    if not opens(path):
+    if not can_open(path):
         return True
-    return isinstance(error, _OF_CONTENT) and not reads(path)
+    return isinstance(error, _OF_CONTENT) and not can_read_rows(path)
 
 
-def damaged_sidecar(reports: Path, report_id: str) -> Kind | None:
+def find_damaged_sidecar(reports: Path, report_id: str) -> Kind | None:
     """Return the kind of the first of a report's sidecars that cannot be read; None if all are readable."""
     with duckdb.connect() as db:
         for kind in sidecar.SUFFIX:
             file = sidecar.path(reports, report_id, kind)
             try:
                 if file.exists():
-                    db.execute(f"SELECT bit_xor(hash(t)) FROM ({sidecar.select(kind, file)}) AS t").fetchall()
+                    db.execute(f"SELECT bit_xor(hash(t)) FROM ({sidecar.select_rows(kind, file)}) AS t").fetchall()
             except duckdb.Error:
                 return kind
     return None
 
 
 @contextmanager
-def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def attach(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Attach a report's file read-only to a connection apart from that of queries, and open a cursor.
 
     Raises:
@@ -97,7 +97,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def _fits(db: duckdb.DuckDBPyConnection) -> bool:
+def _has_schema(db: duckdb.DuckDBPyConnection) -> bool:
     rows = db.execute(
         f"SELECT table_name, column_count FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
         " AND schema_name = 'main'"

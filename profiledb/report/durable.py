@@ -20,7 +20,7 @@ def move(source: Path, target: Path) -> None:
         _sync(target.parent)
 
 
-def note(path: Path, text: str) -> None:
+def try_write_text(path: Path, text: str) -> None:
     """Write a text that may be lost; do nothing if the folder cannot be written."""
     with contextlib.suppress(OSError):
         path.write_text(text, encoding="utf-8")

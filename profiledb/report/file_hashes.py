@@ -8,25 +8,25 @@ from profiledb.errors import ConfigError, DamagedError
 from profiledb.report import durable
 
 
-def digest(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's content, hexadecimal."""
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def copy(path: Path, target: Path, half: Path) -> bool:
+def copy_verified(path: Path, target: Path, half: Path) -> bool:
     """Copy a file with its time, first to ``half`` on the target's disk; return False if the target exists already.
 
     Raises:
         ConfigError: the target has other content.
         DamagedError: the copy differs from the file.
     """
-    sha256 = digest(path)
+    sha256 = hash_file(path)
     if target.exists():
-        require_same(path, digest(target), sha256)
+        require_same(path, hash_file(target), sha256)
         return False
     shutil.copy2(path, half)
-    require_whole(path, digest(half), sha256)
+    require_whole(path, hash_file(half), sha256)
     durable.move(half, target)
     return True
 

@@ -15,12 +15,12 @@ SPACE_SIGN = "@"
 """First character of the folder of a space (library/spaces.py)."""
 
 
-def is_taken(name: str) -> bool:
+def is_accepted(name: str) -> bool:
     """Return True if the worker looks at a file or folder of this name: neither hidden nor still being written."""
     return not (name.startswith(".") or name.lower().endswith(UNFINISHED + COMPANIONS))
 
 
-def require_taken(name: str) -> None:
+def require_accepted(name: str) -> None:
     """Raise ConversionError for an uploaded name that the inbox does not accept."""
     safe = safe_name(name)
     if safe.startswith(SPACE_SIGN):
@@ -29,7 +29,7 @@ def require_taken(name: str) -> None:
         )
     if safe.lower().endswith(COMPANIONS):
         raise ConversionError(f"{safe} is a table that Warpdeck does not read.", hint="Send the report alone.")
-    if not is_taken(safe):
+    if not is_accepted(safe):
         raise ConversionError(
             f"{safe} has the name of a file that is still written.", hint="Rename it when it is complete."
         )
@@ -40,10 +40,10 @@ def safe_name(name: str) -> str:
     text = visible(name).encode(errors="replace").decode()
     last = PurePosixPath(text.replace("\\", "/")).name
     cleaned = last.strip().lstrip(".- ").rstrip(". ") or FALLBACK
-    return shortened(cleaned)
+    return shorten_name(cleaned)
 
 
-def shortened(name: str, extra: str = "") -> str:
+def shorten_name(name: str, extra: str = "") -> str:
     """Return the name with ``extra`` before its suffix, the stem cut to fit."""
     path = PurePosixPath(name)
     suffix = path.suffix if len(path.suffix.encode()) <= 20 else ""

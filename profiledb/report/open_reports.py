@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.report.attachments import Attachments, Views, state
+from profiledb.report.attachments import Attachments, Views, read_state
 
 SMALL_BYTES = 8_000_000
 """Size limit of a small file, in bytes: some 100,000 kernels with their calls. DuckDB divides a table among threads by
@@ -40,7 +40,7 @@ class Attached:
         self, report_ids: Sequence[str], views: Sequence[Views] = ()
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Sequence[str]]]:
         """Open a cursor, as ``Attachments.cursor`` does."""
-        files = [state(self._path(report_id)) for report_id in report_ids]
+        files = [read_state(self._path(report_id)) for report_id in report_ids]
         attached = self._large if any(file and file[1] > self._small_bytes for file in files) else self._small
         with attached.cursor(report_ids, views) as opened:
             yield opened

@@ -18,7 +18,7 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
     if len(exact) == 1:
         return exact[0]
     if exact:
-        told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+        told = ", ".join(f"{r.id} ({_describe_time(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
         raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
     begins = [r for r in known if name and r.id.startswith(name)]
     if len(begins) == 1:
@@ -29,7 +29,7 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
     raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
 
 
-def _moment(report: Manifest) -> str:
+def _describe_time(report: Manifest) -> str:
     """Return when a report was captured, or imported if that is unknown."""
     if report.captured_at:
         return f"captured {words.when(report.captured_at)}"

@@ -83,11 +83,11 @@ WARMUP = "warmup"
 NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
 
 
-def select(kind: Kind, file: Path) -> str:
+def select_rows(kind: Kind, file: Path) -> str:
     """Return SQL for the rows of a sidecar."""
     if kind == "meta":
         return f"SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
-    columns = dict(list(TABLES[kind].items())[: _held(kind, file)])
+    columns = dict(list(TABLES[kind].items())[: _count_columns(kind, file)])
     types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in columns.items())
     rows = (
         f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
@@ -104,7 +104,7 @@ def select(kind: Kind, file: Path) -> str:
     )
 
 
-def _held(kind: Kind, file: Path) -> int:
+def _count_columns(kind: Kind, file: Path) -> int:
     """Count the columns of a file; at least ``TASK_COLUMNS`` for tasks."""
     if kind != "tasks":
         return len(TABLES[kind])
@@ -159,4 +159,4 @@ def join(cursor: "duckdb.DuckDBPyConnection", reports: Path, report_id: str) -> 
     for kind in SUFFIX:
         file = path(reports, report_id, kind)
         if file.exists():
-            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select(kind, file)}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select_rows(kind, file)}")

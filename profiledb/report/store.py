@@ -87,7 +87,7 @@ def create(
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
-        _fill(db, path)
+        _extend(db, path)
     finally:
         db.close()
 
@@ -100,7 +100,7 @@ def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
     return _HEADERS + int(row[0] if row else 0)
 
 
-def _fill(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _extend(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Extend a file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the same."""
     db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
     length = full_length(db, CATALOG)
@@ -119,7 +119,7 @@ def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, thread
     try:
         for extension in access.extensions:
             if checked:
-                with linked(path.parent, extension.name, ready.extensions[extension.name]) as link:
+                with link_descriptor(path.parent, extension.name, ready.extensions[extension.name]) as link:
                     db.execute(f"LOAD {quote(str(link))}")
             else:
                 db.execute(f"LOAD {quote(str(extension))}")
@@ -130,7 +130,7 @@ def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, thread
 
 
 @contextmanager
-def linked(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
+def link_descriptor(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
     """Give a file that this process has open a name: DuckDB identifies an extension by its name."""
     link = folder / name
     link.symlink_to(f"/proc/self/fd/{descriptor}")

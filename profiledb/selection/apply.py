@@ -18,7 +18,7 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     """
     if selection == Selection():
         return  # the views show all of it anyway
-    count_by(cursor, selection.mode)
+    set_mode(cursor, selection.mode)
     if selection.everything:
         return
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_warmup() AS '{selection.warmup}'")
@@ -26,27 +26,27 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
         cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_device() AS {selection.device}")
     if selection.skip_first and not selection.ranges:
         raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
-    chosen = _choose(cursor, selection)
-    skipped = selection.warmup == "exclude" and _skip(cursor)
+    chosen = _choose_ranges(cursor, selection)
+    skipped = selection.warmup == "exclude" and _skip_warmups(cursor)
     views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
     if selection.within != "all":
         _keep_within(cursor, selection)
         views.create_views(cursor, selection, chosen=chosen, skipped=skipped, within=True)
 
 
-def count_by(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
+def set_mode(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
     """Set the mode of attribution that ``selected_mode`` of this cursor returns."""
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
-def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
+def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
     """Collect the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
     if not selection.ranges:
         return False
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
     for text in selection.ranges:
         before = count_rows(cursor, "chosen")
-        column, paths, first, last = _find(cursor, text)
+        column, paths, first, last = _find_paths(cursor, text)
         ids = ", ".join(map(str, paths))
         cursor.execute(f"""
             INSERT INTO chosen
@@ -60,7 +60,7 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
     return True
 
 
-def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
+def _find_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
     """Resolve a text; return whether it is a path or a name, the matching paths, and the first and last instance."""
     if meant := _paths(cursor, text):
         return *meant, 1, _ALL
@@ -94,7 +94,7 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Non
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
 
 
-def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
+def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Collect the content of warm-ups in ``skipped`` and ``skipped_range``, except chosen ranges and those in a
     chosen path.
     """
@@ -112,12 +112,12 @@ def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
     """)
     if not count_rows(cursor, "skipped"):
         return False
-    _skip_driven(cursor)
+    _skip_driven_threads(cursor)
     views.collect_inside(cursor, "skipped", "skipped_range")
     return True
 
 
-def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
+def _skip_driven_threads(cursor: duckdb.DuckDBPyConnection) -> None:
     """Add ranges of driven threads that were open within a warm-up of their driver: libraries open ranges anywhere."""
     cursor.execute("""
         INSERT INTO skipped

@@ -62,7 +62,7 @@ class Selection:
         return self == Selection(mode=self.mode)
 
 
-def usual(*, warmup: bool) -> Selection:
+def default_selection(*, warmup: bool) -> Selection:
     """Return the default of the pages; ``warmup`` means that the report has ranges of a warm-up."""
     return Selection(warmup="exclude" if warmup else "include")
 
@@ -91,7 +91,7 @@ def _whole(name: str, value: Any) -> int:
         raise AnalysisError(f"{name} takes a whole number, not {value!r}.") from error
 
 
-def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:
+def to_params(selection: Selection) -> dict[str, str | Sequence[str]]:
     """Return the parameters of this selection without those at their default."""
     plain = Selection()
     params: dict[str, str | Sequence[str]] = {

@@ -16,7 +16,7 @@ _BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
 """Start of the capture; the clock's zero if the capture states none and no GPU worked."""
 
 
-def busy(prefix: str = "") -> str:
+def busy_sql(prefix: str = "") -> str:
     """Return SQL for the union of the intervals in which each GPU worked, by a sweep over starts.
 
     A busy interval starts where work starts after all earlier work has ended, and ends at the latest end of the work
@@ -83,17 +83,17 @@ def create_views(
     kept = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
     times = _times(selection)
     for table in OPERATIONS:
-        _view(cursor, table, [*times, *_hardware(selection), *_ranges(table, selection.mode, kept, skipped)])
+        _view(cursor, table, [*times, *_hardware(selection), *_range_conditions(table, selection.mode, kept, skipped)])
     for table in CALLS:
         mode = selection.mode if table == "api_call" else "thread"
-        _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, kept, skipped))])
-    _view(cursor, "tensor_event", _of_tensors(selection, kept, skipped))
+        _view(cursor, table, [*times, *([] if table == "sync" else _range_conditions(table, mode, kept, skipped))])
+    _view(cursor, "tensor_event", _tensor_conditions(selection, kept, skipped))
     inside = [f"range_id IN (FROM {name}_id)" for name in kept]
     inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
-    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
-    cursor.execute(_window(selection, chosen=chosen, skipped=skipped, within=within))
-    cursor.execute(_active(selection, kept, skipped))
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
+    cursor.execute(_window_sql(selection, chosen=chosen, skipped=skipped, within=within))
+    cursor.execute(_active_sql(selection, kept, skipped))
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -111,7 +111,7 @@ def _hardware(selection: Selection) -> list[str]:
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
-def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[str]:
+def _range_conditions(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[str]:
     """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
 
     Exclusion is by process in either mode, because a warm-up covers the threads that it drives.
@@ -129,14 +129,14 @@ def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[s
     return [inside(name, column) for name in kept] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
 
 
-def _of_tensors(selection: Selection, kept: Sequence[str], skipped: bool) -> list[str]:
+def _tensor_conditions(selection: Selection, kept: Sequence[str], skipped: bool) -> list[str]:
     """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
 
     By process, allocations of a driven thread belong to the open ranges of its driver, as calls do.
     """
     device = [f"(device_type = 0 OR device_id = {selection.device})"] if selection.device is not None else []
     inside = [
-        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven(name)}))"
+        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven_sql(name)}))"
         if selection.mode == "process"
         else f"coalesce(thread_range IN (FROM {name}), false)"
         for name in kept
@@ -145,7 +145,7 @@ def _of_tensors(selection: Selection, kept: Sequence[str], skipped: bool) -> lis
     return [*_times(selection, "time_ns"), *device, *inside, *gone]
 
 
-def _driven(inside: str) -> str:
+def _driven_sql(inside: str) -> str:
     """Return SQL for allocations on driven threads while their driver was in an outermost range of ``inside``."""
     return f"""
         SELECT event_id
@@ -156,7 +156,7 @@ def _driven(inside: str) -> str:
     """
 
 
-def _window(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
+def _window_sql(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
     """Return the intervals that a selection covers: those of its ranges on the GPU without excluded ones.
 
     Of units, such as steps, it covers the time from the start of a range to the end of all its work.
@@ -190,13 +190,13 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active(selection: Selection, kept: Sequence[str], skipped: bool) -> str:
+def _active_sql(selection: Selection, kept: Sequence[str], skipped: bool) -> str:
     """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
     selected.
     """
 
     def work(table: str) -> str:
-        conditions = [*_hardware(selection), *_ranges(table, selection.mode, kept, skipped)]
+        conditions = [*_hardware(selection), *_range_conditions(table, selection.mode, kept, skipped)]
         return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
 
     return f"""

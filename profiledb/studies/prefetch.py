@@ -89,7 +89,7 @@ def prepare(library: Library, report_id: str) -> None:
         return answers.answer(library, request.build(library, report_id, name, params))
 
     paths = rows_or_none(whole, "range_paths")
-    usual = model.as_params(model.usual(warmup=len(paths) > 0 and bool(paths["is_warmup"].any())))
+    usual = model.to_params(model.default_selection(warmup=len(paths) > 0 and bool(paths["is_warmup"].any())))
 
     def part(name: str, **params: Any) -> pd.DataFrame:
         return whole(name, **header.get(name).taken(usual) | params)
@@ -109,7 +109,7 @@ def prepare(library: Library, report_id: str) -> None:
         digest.write(library, report_id, rules, found)
         for name, given in OF_STEADY if steady else ():
             with suppress(WarpdeckError):
-                part(name, **summary.times(steady, name), **given)
+                part(name, **summary.steady_params(steady, name), **given)
 
 
 def timeline(library: Library, report_id: str) -> None:
@@ -178,7 +178,7 @@ def main(arguments: Sequence[str]) -> int:
             prepare(library, report_id)
             library.share_prepared(report_id)
         with suppress(WarpdeckError):
-            summary_refresh.ensure(library, [library.find(report_id)])
+            summary_refresh.refresh_reports(library, [library.find(report_id)])
         with suppress(WarpdeckError):
             timeline(library, report_id)
             library.share_prepared(report_id)

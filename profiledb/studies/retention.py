@@ -24,7 +24,7 @@ _TAKEN = ("ready", "duplicate")
 
 
 @dataclass(frozen=True)
-class Goes:
+class Deletion:
     """One thing to delete: a report, a file of the inbox, or the record of a missing file.
 
     Args:
@@ -44,23 +44,23 @@ class Goes:
     path: str = ""
 
 
-def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Goes]:
+def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
     """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
-    kept = _kept(library)
+    kept = _find_kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
     sizes = library.report_bytes()
-    series, spaces = _series(library, rules), _spaces(library, rules)
-    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, spaces, now))}
-    going |= _over(library, rules, sizes, reports, going)
+    series, spaces = _series_of_reports(library, rules), _space_of_reports(library, rules)
+    going = {one.id: why for one in reports if (why := _find_age_rule(one, rules, series, spaces, now))}
+    going |= _find_excess(library, rules, sizes, reports, going)
     told = [
-        Goes("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
+        Deletion("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
         for one in sorted(reports, key=lambda one: one.ingested_at)
         if one.id in going
     ]
-    return told + list(_uploads(library, inbox, rules, settings, now))
+    return told + list(_plan_uploads(library, inbox, rules, settings, now))
 
 
-def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[Goes]:
+def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterator[Deletion]:
     """Delete the planned things one by one and yield those deleted; things that changed since the plan stay.
 
     A report that got a label meanwhile stays. One that cannot be deleted is logged and tried again at the next run.
@@ -77,32 +77,32 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[G
             yield one
 
 
-def _remove(library: Library, inbox: Inbox, one: Goes) -> bool:
+def _remove(library: Library, inbox: Inbox, one: Deletion) -> bool:
     if one.what == "report":
-        if one.report_id in _kept(library):
+        if one.report_id in _find_kept(library):
             return False
         library.delete(one.report_id)
         return True
     path = Path(one.path)
     if one.what == "upload":
-        return _drop(library, inbox, one, path)
+        return _remove_upload(library, inbox, one, path)
     if inbox.look(path):
         return False
     library.catalog.forget_job(one.path)
     return True
 
 
-def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
+def _remove_upload(library: Library, inbox: Inbox, one: Deletion, path: Path) -> bool:
     """Remove a file of the inbox, unless it has changed or a damaged report needs it for another conversion."""
     job = library.catalog.job(one.path)
     if job is None or (job.state in _TAKEN and not library.is_safe(one.report_id)):
         return False
-    if not inbox.is_upload(path) or not _is_as_taken(inbox, job):
+    if not inbox.is_upload(path) or not _is_as_imported(inbox, job):
         return False
     return inbox.remove(path)
 
 
-def _kept(library: Library) -> set[str]:
+def _find_kept(library: Library) -> set[str]:
     """Return the ids of the reports with a label, and of those linked to them."""
     labeled = set(library.catalog.labels())
     for to in LINKS:
@@ -112,7 +112,7 @@ def _kept(library: Library) -> set[str]:
     return labeled
 
 
-def _series(library: Library, rules: Rules) -> Mapping[str, str]:
+def _series_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
     """Return the name of each report's series, if a rule needs it."""
     if not any(rule.series for rule in rules.rules):
         return {}
@@ -121,26 +121,28 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 
 
-def _spaces(library: Library, rules: Rules) -> Mapping[str, str]:
+def _space_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
     """Return the space of each report that is in exactly one, if a rule needs it."""
     if not any(rule.space for rule in rules.rules):
         return {}
     return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
 
 
-def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime) -> str:
+def _find_age_rule(
+    one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime
+) -> str:
     """Return the rule by which a report is too old; empty for none."""
     fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
     return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
 
 
 def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:
-    if not _older(one.ingested_at, rule.days, now) or rule.kind not in ("", one.kind):
+    if not _is_older_than(one.ingested_at, rule.days, now) or rule.kind not in ("", one.kind):
         return False
     return not rule.series or (one.id in series and fnmatchcase(series[one.id], rule.series))
 
 
-def _over(
+def _find_excess(
     library: Library, rules: Rules, sizes: Mapping[str, int], reports: list[Manifest], going: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the oldest reports that have to go so that the rest fits the limit; reports that stay in any case
@@ -159,7 +161,9 @@ def _over(
     return found
 
 
-def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> Iterator[Goes]:
+def _plan_uploads(
+    library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime
+) -> Iterator[Deletion]:
     """Yield files of the inbox whose report is in the library or was deleted, and records of missing files.
 
     An export beside a report goes first: alone it would be imported as a report of its own.
@@ -173,23 +177,27 @@ def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, n
     for job in reversed(jobs):
         path = Path(job.path)
         done = (job.state == "deleted" and job.report_id) or (job.state in _TAKEN and job.report_id in listed)
-        if not done or not _older(job.changed_at, rules.uploads_days, now) or not path.is_relative_to(inbox.root):
+        if (
+            not done
+            or not _is_older_than(job.changed_at, rules.uploads_days, now)
+            or not path.is_relative_to(inbox.root)
+        ):
             continue
         if inbox.is_upload(path) and settings.samples not in path.parents:
             for one in (beside.get(str(path.with_suffix(".sqlite"))), job):
                 if one is not None and inbox.is_upload(Path(one.path)) and (state := inbox.look(Path(one.path))):
-                    yield Goes("upload", one.name, why, state.bytes, one.report_id or "", one.path)
+                    yield Deletion("upload", one.name, why, state.bytes, one.report_id or "", one.path)
         elif not inbox.look(path):
-            yield Goes("record", job.name, why, 0, job.report_id or "", job.path)
+            yield Deletion("record", job.name, why, 0, job.report_id or "", job.path)
 
 
-def _is_as_taken(inbox: Inbox, job: Job) -> bool:
+def _is_as_imported(inbox: Inbox, job: Job) -> bool:
     """Return True if a file is in the state of its import, with which its fingerprint begins."""
     state = inbox.look(Path(job.path))
     return state is not None and re.match(rf"{re.escape(str(state))}(?![0-9a-f])", job.fingerprint) is not None
 
 
-def _older(moment: str, days: float, now: datetime) -> bool:
+def _is_older_than(moment: str, days: float, now: datetime) -> bool:
     """Return True if a time (ISO 8601) is more than ``days`` ago."""
     try:
         then = datetime.fromisoformat(moment)

@@ -18,12 +18,12 @@ Frame = tuple[str, str | None]
 """A function and its file."""
 
 
-def text(library: Library, report_id: str, params: Mapping[str, Any]) -> str:
+def format_document(library: Library, report_id: str, params: Mapping[str, Any]) -> str:
     """Return the file of ``document`` as JSON."""
-    return json.dumps(document(library, report_id, params), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(make_document(library, report_id, params), ensure_ascii=False, separators=(",", ":"))
 
 
-def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def make_document(library: Library, report_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the CPU samples of a report, restricted by the parameters of ``cpu_frames`` and of a selection.
 
     Raises:
@@ -39,7 +39,7 @@ def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dic
         file = module if isinstance(module, str) and module else None
         threads.setdefault(str(thread), {}).setdefault(int(number), []).append((str(function), file))
     frames: dict[Frame, int] = {}
-    profiles = [_profile(thread, list(chains.values()), frames) for thread, chains in threads.items()]
+    profiles = [_make_profile(thread, list(chains.values()), frames) for thread, chains in threads.items()]
     profiles.sort(key=lambda profile: (-profile["endValue"], profile["name"]))
     return {
         "$schema": SCHEMA,
@@ -51,7 +51,7 @@ def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dic
     }
 
 
-def _profile(thread: str, chains: list[list[Frame]], frames: dict[Frame, int]) -> dict[str, Any]:
+def _make_profile(thread: str, chains: list[list[Frame]], frames: dict[Frame, int]) -> dict[str, Any]:
     """Return a sampled profile; new functions are added to ``frames``, which numbers them."""
     return {
         "type": "sampled",

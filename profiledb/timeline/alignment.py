@@ -10,7 +10,7 @@ MOST = 2_000
 """Collectives in the answer, the first of the capture."""
 
 
-def moments(cursor: duckdb.DuckDBPyConnection, opened: Opened) -> dict[str, Any]:
+def read_alignment(cursor: duckdb.DuckDBPyConnection, opened: Opened) -> dict[str, Any]:
     """Return the facts that align this report with another one.
 
     ``epoch_ns`` is the start of the capture in ns since 1970, UTC, as text; null if the report does not tell.

@@ -12,8 +12,8 @@ import numpy as np
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
-from profiledb.timeline.area_sums import Counted, count
-from profiledb.timeline.medians import medians
+from profiledb.timeline.area_sums import Counted, count_events
+from profiledb.timeline.medians import find_medians
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
@@ -23,7 +23,7 @@ NAMES = 20
 GAPS = 10
 
 
-def area(
+def measure_area(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, low: int, high: int, lane_ids: Sequence[int]
 ) -> dict[str, Any]:
     """Return the figures of lanes from ``low`` to ``high`` (ns from the start of the capture, ``high`` excluded).
@@ -39,21 +39,21 @@ def area(
         raise AnalysisError(f"An area has at most {LANES} lanes.")
     asked = {events.lane(opened, one).id for one in lane_ids}
     lanes = [lane for lane in opened.with_events if not lane_ids or lane.id in asked]
-    counted = count(cursor, opened, lanes, low, high)
-    middle, of_all = medians(cursor, opened, lanes, low, high, counted)
+    counted = count_events(cursor, opened, lanes, low, high)
+    middle, of_all = find_medians(cursor, opened, lanes, low, high, counted)
     buckets = counted.buckets()
     rows = _by_lane(lanes, counted, buckets, middle, high - low)
-    idle = [lane for lane in opened.lanes if lane.kind == "idle" and _beside(opened, lane, lanes)]
+    idle = [lane for lane in opened.lanes if lane.kind == "idle" and _is_of_same_gpu(opened, lane, lanes)]
     names = _by_name(opened, counted)
     return {
         "lanes": rows,
-        "total": _total(rows, of_all),
-        "classes": _classes(names),
+        "total": _sum_lanes(rows, of_all),
+        "classes": _sum_classes(names),
         "names": [{key: name[key] for key in ("name", "count", "sum_ns")} for name in names[:NAMES]],
-        "copies": _copies(cursor, opened, lanes, low, high),
-        "idle": _idle(cursor, opened, idle, low, high),
-        "gaps": _gaps(cursor, opened, idle, low, high),
-        "histogram": _histogram(buckets),
+        "copies": _sum_copies(cursor, opened, lanes, low, high),
+        "idle": _split_idle(cursor, opened, idle, low, high),
+        "gaps": _longest_gaps(cursor, opened, idle, low, high),
+        "histogram": _make_histogram(buckets),
     }
 
 
@@ -79,7 +79,7 @@ def _by_lane(
     return rows
 
 
-def _total(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
+def _sum_lanes(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
     """Sum all lanes, except for busy time, because lanes overlap."""
     some = [row for row in rows if row["count"]]
     number, total = sum(row["count"] for row in some), sum(row["sum_ns"] for row in some)
@@ -100,7 +100,7 @@ def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
     ]
 
 
-def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
+def _sum_classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
     """Sum events and durations by class, most first."""
     classes: dict[int, dict[str, int]] = {}
     for name in names:
@@ -110,7 +110,7 @@ def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
     return sorted(classes.values(), key=lambda one: (-one["sum_ns"], one["class"]))
 
 
-def _copies(
+def _sum_copies(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
     """Sum bytes and durations of copies and memsets that start in the area on these streams, with their quotient."""
@@ -129,13 +129,13 @@ def _copies(
     ]
 
 
-def _beside(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
+def _is_of_same_gpu(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
     """Return True if a lane of idle time belongs to a GPU of these lanes."""
     devices = {opened.listed[lane.id]["device"] for lane in lanes if lane.kind in ("stream", "idle", "nccl")}
     return opened.listed[idle.id]["device"] in devices
 
 
-def _idle(
+def _split_idle(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
     """Split the idle time in the area by cause: pieces that start in it, cut at its end, and those that reach into
@@ -146,7 +146,7 @@ def _idle(
         SELECT name, sum(CASE WHEN s < {low} THEN least(e, {high}) - {low} ELSE {high} - e END)::BIGINT FROM event
         WHERE {which} AND (s < {low} AND e > {low} OR s >= {low} AND s < {high} AND e > {high}) GROUP BY name
     """).fetchall()
-    whole = [(name, ns) for name, _, ns in count(cursor, opened, idle, low, high).names().tolist()]
+    whole = [(name, ns) for name, _, ns in count_events(cursor, opened, idle, low, high).names().tolist()]
     causes = dict(cursor.execute("SELECT 4 * id + 3, class FROM own_name WHERE kind = 'idle'").fetchall())
     found: dict[str | None, int] = {}
     for name, ns in (*whole, *sticking):
@@ -159,7 +159,7 @@ def _idle(
     ]
 
 
-def _gaps(
+def _longest_gaps(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
     """Return the longest gaps that overlap the area, uncut."""
@@ -170,7 +170,7 @@ def _gaps(
         rows = cursor.execute(f"FROM ({kept}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
         ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({kept})").fetchall()
         if len(rows) < GAPS and known == gaps.KEPT:  # there may be more gaps, all shorter than those kept
-            window = events.sql(opened, [lane], low - longest, high + longest)
+            window = events.events_sql(opened, [lane], low - longest, high + longest)
             pieces = f"""
                 SELECT *, sum(begins) OVER (ORDER BY s, e) AS gap FROM (
                     SELECT lane, s, e, class AS cause, text, (s IS DISTINCT FROM lag(e) OVER (ORDER BY s, e))::INTEGER
@@ -193,11 +193,11 @@ def _word(cause: str | None) -> str:
     return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 
-def _histogram(buckets: Numbers) -> dict[str, list[int]]:
+def _make_histogram(buckets: Numbers) -> dict[str, list[int]]:
     """Count durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on."""
     counts: dict[int, int] = {}
     for bucket, number in buckets[:, [1, 2]].tolist():
-        counts[sums.octave(bucket)] = counts.get(sums.octave(bucket), 0) + number
+        counts[sums.find_octave(bucket)] = counts.get(sums.find_octave(bucket), 0) + number
     if not counts:
         return {"edges_ns": [], "counts": []}
     bins = range(min(counts), max(counts) + 1)

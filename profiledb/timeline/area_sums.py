@@ -40,7 +40,7 @@ class Counted:
 
     def names(self) -> Numbers:
         """Return name, count and summed duration of each name, ordered by name."""
-        return _grouped(
+        return _sum_by_key(
             np.concatenate([self.name, self.by_name[:, 1]]),
             np.concatenate([np.ones(len(self.name), dtype=np.int64), self.by_name[:, 2]]),
             np.concatenate([self.ns, self.by_name[:, 3]]),
@@ -48,7 +48,7 @@ class Counted:
 
     def by_lane(self) -> dict[int, tuple[int, int]]:
         """Return count and summed duration of each lane."""
-        rows = _grouped(
+        rows = _sum_by_key(
             np.concatenate([self.lane, self.by_name[:, 0]]),
             np.concatenate([np.ones(len(self.lane), dtype=np.int64), self.by_name[:, 2]]),
             np.concatenate([self.ns, self.by_name[:, 3]]),
@@ -59,17 +59,19 @@ class Counted:
         """Return lane, bucket, count, shortest and longest, ordered by lane and bucket."""
         order = np.lexsort((self.ns, self.lane))
         lane, ns = self.lane[order], self.ns[order]
-        bucket = sums.buckets(ns).astype(np.int64)
+        bucket = sums.find_buckets(ns).astype(np.int64)
         read = np.column_stack([lane, bucket, np.ones(len(ns), dtype=np.int64), ns, ns])
-        rows = np.concatenate([_merged(read), self.stored])
-        return _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
+        rows = np.concatenate([_merge_rows(read), self.stored])
+        return _merge_rows(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
 
 
-def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
+def count_events(
+    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int
+) -> Counted:
     """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
     found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
-    for part in parts(lanes, low, high):
+    for part in split_lanes(lanes, low, high):
         edges = [(low, high)]
         if part.whole:
             first, last = part.whole
@@ -81,7 +83,7 @@ def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[Lane
     return found
 
 
-def parts(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
+def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
     """Group the lanes by the bins that their stored sums cover."""
     plain = []
     for z in {lane.sum_z for lane in lanes}:
@@ -98,10 +100,10 @@ def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) ->
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
     which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
-    names = _numbers(
+    names = _read_numbers(
         cursor, f"SELECT lane, name, sum(n)::BIGINT, sum(ns)::BIGINT FROM name_sum WHERE {which} GROUP BY ALL"
     )
-    lengths = _numbers(
+    lengths = _read_numbers(
         cursor,
         f"SELECT lane, bucket, sum(n)::BIGINT, min(low), max(high) FROM length_sum WHERE {which} GROUP BY ALL"
         " ORDER BY lane, bucket",
@@ -116,7 +118,7 @@ def _read(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
 ) -> None:
     rows = cursor.execute(
-        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.sql(opened, lanes, low, high)})"
+        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
     ).fetchnumpy()
     lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
     begun = s >= low
@@ -125,8 +127,8 @@ def _read(
     found.ns = np.concatenate([found.ns, (e - s)[begun]])
     order = np.lexsort((s, lane))
     lane, s, e = lane[order], np.maximum(s[order], low), np.minimum(e[order], high)
-    begin, end = unions.fresh(s, e, unions.reached(lane, e))
-    _add_busy(found, _grouped(lane, end - begin).tolist())
+    begin, end = unions.find_new_parts(s, e, unions.find_latest_ends(lane, e))
+    _add_busy(found, _sum_by_key(lane, end - begin).tolist())
 
 
 def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
@@ -134,7 +136,7 @@ def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
         found.busy[lane] = found.busy.get(lane, 0) + ns
 
 
-def _grouped(key: Numbers, *values: Numbers) -> Numbers:
+def _sum_by_key(key: Numbers, *values: Numbers) -> Numbers:
     """Sum by key: one row per key, one column per value."""
     keys, place = np.unique(key, return_inverse=True)
     columns = [keys]
@@ -145,7 +147,7 @@ def _grouped(key: Numbers, *values: Numbers) -> Numbers:
     return np.column_stack(columns)
 
 
-def _merged(rows: Numbers) -> Numbers:
+def _merge_rows(rows: Numbers) -> Numbers:
     """Merge adjacent rows of the same lane and bucket."""
     if not len(rows):
         return rows
@@ -158,7 +160,7 @@ def _merged(rows: Numbers) -> Numbers:
     )  # fmt: skip
 
 
-def _numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
+def _read_numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
     """Return the answer of a query as one array of integers."""
     columns = cursor.execute(query).fetchnumpy().values()
     return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])

@@ -19,7 +19,7 @@ _TABLES = {
 _GROUND = "device_id AS device, global_pid AS pid, stream_id AS stream"
 
 
-def arrows(
+def find_arrows(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
     """Return the direct arrows of an event: ``launch``, or ``graph`` for a call with several launches, and ``wait``.
@@ -47,7 +47,7 @@ def _of_operation(
         return []
     call, tid, pid, stream, end = rows[0]
     found = []
-    if tid is not None and (launch := _at(cursor, opened, _lane(opened, "api", tid=tid), call)):
+    if tid is not None and (launch := _read_event(cursor, opened, _find_lane(opened, "api", tid=tid), call)):
         found.append(_arrow(opened, launch, event, "launch"))
     waits = cursor.execute(f"""
         SELECT sync_id FROM sync WHERE global_pid = {_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
@@ -55,7 +55,7 @@ def _of_operation(
     """).fetchall()
     for (sync,) in waits:
         for lane in (one for one in opened.lanes if one.kind == "sync"):
-            if wait := _at(cursor, opened, lane, sync):
+            if wait := _read_event(cursor, opened, lane, sync):
                 found.append(_arrow(opened, event, wait, "wait"))
                 break
     return found
@@ -69,21 +69,23 @@ def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, ca
     rows = cursor.execute(f"FROM ({parts}) ORDER BY start_ns, ref LIMIT {MOST}").fetchall()
     found = []
     for device, pid, stream, ref, _ in rows:
-        lane = _lane(opened, "stream", device=device, pid=pid, stream=stream)
-        if launched := _at(cursor, opened, lane, ref):
+        lane = _find_lane(opened, "stream", device=device, pid=pid, stream=stream)
+        if launched := _read_event(cursor, opened, lane, ref):
             found.append(_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
     return found
 
 
-def _at(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:
+def _read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:
     """Return an event of a lane by its number; None if it does not exist."""
     if lane is None:
         return None
-    rows = cursor.execute(f"SELECT {events.COLUMNS} FROM ({events.sql(opened, [lane])}) WHERE ref = {ref}").fetchall()
+    rows = cursor.execute(
+        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, [lane])}) WHERE ref = {ref}"
+    ).fetchall()
     return rows[0] if rows else None
 
 
-def _lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
+def _find_lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
     """Return the lane of a kind with these numbers."""
     for lane in opened.lanes:
         shown = opened.listed[lane.id]

@@ -1,4 +1,4 @@
-"""Binning as in ``binned.sql`` for the few rows of a tile: DuckDB takes longer to plan such a query than to run it."""
+"""Binning as in ``binned.binning_sql`` for a tile's few rows: DuckDB takes longer to plan that query than to run it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ Columns = dict[str, NDArray[Any]]
 NAMES = ("lane", "row", "s", "e", "n", "busy", "name", "ref", "d")
 
 
-def items(rows: Columns, z: int, base: int) -> Columns:
+def make_items(rows: Columns, z: int, base: int) -> Columns:
     """Return the items in bins of 2^z ns, ordered by lane, row and start.
 
     Args:
@@ -20,7 +20,7 @@ def items(rows: Columns, z: int, base: int) -> Columns:
     long = (rows["n"] == 1) & (rows["e"] - rows["s"] >= 1 << z)
     parts = [_taken(rows, long)]
     if not long.all():
-        parts += _short(_taken(rows, ~long), z, base)
+        parts += _bin_short(_taken(rows, ~long), z, base)
     found = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
     return _taken(found, np.lexsort((found["e"], found["s"], found["row"], found["lane"])))
 
@@ -29,7 +29,7 @@ def _taken(rows: Columns, which: NDArray[Any]) -> Columns:
     return {name: rows[name][which] for name in NAMES}
 
 
-def _short(x: Columns, z: int, base: int) -> list[Columns]:
+def _bin_short(x: Columns, z: int, base: int) -> list[Columns]:
     """Return the items of everything shorter than a bin."""
     at = (x["s"] - base) >> z
     new = np.ones(len(at), dtype=bool)
@@ -49,19 +49,19 @@ def _short(x: Columns, z: int, base: int) -> list[Columns]:
     carried[1:] = np.where(next_to[1:-1] & several[:-1], np.maximum(0, reach[:-1] - low[1:]), 0)
     taken = np.zeros(len(first), dtype=bool)
     taken[:-1] = next_to[1:-1] & several[1:]
-    top = _first_of(x["d"] == np.maximum.reduceat(x["d"], first)[group], group)
-    last = _first_of(x["e"] == reach[group], group)
+    top = _first_chosen(x["d"] == np.maximum.reduceat(x["d"], first)[group], group)
+    last = _first_chosen(x["e"] == reach[group], group)
     over = several & (reach > high) & ~taken
     rest = (x["n"] == 0) & ~several[group] & (x["e"] > low[group])
     return [
         _item(x, top[several], low[several], high[several], n[several], (inside + carried)[several]),
         _taken(x, (x["n"] == 1) & (n[group] == 1)),
-        _end(x, np.flatnonzero(rest), low[group][rest], x["e"][rest]),
-        _end(x, last[over], high[over], reach[over]),
+        _make_ends(x, np.flatnonzero(rest), low[group][rest], x["e"][rest]),
+        _make_ends(x, last[over], high[over], reach[over]),
     ]
 
 
-def _first_of(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_chosen(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first chosen row of each group; each group has one."""
     rows = np.flatnonzero(chosen)
     return rows[np.unique(group[rows], return_index=True)[1]]
@@ -74,7 +74,7 @@ def _item(
     return {**kept, "s": s, "e": e, "n": n, "busy": busy}
 
 
-def _end(x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any]) -> Columns:
+def _make_ends(x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any]) -> Columns:
     """Return items for ends of events that started in the bin before; they count nothing."""
     item = _item(x, named, s, e, np.zeros(len(s), dtype=np.int64), e - s)
     return {**item, "d": np.full(len(s), -1, dtype=np.int64)}

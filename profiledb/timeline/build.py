@@ -14,7 +14,7 @@ from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
 from profiledb.timeline import binned, bins, gaps, lines, medians, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
-from profiledb.timeline.lanes import Lane, Names, tree
+from profiledb.timeline.lanes import Lane, Names, build_tree
 from profiledb.timeline.open_timeline import Lanes, read_lanes
 from profiledb.timeline.rows import ROWS, FirstFit
 
@@ -31,12 +31,12 @@ DIRECT = ("stream", "api", "osrt", "range")
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
 
-def path(reports: Path, report_id: str) -> Path:
+def timeline_path(reports: Path, report_id: str) -> Path:
     """Return the path of a report's timeline, whether it exists or not."""
     return reports / f"{report_id}.timeline{VERSION}.duckdb"
 
 
-def sources() -> str:
+def raw_views_sql() -> str:
     """Return SQL that creates the views ``raw_*``."""
     return read_sql("sources.sql", "profiledb.timeline")
 
@@ -55,7 +55,7 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         duckdb.Error: the report is damaged, or the disk is full.
     """
     work.unlink(missing_ok=True)
-    made_of = (*state(report), *state(log))
+    made_of = (*file_state(report), *file_state(log))
     spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB creates and removes it
     db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
@@ -64,8 +64,8 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         db.execute("SET search_path = 'r,t,memory'")
         needed = views.sql(["idle", "ranges", "power", "openmp"])
         db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
-        power.read(db, log)
-        _fill(db, made_of)
+        power.read_log(db, log)
+        _write_tables(db, made_of)
         db.execute("SET search_path = 'memory'")
         db.execute("DETACH t")
         db.close()
@@ -75,7 +75,7 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         work.unlink(missing_ok=True)
 
 
-def state(file: Path | None) -> tuple[int, int]:
+def file_state(file: Path | None) -> tuple[int, int]:
     """Return size and time of a file; both 0 if there is none."""
     try:
         status = file.stat() if file else None
@@ -84,16 +84,16 @@ def state(file: Path | None) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns) if status else (0, 0)
 
 
-def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
+def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
-    steps.write(db)
+    steps.write_steps(db)
     db.execute(gaps.PIECES)
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
-    db.execute(sources().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
+    db.execute(raw_views_sql().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
-    lanes, left_out = tree([*_found(db, origin), *lines.found(db), *power.found(db)], _names(db))
-    sums.settle(db, lanes)
+    lanes, left_out = build_tree([*_find_lanes(db, origin), *lines.find_lanes(db), *power.find_lanes(db)], _names(db))
+    sums.drop_long_sums(db, lanes)
     _write_lanes(db, lanes, origin)
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
@@ -101,21 +101,21 @@ def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time, "NULL")
     db.execute(f"INSERT INTO t.made VALUES ({', '.join(map(str, made))})")
     _write_events(db, lanes, origin)
-    sums.write(db, lanes)
-    gaps.write(db, origin)
-    _write_levels(db, lanes, origin, begin, levels(begin, end))
-    lines.write(db, [lane for lane in lanes if lane.kind == "line"], origin, levels(begin, end))
-    medians.write(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
+    sums.write_sums(db, lanes)
+    gaps.write_gaps(db, origin)
+    _write_levels(db, lanes, origin, begin, choose_levels(begin, end))
+    lines.write_values(db, [lane for lane in lanes if lane.kind == "line"], origin, choose_levels(begin, end))
+    medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
 
 
-def _found(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
+def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
     """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
     found = []
     for kind, keys in KEYS.items():
         if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
-        found += scan.lanes(db, kind, keys, _rows(kind), origin)
+        found += scan.scan_lanes(db, kind, keys, _rows(kind), origin)
     for lane in found:
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
     return found
@@ -132,7 +132,7 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
     return Names(gpus, processes, threads)
 
 
-def _levels(lane: Lane) -> str:
+def _describe_depth(lane: Lane) -> str:
     """Describe the depth of a lane that does not show all levels."""
     return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
 
@@ -140,7 +140,7 @@ def _levels(lane: Lane) -> str:
 def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     rows = [
         (
-            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _describe_depth(lane), min(lane.rows, ROWS),
             lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
             lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source, None,
         )
@@ -155,7 +155,7 @@ def _literal(value: object) -> str:
     return quote(value) if isinstance(value, str) else "NULL" if value is None else str(value)
 
 
-def levels(begin: int, end: int) -> Sequence[int]:
+def choose_levels(begin: int, end: int) -> Sequence[int]:
     """Return the levels of a capture, each the logarithm of its bins' width in ns, as long as there are many bins."""
     return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
 
@@ -221,7 +221,7 @@ def _write_levels(
     for finer, z in pairwise(zooms):
         width = 1 << z
         source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {finer}"
-        binning = binned.sql(source, width, begin // width * width)
+        binning = binned.binning_sql(source, width, begin // width * width)
         db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
 
 
@@ -231,7 +231,7 @@ def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> Non
 
     db.execute("CREATE TEMP TABLE finest AS FROM t.level LIMIT 0")
     width = 1 << FINEST
-    edges = sorted({edge // width * width for edge in scan.edges(db, f"({events})", count, "s")})
+    edges = sorted({edge // width * width for edge in scan.find_edges(db, f"({events})", count, "s")})
     for low, high in pairwise([-scan.FAR, *edges, scan.FAR]):
         query = f"SELECT {_COLUMNS} FROM ({events}) WHERE s >= {max(-scan.FAR, low - width)} AND s < {high}"
         rows = {name: np.asarray(column) for name, column in db.execute(query).fetchnumpy().items()}
@@ -241,7 +241,7 @@ def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> Non
             continue
         lasted = rows["e"] - rows["s"]
         rows |= {"n": np.ones(len(order), dtype=np.int64), "busy": lasted, "d": lasted}
-        items = bins.items(rows, FINEST, int(rows["s"].min()) // width * width)
+        items = bins.make_items(rows, FINEST, int(rows["s"].min()) // width * width)
         kept = (items["s"] >= low) & (items["s"] < high)
         db.register("items", pa.table({name: items[name][kept] for name in bins.NAMES}))
         db.execute(f"INSERT INTO finest SELECT {FINEST}, {binned.SOURCE} FROM items")

@@ -59,7 +59,7 @@ FIXED = (
 )
 
 
-def listed(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
+def list_classes(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
     """Return all classes: ``other`` first, those of kernels, the fixed ones, and one per color of NVTX ranges."""
     kernels = [Class(c.name, c.title, c.light, c.dark) for c in kernel_classes]
     kernels.sort(key=lambda one: one.name != "other")

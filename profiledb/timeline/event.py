@@ -7,8 +7,8 @@ import duckdb
 
 from profiledb import words
 from profiledb.timeline import events
-from profiledb.timeline.arrows import arrows
-from profiledb.timeline.names import texts
+from profiledb.timeline.arrows import find_arrows
+from profiledb.timeline.names import read_texts
 from profiledb.timeline.open_timeline import Opened
 
 Rows = list[tuple[str, str]]
@@ -107,29 +107,29 @@ LONGEST = 20_000
 """Length limit of a value, in characters."""
 
 
-def event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int) -> dict[str, Any]:
+def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int) -> dict[str, Any]:
     """Return one event: its times, name, detail rows, arrows, and ``about``, the facts for links to other pages.
 
     Raises:
         AnalysisError: the lane or the event does not exist.
     """
-    found = events.one(cursor, opened, lane, ref)
-    kind, number = source(opened.lanes[lane].kind, ref)
+    found = events.read_event(cursor, opened, lane, ref)
+    kind, number = find_source(opened.lanes[lane].kind, ref)
     _, _, start, end, name, _ = found
     facts = _facts(cursor, kind, number)
     titles = {one.name: one.title for one in opened.classes}
     facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
-    told = texts(cursor, [name]).get(name, "")
+    told = read_texts(cursor, [name]).get(name, "")
     rows: Rows = [("Start", words.duration(start)), ("Duration", words.duration(end - start))]
     rows += [(_LABELS[key], _word(key, value)) for key, value in facts.items() if key in _LABELS and value is not None]
     about = {"kernel": facts.get("kernel"), "range": facts.get("path"), "table": kind, "id": number}
     return events.item(opened, found) | {
-        "name_id": name, "name": told, "rows": rows, "arrows": arrows(cursor, opened, found, kind, number),
+        "name_id": name, "name": told, "rows": rows, "arrows": find_arrows(cursor, opened, found, kind, number),
         "about": about,
     }  # fmt: skip
 
 
-def source(lane_kind: str, ref: int) -> tuple[str, int]:
+def find_source(lane_kind: str, ref: int) -> tuple[str, int]:
     """Return the kind of an event and its number in the table of the report."""
     if lane_kind in ("stream", "nccl"):
         return ("kernel", "memop", "graph_launch", "")[ref % 4], ref // 4

@@ -16,7 +16,7 @@ FEW = 4
 COLUMNS = "lane, row, s, e, name, ref"
 
 
-def sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
+def events_sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
     """A query of the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
     window = "" if low is None or high is None else f" AND e >= {low} AND s < {high}"
     kept = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
@@ -30,14 +30,14 @@ def sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: 
     return " UNION ALL ".join(parts) or f"SELECT {COLUMNS} FROM event LIMIT 0"
 
 
-def one(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
+def read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
     """The event of a lane with a number.
 
     Raises:
         AnalysisError: there is no such lane, or no such event in it.
     """
     found = cursor.execute(
-        f"SELECT {COLUMNS} FROM ({sql(opened, [lane(opened, lane_id)])}) WHERE ref = {ref} LIMIT 1"
+        f"SELECT {COLUMNS} FROM ({events_sql(opened, [lane(opened, lane_id)])}) WHERE ref = {ref} LIMIT 1"
     ).fetchall()
     if not found:
         raise AnalysisError("There is no such event in this lane.")

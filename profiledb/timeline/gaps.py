@@ -34,7 +34,7 @@ FROM (
 """A query for whole gaps from their pieces (lane, gap, s, e, cause, text), each with the cause of its largest part."""
 
 
-def write(db: duckdb.DuckDBPyConnection, origin: int) -> None:
+def write_gaps(db: duckdb.DuckDBPyConnection, origin: int) -> None:
     """Write the longest gaps of each lane of idle time."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE long_gap AS

@@ -77,20 +77,20 @@ def tid_of(global_tid: int) -> int:
     return global_tid & 0xFFFFFF
 
 
-def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
+def build_tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
     of_log = [lane for lane in found if lane.log]
     found = [lane for lane in found if not lane.log]
     top = [*_gpus(found, names), *_processes(found, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
     top += [_titled(lane) for lane in found if lane.kind == "overhead"]
-    listed, left_out = _bounded(top)
+    listed, left_out = _limit_lanes(top)
     for number, lane in enumerate(listed):
         lane.id = number
     for lane in listed:
         for one in lane.inside:
             one.parent = lane.id
-    _group([lane for lane in listed if not lane.inside])
+    _number_groups([lane for lane in listed if not lane.inside])
     return listed, left_out
 
 
@@ -104,7 +104,7 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
         for lane in inside:
             _titled(lane)
             if lane.kind == "stream":
-                owner = f" · {_process(lane.pid or 0, names)}"
+                owner = f" · {_describe_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
                 lane.title = f"{TITLES['range']} · {_thread(lane.tid or 0, names)}"
@@ -126,7 +126,9 @@ def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
     for pid, inside in processes.items():
         inside.sort(key=_busiest_first)
         path = names.processes.get(pid, "")
-        folders.append(Lane("process", _process(pid, names), path if "/" in path else "", pid=pid, inside=inside))
+        folders.append(
+            Lane("process", _describe_process(pid, names), path if "/" in path else "", pid=pid, inside=inside)
+        )
     return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
 
 
@@ -136,7 +138,7 @@ def _busiest_first(folder: Lane) -> tuple[int, int, int]:
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
 
 
-def _process(pid: int, names: Names) -> str:
+def _describe_process(pid: int, names: Names) -> str:
     """Return the file name of a process's program, and its process id."""
     return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
@@ -157,7 +159,7 @@ def _walk(lanes: Iterable[Lane]) -> Iterator[Lane]:
         yield from _walk(lane.inside)
 
 
-def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
+def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
     """Return the lanes in order; if there are too many, drop those of the threads with the fewest events."""
     listed = list(_walk(top))
     if len(listed) <= LANES:
@@ -174,7 +176,7 @@ def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
     return (shown := list(_walk(kept))[:LANES]), len(listed) - len(shown)
 
 
-def _group(lanes: Sequence[Lane]) -> None:
+def _number_groups(lanes: Sequence[Lane]) -> None:
     """Number the groups: neighbors in a folder, or small lanes, up to a number of lanes and rows."""
     numbers, group, size, rows = count(), 0, 0, 0
     before: Lane | None = None

@@ -12,7 +12,7 @@ METRICS = "SMs? Active|GR Active|Tensor|DRAM|PCIe|NVLink|GPC Clock"
 """Metrics that become lanes; an RE2 pattern on their names."""
 
 
-def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     """Return the lanes for which a report has values."""
     metrics = db.execute(
         f"SELECT gpu_id, name, metric_unit(name) FROM gpu_metric_name WHERE regexp_matches(name, {quote(METRICS)}, 'i')"
@@ -25,7 +25,7 @@ def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     ]
 
 
-def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
+def write_values(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
     """Write the values of lanes, and those of long lanes in bins, too; the events of a lane are its values."""
     parts = [_values(lane, origin) for lane in lanes]
     if not parts:
@@ -47,11 +47,11 @@ def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zoo
     source = "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM t.point"
     source += " WHERE lane IN (SELECT id FROM t.lane WHERE leveled AND kind = 'line')"
     for z in zooms:
-        db.execute(f"INSERT INTO t.point_level SELECT {z}, * FROM ({binned(source, 1 << z)}) ORDER BY lane, s")
+        db.execute(f"INSERT INTO t.point_level SELECT {z}, * FROM ({binned_sql(source, 1 << z)}) ORDER BY lane, s")
         source = f"SELECT lane, s, n, mean, low, high, last FROM t.point_level WHERE z = {z}"
 
 
-def binned(source: str, width: int) -> str:
+def binned_sql(source: str, width: int) -> str:
     """Return a query for values in bins of a width in ns: count, mean, minimum, maximum and last value."""
     bin_ = f"s - ((s % {width}) + {width}) % {width}"
     return f"""
@@ -63,7 +63,7 @@ def binned(source: str, width: int) -> str:
 
 def _values(lane: Lane, origin: int) -> str:
     if lane.log:
-        return power.values(lane, origin)
+        return power.values_sql(lane, origin)
     if lane.source is None:
         return f"""
             SELECT {lane.id} AS lane, moment_ns - {origin} AS s, held_bytes::DOUBLE AS value FROM memory_held

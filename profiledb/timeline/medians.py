@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from profiledb.timeline import events
-from profiledb.timeline.area_sums import Counted, count
+from profiledb.timeline.area_sums import Counted, count_events
 from profiledb.timeline.open_timeline import LaneInfo, Lanes
 from profiledb.timeline.unions import Numbers
 
@@ -31,28 +31,28 @@ class Wanted:
         return (int(found[self.places[0]]) + int(found[self.places[1]])) / 2
 
 
-def medians(
+def find_medians(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
 ) -> tuple[dict[int, float], float | None]:
     """Return the median duration of the events of each lane that start in an area, and that of all."""
     if opened.covered(low, high) and len(lanes) == len(opened.with_events):
         kept = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
         return {lane: median for lane, median in kept.items() if median is not None}, opened.median_ns
-    return read(cursor, opened, lanes, low, high, counted)
+    return read_medians(cursor, opened, lanes, low, high, counted)
 
 
-def read(
+def read_medians(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
 ) -> tuple[dict[int, float], float | None]:
     """Return the same medians from the events."""
     rows = counted.buckets()
     if not len(rows):
         return {}, None
-    found = _of_read(counted)
+    found = _medians_of_read(counted)
     summed = np.unique(counted.stored[:, 0])
-    wanted = {int(lane): _wanted(rows[rows[:, 0] == lane]) for lane in summed}
-    total = _wanted(_together(rows))
-    lane, ns = _between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
+    wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in summed}
+    total = _locate_median(_merge_buckets(rows))
+    lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
     for number, one in wanted.items():
         found[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
     plain = counted.ns[~np.isin(counted.lane, summed)]
@@ -60,19 +60,19 @@ def read(
     return found, total.of(everything[(everything >= total.low) & (everything <= total.high)])
 
 
-def write(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
+def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
     """Store the medians of all events in the file of a timeline, which is complete otherwise."""
     lanes, low, high = opened.with_events, opened.begin_ns, opened.end_ns + 1
     if not lanes:
         return
-    by_lane, of_all = read(db, opened, lanes, low, high, count(db, opened, lanes, low, high))
+    by_lane, of_all = read_medians(db, opened, lanes, low, high, count_events(db, opened, lanes, low, high))
     values = ", ".join(f"({lane}, {median})" for lane, median in by_lane.items())
     if values:
         db.execute(f"UPDATE t.lane SET median_ns = x.ns FROM (VALUES {values}) AS x (lane, ns) WHERE id = x.lane")
     db.execute("UPDATE t.made SET median_ns = ?", [of_all])
 
 
-def _of_read(counted: Counted) -> dict[int, float]:
+def _medians_of_read(counted: Counted) -> dict[int, float]:
     """Return medians of lanes whose events were all read; wrong for other lanes."""
     order = np.lexsort((counted.ns, counted.lane))
     lane, ns = counted.lane[order], counted.ns[order]
@@ -81,7 +81,7 @@ def _of_read(counted: Counted) -> dict[int, float]:
     return {one: (a + b) / 2 for one, a, b in zip(lanes.tolist(), low.tolist(), high.tolist(), strict=True)}
 
 
-def _together(rows: Numbers) -> Numbers:
+def _merge_buckets(rows: Numbers) -> Numbers:
     """Merge the buckets of all lanes."""
     buckets, place = np.unique(rows[:, 1], return_inverse=True)
     count = np.zeros(len(buckets), dtype=np.int64)
@@ -92,7 +92,7 @@ def _together(rows: Numbers) -> Numbers:
     return np.column_stack([np.zeros_like(buckets), buckets, count, low, high])
 
 
-def _wanted(rows: Numbers) -> Wanted:
+def _locate_median(rows: Numbers) -> Wanted:
     """Locate the median among sorted buckets."""
     until = np.cumsum(rows[:, 2])
     count = int(until[-1])
@@ -101,7 +101,7 @@ def _wanted(rows: Numbers) -> Wanted:
     return Wanted(int(rows[first, 3]), int(rows[last, 4]), ((count - 1) // 2 - before, count // 2 - before))
 
 
-def _between(
+def _read_between(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int,
     wanted: Mapping[int, Wanted], total: Wanted,
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
@@ -113,7 +113,7 @@ def _between(
     for lane in lanes:
         needed = {(one.low, one.high) for one in (wanted[lane.id], total) if one.low < one.high}
         if needed:
-            window = f"SELECT s, e - s AS ns FROM ({events.sql(opened, [lane], low, high)})"
+            window = f"SELECT s, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
             between = " OR ".join(f"ns BETWEEN {least} AND {most}" for least, most in sorted(needed))
             parts.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
     if not parts:

@@ -17,7 +17,7 @@ UNION ALL SELECT 4 * id + 3, text, text FROM own_name
 """A query for all names: number, text, and the full text if it is longer."""
 
 
-def texts(cursor: duckdb.DuckDBPyConnection, codes: Sequence[int]) -> dict[int, str]:
+def read_texts(cursor: duckdb.DuckDBPyConnection, codes: Sequence[int]) -> dict[int, str]:
     """Return the text of each known number; kernels without templates and arguments."""
     wanted = ", ".join(str(int(code)) for code in codes[:MOST])
     if not wanted:

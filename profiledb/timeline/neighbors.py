@@ -10,7 +10,7 @@ _REACHES = (20, 26, 32, 38, 62)
 """Distances to search for the next event, log2 of ns: most are near, and a short search reads little."""
 
 
-def step(
+def find_neighbor(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, time: int, direction: str, name: int | None = None
 ) -> events.Event | None:
     """Return the first event of a lane that starts after a time, or the last one that starts before it; None for none.
@@ -36,7 +36,7 @@ def step(
         else:
             low, high, order = time - (1 << reach), time, "s DESC, row DESC, ref DESC"
         rows = cursor.execute(
-            f"SELECT {events.COLUMNS} FROM ({events.sql(opened, info, low, high)})"
+            f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, info, low, high)})"
             f" WHERE s >= {low} AND s < {high}{named} ORDER BY {order} LIMIT 1"
         ).fetchall()
         if rows:
@@ -45,7 +45,7 @@ def step(
     return None
 
 
-def extreme(
+def find_extreme(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, by: str, name: int, lane: int | None = None
 ) -> events.Event | None:
     """Return the longest or shortest event of a name, in one lane or in all; the first of equal ones.
@@ -58,7 +58,7 @@ def extreme(
     lanes = [events.lane(opened, lane)] if lane is not None else [one for one in opened.lanes if one.kind in SEARCHED]
     order = "DESC" if by == "slowest" else "ASC"
     rows = cursor.execute(
-        f"SELECT {events.COLUMNS} FROM ({events.sql(opened, lanes)}) WHERE name = {name}"
+        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, lanes)}) WHERE name = {name}"
         f" ORDER BY e - s {order}, s, lane, row, ref LIMIT 1"
     ).fetchall()
     return rows[0] if rows else None

@@ -11,7 +11,7 @@ _LABELS = {
 }  # fmt: skip
 
 
-def rows(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
+def describe_operator(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
     """Return label and text of each known fact about the operator of a kernel; empty if it is unknown."""
     try:
         found = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})

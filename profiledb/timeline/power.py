@@ -29,7 +29,7 @@ _POINTS = f"""
 """The readings in the capture, and the last one before it. A value holds until the next one."""
 
 
-def read(db: duckdb.DuckDBPyConnection, log: Path | None) -> None:
+def read_log(db: duckdb.DuckDBPyConnection, log: Path | None) -> None:
     """Create the table ``log_point`` of a log: device, what, t (ns, the report's clock), value; empty without a log.
 
     A damaged log is reported in the server's log, and the timeline is built without it.
@@ -38,13 +38,13 @@ def read(db: duckdb.DuckDBPyConnection, log: Path | None) -> None:
     if log is None or not log.exists():
         return
     try:
-        db.execute(f"CREATE OR REPLACE TEMP VIEW power_log AS {sidecar.select('power', log)}")
+        db.execute(f"CREATE OR REPLACE TEMP VIEW power_log AS {sidecar.select_rows('power', log)}")
         db.execute(_POINTS)
     except duckdb.Error:
         _log.warning("The log of power beside a report cannot be read: %s", log.name, exc_info=True)
 
 
-def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     """Return one lane per GPU and kind of reading, power first."""
     rows = db.execute("SELECT DISTINCT device, what FROM log_point ORDER BY ALL").fetchall()
     several = len({device for device, _ in rows}) > 1
@@ -56,7 +56,7 @@ def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     return lanes
 
 
-def values(lane: Lane, origin: int) -> str:
+def values_sql(lane: Lane, origin: int) -> str:
     """Return a query for the values of a lane, in ns from the start of the capture."""
     what = f"device = {lane.device} AND what = '{lane.source}'"
     return f"SELECT {lane.id} AS lane, t - {origin} AS s, value FROM log_point WHERE {what}"

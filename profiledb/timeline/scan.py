@@ -47,7 +47,7 @@ class Codes:
         return joined
 
 
-def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
+def scan_lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
     """Return the lanes of a kind, ordered by key, and leave the facts for areas in ``sums.PARTS``.
 
     Args:
@@ -68,18 +68,18 @@ def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source:
         return []
     found = _Found(kind, keys, groups, origin)
     low, high = int(groups["low"].min()), int(groups["high"].max())
-    parts = edges(db, source, int(groups["n"].sum()), "start_ns")
+    parts = find_edges(db, source, int(groups["n"].sum()), "start_ns")
     for first, last in pairwise([-FAR, *parts, FAR]):
         rows = db.execute(f"""
             SELECT {by}{depth}, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name
             FROM {source} WHERE start_ns >= {first} AND start_ns < {last}
         """).fetchnumpy()
-        found.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.zoom(high - low))
+        found.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.choose_zoom(high - low))
     found.write_busy(db)
-    return list(found.lanes(sums.zoom(high - low)))
+    return list(found.lanes(sums.choose_zoom(high - low)))
 
 
-def edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
+def find_edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
     """Return times that divide events into windows of about ``WINDOW``; ``column`` has the start of each event."""
     parts = -(-count // WINDOW)
     if parts < 2:
@@ -118,8 +118,8 @@ class _Found:
         code = self._codes.of(columns)
         order = np.lexsort((-rows["e"], rows["s"], code))
         lane, s, e = code[order], rows["s"][order], rows["e"][order]
-        before = unions.reached(lane, e, self._reach)
-        begin, end = unions.fresh(s, e, before)
+        before = unions.find_latest_ends(lane, e, self._reach)
+        begin, end = unions.find_new_parts(s, e, before)
         np.add.at(self._busy, lane, end - begin)
         if self._kind in NESTED:
             self._look_at_rows(self._row_codes.of([*columns, rows["depth"]]), code, rows["s"], rows["e"])
@@ -127,17 +127,17 @@ class _Found:
             self._overlaps[lane[s < before]] = True
         many = self._events[lane] > SPARSE
         if many.any():
-            sums.add(db, self._kind, lane[many], s[many], e[many], rows["name"][order][many], z)
+            sums.add_events(db, self._kind, lane[many], s[many], e[many], rows["name"][order][many], z)
             sums.add_busy(self._bins, lane[many], begin[many], end[many], z)
 
     def _look_at_rows(self, row: Numbers, code: Numbers, starts: Numbers, ends: Numbers) -> None:
         order = np.lexsort((-ends, starts, row))
-        before = unions.reached(row[order], ends[order], self._row_reach)
+        before = unions.find_latest_ends(row[order], ends[order], self._row_reach)
         self._overlaps[code[order][starts[order] < before]] = True
 
     def write_busy(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Store the busy time of bins for ``sums.write``."""
-        sums.keep_busy(db, self._kind, self._bins)
+        """Store the busy time of bins for ``sums.write_sums``."""
+        sums.store_busy(db, self._kind, self._bins)
 
     def lanes(self, z: int) -> Iterator[Lane]:
         """Yield all lanes, ordered by key."""

@@ -19,7 +19,7 @@ NAMES = 512
 """Largest number of names in an answer; all matches are counted."""
 
 
-def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: str) -> dict[str, Any]:
+def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: str) -> dict[str, Any]:
     """Return the result of a search.
 
     ``hits`` is the number of events, ``density`` counts those that start in each of 512 equal bins of the capture,
@@ -35,12 +35,12 @@ def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: st
         AnalysisError: the text is too long or no pattern.
     """
     try:
-        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching(text, how)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching_sql(text, how)}")
     except duckdb.InvalidInputException as error:
         raise AnalysisError("This is no pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
-    found = f"({events.sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
+    found = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
     rows = cursor.execute(
         f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {found} GROUP BY bin ORDER BY bin"
     ).fetchall()
@@ -57,7 +57,7 @@ def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: st
     }
 
 
-def _matching(text: str, how: str) -> str:
+def _matching_sql(text: str, how: str) -> str:
     """Return a query for the numbers of matching names."""
     if not text or len(text) > LONGEST:
         raise AnalysisError(f"A search takes 1 to {LONGEST} characters.")

@@ -6,10 +6,10 @@ from profiledb.errors import AnalysisError
 from profiledb.selection import apply
 from profiledb.selection.model import Selection
 from profiledb.timeline.open_timeline import Opened
-from profiledb.timeline.trace import Span, merged
+from profiledb.timeline.trace import Span, merge_spans
 
 
-def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
+def selected_spans(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
     """Return the intervals of a selection, ns from the start of the capture.
 
     Raises:
@@ -33,7 +33,7 @@ def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) 
         FROM range SEMI JOIN chosen USING (range_id)
         LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id) GROUP BY range_id
     """).fetchall()
-    found = merged((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
+    found = merge_spans((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
     if not found:
         raise AnalysisError("The range does not lie in this time.")
     return found

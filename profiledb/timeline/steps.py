@@ -8,7 +8,7 @@ LONGEST = 200
 """Length limit of a name, in characters."""
 
 
-def write(db: duckdb.DuckDBPyConnection) -> None:
+def write_steps(db: duckdb.DuckDBPyConnection) -> None:
     """Write the steps of the loop that the report's steps are counted by: those that ended, warm-ups included."""
     db.execute(f"""
         INSERT INTO t.step

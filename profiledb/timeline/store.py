@@ -122,7 +122,7 @@ class Timelines:
         return report_path(self._library.folder, key)
 
     def _file(self, report_id: str) -> Path:
-        return build.path(self._library.reports, report_id)
+        return build.timeline_path(self._library.reports, report_id)
 
     def _log(self, report_id: str) -> Path:
         return sidecar.path(self._library.reports, report_id, "power")
@@ -130,7 +130,7 @@ class Timelines:
     def _stamp(self, report_id: str) -> str:
         """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
-        parts.append(build.state(self._log(report_id)))
+        parts.append(build.file_state(self._log(report_id)))
         for path in (self._library.path(report_id), self._file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
@@ -140,7 +140,7 @@ class Timelines:
         """Return True if a file exists and was built from the report as it is now."""
         if not self._file(report_id).exists():
             return False
-        now = (*build.state(self._library.path(report_id)), *build.state(self._log(report_id)))
+        now = (*build.file_state(self._library.path(report_id)), *build.file_state(self._log(report_id)))
         with self.cursor(report_id) as cursor:
             made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
         return made == [now]
@@ -153,7 +153,7 @@ class Timelines:
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
             steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
             points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
-        known = classes.listed(self._kernel_classes, set(named["class"]))
+        known = classes.list_classes(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
         code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
         origin, begin, end, left_out, median = made[0]
@@ -205,7 +205,7 @@ def _tidy(target: Path, report_id: str) -> None:
 
 
 def _views() -> Sequence[Views]:
-    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.sources() + _OWN, ()))
+    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.raw_views_sql() + _OWN, ()))
 
 
 _NAMES = """

@@ -32,29 +32,29 @@ CREATE OR REPLACE TEMP TABLE busy_part (kind VARCHAR, code BIGINT, bin BIGINT, n
 """Results by window, with the number that a lane has within its kind."""
 
 
-def zoom(span: int) -> int:
+def choose_zoom(span: int) -> int:
     """Return the logarithm of the bins' width, ns, for events over this many ns."""
     return max(0, span.bit_length() - (BINS.bit_length() - 1))
 
 
-def buckets(lengths: Numbers) -> NDArray[np.int32]:
+def find_buckets(lengths: Numbers) -> NDArray[np.int32]:
     """Return the bucket of each duration in ns, ascending with the duration."""
     bits = np.maximum(lengths, 0).astype(np.float64).view(np.int64)
     return (bits >> (52 - _MANTISSA)).astype(np.int32)
 
 
-def octave(bucket: int) -> int:
+def find_octave(bucket: int) -> int:
     """Return the octave of a bucket: 0 for 0 ns, n for 2^(n-1) to 2^n ns."""
     return max(0, (bucket >> _MANTISSA) - 1022)
 
 
-def add(
+def add_events(
     db: duckdb.DuckDBPyConnection, kind: str, code: Numbers, s: Numbers, e: Numbers, name: NDArray[np.uint32], z: int
 ) -> None:
     """Sum the events of a window."""
     import pyarrow as pa
 
-    rows = pa.table({"code": code, "bin": s >> z, "name": name, "ns": e - s, "bucket": buckets(e - s)})
+    rows = pa.table({"code": code, "bin": s >> z, "name": name, "ns": e - s, "bucket": find_buckets(e - s)})
     db.register("seen", rows)
     db.execute(
         f"INSERT INTO name_part SELECT '{kind}', code, bin, name, count(*), sum(ns) FROM seen GROUP BY code, bin, name"
@@ -92,7 +92,7 @@ def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Num
         of_lane[at] = of_lane.get(at, 0) + total
 
 
-def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[int, int]]) -> None:
+def store_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[int, int]]) -> None:
     """Store the busy time of the lanes of a kind with the other parts."""
     import pyarrow as pa
 
@@ -104,7 +104,7 @@ def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[in
         db.unregister("seen")
 
 
-def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
+def drop_long_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
     """Drop the sums of lanes for which they are no shorter than the events, because names hardly repeat."""
     counts = db.execute("""
         SELECT kind, code, count(*) FROM (
@@ -118,7 +118,7 @@ def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
             lane.sum_z = None
 
 
-def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
+def write_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
     """Write the sums of the remaining lanes, whose numbers are final by now."""
     kept = [lane for lane in lanes if lane.sum_z is not None]
     if not kept:

@@ -27,7 +27,7 @@ _POINTS = (("s", "<f8"), ("lane", "<u4"), ("mean", "<f4"), ("low", "<f4"), ("hig
 Columns = dict[str, NDArray[Any]]
 
 
-def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
+def make_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
     """Return tile ``i`` of zoom ``z`` of these groups of lanes.
 
     Raises:
@@ -39,24 +39,24 @@ def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int
         raise AnalysisError("There is no such group of lanes.")
     lanes = [lane for group in dict.fromkeys(groups) for lane in opened.groups[group]]
     low, high = (max(-_FAR, min(_FAR, (i + step) * BINS << z)) for step in (0, 1))
-    found = items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
-    values = points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
-    return pack(found, values)
+    found = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
+    values = read_points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
+    return encode_tile(found, values)
 
 
-def items(
+def read_items(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
     """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and
     color.
     """
     width = 1 << z
-    parts = _sources(opened, lanes, z, low - width, high)
+    parts = _source_queries(opened, lanes, z, low - width, high)
     if not parts:
         return _empty(_ITEMS)
     query = " UNION ALL ".join(parts)
     read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
-    rows = bins.items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
+    rows = bins.make_items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
     seen = (rows["s"] < high) & ((rows["e"] > low) | (rows["s"] >= low))
     rows = {key: column[seen] for key, column in rows.items()}
     name = np.asarray(rows["name"], dtype=np.uint32)
@@ -65,7 +65,7 @@ def items(
     return {**rows, "name": name, "color": opened.colors(name), "busy": busy}
 
 
-def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
+def _source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
     """Return queries for all content of these lanes between two times, unbinned or in bins of at most 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
     coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
@@ -76,11 +76,11 @@ def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: 
             f" AND e >= {low} AND s < {high}"
         )
     if fine := [lane for lane in lanes if lane.id not in coarse]:
-        parts.append(f"SELECT {binned.EVENTS} FROM ({events.sql(opened, fine, low, high)})")
+        parts.append(f"SELECT {binned.EVENTS} FROM ({events.events_sql(opened, fine, low, high)})")
     return parts
 
 
-def points(
+def read_points(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
     """Return the values of lines from ``low`` to ``high`` in bins of 2^z ns, preceded by the last earlier value of
@@ -108,11 +108,11 @@ def points(
             arg_max(value, s) AS high, arg_max(value, s) AS last
         FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
     """
-    query = f"{lines.binned(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
+    query = f"{lines.binned_sql(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
     return {key: np.asarray(column) for key, column in cursor.execute(query).fetchnumpy().items()}
 
 
-def pack(found: Columns, values: Columns) -> bytes:
+def encode_tile(found: Columns, values: Columns) -> bytes:
     """Encode items and values as the bytes of a tile."""
     parts = [struct.pack("<IIII", MAGIC, len(found["s"]), len(values["s"]), 0)]
     for columns, layout in ((found, _ITEMS), (values, _POINTS)):

@@ -30,7 +30,7 @@ _NESTED_KEY = "Range"
 _COUNTERS = ("line",)
 
 
-def write(
+def write_trace(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, file: IO[bytes], spans: Sequence[Span], most: int | None = None
 ) -> int:
     """Write the events of some intervals, uncut, into a file; return their number.
@@ -103,7 +103,7 @@ def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -
     low, high = cursor.execute("SELECT min(low), max(high) FROM trace_span").fetchall()[0]
     rows = cursor.execute(f"""
         SELECT event.row, s, e, coalesce(text, ''), event.name, ref, {more}
-        FROM ({events.sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
+        FROM ({events.events_sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
         LEFT JOIN trace_name ON code = event.name {join} WHERE s < high ORDER BY event.row, s, e, ref
     """)
     return _fetched(rows)
@@ -144,9 +144,9 @@ class _Writer:
         """Describe a lane or folder."""
         packet = TracePacket()
         track = packet.track_descriptor
-        track.uuid = _uuid(lane["id"])
+        track.uuid = _track_id(lane["id"])
         if lane["parent"] is not None:
-            track.parent_uuid = _uuid(lane["parent"])
+            track.parent_uuid = _track_id(lane["parent"])
         track.sibling_order_rank = lane["id"]
         title = words.visible(lane["title"])
         if lane["kind"] == "process":
@@ -188,7 +188,7 @@ class _Writer:
         packet = self._packet()
         packet.timestamp = start + self._origin
         event = packet.track_event
-        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _uuid(lane.id), value
+        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _track_id(lane.id), value
         self._write(packet)
 
     def _color(self, code: int) -> int:
@@ -202,12 +202,12 @@ class _Writer:
     def _row(self, lane: LaneInfo, level: int) -> int:
         """Return the track of a row, described at its first event; rows of a lane are ordered by level."""
         if level == 0:
-            return _uuid(lane.id)
-        uuid = _uuid(lane.id, level)
+            return _track_id(lane.id)
+        uuid = _track_id(lane.id, level)
         if (lane.id, level) not in self._rows:
             self._rows.add((lane.id, level))
             packet = TracePacket()
-            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _uuid(lane.id)
+            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _track_id(lane.id)
             packet.track_descriptor.name = f"Level {level + 1}"
             packet.track_descriptor.sibling_order_rank = level
             self._write(packet)
@@ -242,12 +242,12 @@ class _Writer:
         self._file.write(bytes(head) + data)
 
 
-def _uuid(lane: int, row: int = 0) -> int:
+def _track_id(lane: int, row: int = 0) -> int:
     """Return the number of the track of a lane or of one of its rows; Perfetto reserves 0."""
     return 1_000 + (lane << 8 | row)
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Merge intervals into ones that do not overlap, in order."""
     found: list[Span] = []
     for low, high in sorted(spans):

@@ -8,7 +8,7 @@ NEVER = -(1 << 63)
 """An end before all times."""
 
 
-def reached(segments: Numbers, ends: Numbers, carried: Numbers | None = None) -> Numbers:
+def find_latest_ends(segments: Numbers, ends: Numbers, carried: Numbers | None = None) -> Numbers:
     """Return the latest end of all intervals before each one in its segment; ``NEVER`` for the first.
 
     Args:
@@ -35,7 +35,7 @@ def reached(segments: Numbers, ends: Numbers, carried: Numbers | None = None) ->
     return before
 
 
-def fresh(starts: Numbers, ends: Numbers, before: Numbers) -> tuple[Numbers, Numbers]:
+def find_new_parts(starts: Numbers, ends: Numbers, before: Numbers) -> tuple[Numbers, Numbers]:
     """Return start and end of the part that each interval adds to those before it; these parts do not overlap."""
     begin = np.minimum(np.maximum(starts, before), np.maximum(ends, starts))
     return begin, np.maximum(ends, begin)

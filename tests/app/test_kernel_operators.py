@@ -29,7 +29,7 @@ def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, sh
     report = shelf.find(NSYS[TRAINING]).id
     at = dashboard("kernels", report=report)
     assert "operator" not in at.dataframe[0].value.columns
-    links.link(shelf, report, shelf.find(TRAINING).id)
+    links.link_trace(shelf, report, shelf.find(TRAINING).id)
     at = dashboard("kernels", report=report)
     assert not at.exception
     named = at.dataframe[0].value["operator"]

@@ -24,7 +24,7 @@ from profiledb.library import migrations, version
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
-from profiledb.library.postgres import Postgres, revisions
+from profiledb.library.postgres import Postgres, known_revisions
 from profiledb.library.version import OLDEST_SCHEMA
 from profiledb.report.schema import SCHEMA_VERSION, tables
 from tests.app.conftest import Dashboard
@@ -283,4 +283,4 @@ def test_a_team_refuses_a_database_of_an_unknown_revision(team: Shared) -> None:
             ask_()
     with team.connect("") as db:
         assert [tuple(row) for row in db.execute("SELECT label FROM label")] == [("mine",)]
-        db.execute("UPDATE alembic_version SET version_num = ?", [max(revisions())])
+        db.execute("UPDATE alembic_version SET version_num = ?", [max(known_revisions())])

@@ -28,7 +28,7 @@ from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
 from profiledb.library.postgres import Postgres
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from tests.conftest import CORPUS, ROOT, Ingest, wait_until
 from tests.support.postgres import Server
 
@@ -172,7 +172,7 @@ def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_pat
     settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
     library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
     worker = TeamWorker(
-        library, settings, open_inbox(settings), lambda _: None, me=Seen("one", "host", "", ""), queue=files
+        library, settings, open_inbox(settings), lambda _: None, me=WorkerInfo("one", "host", "", ""), queue=files
     )
     path = large(inbox)
     team_queue.drop(inbox, 1)
@@ -215,7 +215,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
     """PostgreSQL ends transactions that say nothing for a minute, here for a tenth of a second."""
     impatient = Postgres(f"{team.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
     library = Library(tmp_path, Catalog(impatient))
-    me = Seen("one", "host", "", "")
+    me = WorkerInfo("one", "host", "", "")
     settings = config.load(library=tmp_path)
     worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=None)  # type: ignore[arg-type]
 
@@ -252,7 +252,7 @@ def test_a_report_goes_to_the_worker_whose_nsys_reads_it(
     assert (failed.state, "nsys 2020.1.1" in failed.tools) == ("failed", True)
     ingest(inbox, folder, **settings)
     assert catalog.jobs() == [failed], "not tried again by the same converters"
-    Workers(team).seen(Seen("other", "gpu7", "2023.4.4", ""))
+    Workers(team).seen(WorkerInfo("other", "gpu7", "2023.4.4", ""))
     ingest(inbox, folder, **settings)
     (waiting,) = catalog.jobs()
     assert (waiting.state, "nsys 2023.4.4" in waiting.message) == ("waiting", True)

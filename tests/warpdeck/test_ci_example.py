@@ -44,7 +44,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 def test_the_example_of_budgets_is_one(tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text(block("toml"))
-    read = budget.read(tmp_path / "budget.toml", list(rulebook.load()))
+    read = budget.read_budget(tmp_path / "budget.toml", list(rulebook.load()))
     assert set(read.most) | {"range_ms"} == set(tomllib.loads(block("toml"))["most"])
 
 

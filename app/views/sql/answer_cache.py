@@ -32,7 +32,7 @@ def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer
     """The answer as far as a file holds it; when a button is clicked, a library knows who asks, and no session does."""
     if not shown.cut:
         return shown
-    return ask_process(shelf, manifest.id, sql, question_limits.saved(session.settings()))
+    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.settings()))
 
 
 @lru_cache(maxsize=8)
@@ -45,6 +45,6 @@ def _asked(
     stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)
 ) -> Answer | AnalysisError:
     try:
-        return ask_process(session.library(), report_id, sql, question_limits.shown(session.settings()))
+        return ask_process(session.library(), report_id, sql, question_limits.page_limits(session.settings()))
     except AnalysisError as error:
         return error

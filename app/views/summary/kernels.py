@@ -61,7 +61,7 @@ def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
     other = rows.loc[rows["class"] == OTHER, "share_pct"]
     if other.empty:
         return f"{total} of kernel time, all classified."
-    share, names = fmt.percent(other.iloc[0]), headline.without_class(kernels)
+    share, names = fmt.percent(other.iloc[0]), headline.name_without_class(kernels)
     return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
 
 

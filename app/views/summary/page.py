@@ -24,7 +24,7 @@ def page() -> None:
         busy_strip.show(manifest.id, ask, part=steady is not None)
         kernels.show(manifest, ask)
     except NotCapturedError as error:
-        if memory.alone(manifest):
+        if memory.is_snapshot_only(manifest):
             tables.memory(manifest.id)
         else:
             ui.not_captured(error)
@@ -44,7 +44,7 @@ def _head(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)
         said = top_findings.show(findings, manifest)
-        statements.show(manifest.id, ask, findings, frozenset() if memory.alone(manifest) else said)
+        statements.show(manifest.id, ask, findings, frozenset() if memory.is_snapshot_only(manifest) else said)
 
 
 page()

@@ -13,7 +13,7 @@ from profiledb.studies.summary.top_findings import idle_remark
 
 def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without: frozenset[str]) -> None:
     """Draws them beside each other, but for those that lead to the pages ``without``; nothing where none is left."""
-    told = [one for one in headline.statements(ask) if one.page not in without]
+    told = [one for one in headline.find_statements(ask) if one.page not in without]
     if not told:
         return
     with st.container(key="statements"):

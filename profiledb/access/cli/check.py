@@ -61,8 +61,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         )
     allowed = budget.Budget()
     if arguments.budget:
-        allowed = budget.read(arguments.budget, list(rulebook.load(config.load().rules)))
-    checked = gate.check(
+        allowed = budget.read_budget(arguments.budget, list(rulebook.load(config.load().rules)))
+    checked = gate.check_report(
         library,
         library.find(arguments.report),
         arguments.against,
@@ -70,5 +70,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         arguments.measure or (MEASURES[0],),
         anywhere=arguments.anywhere,
     )
-    terminal.write(printout.text(checked, arguments.format, arguments.url).encode(), arguments.output)
+    terminal.write(printout.format_check(checked, arguments.format, arguments.url).encode(), arguments.output)
     return WORSE if checked.fails else 0

@@ -76,19 +76,24 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         raise AnalysisError("--metric says what --fail-above judges.", hint="Give both, or neither.")
     mine, other = given(arguments.param), given(arguments.other_param)
     reports = [library.find(name) for name in (arguments.a, arguments.b)]
-    a, b = answer.side(library, reports[0], mine), answer.side(library, reports[1], {**mine, **other})
+    a, b = answer.gather_side(library, reports[0], mine), answer.gather_side(library, reports[1], {**mine, **other})
     basis = matching.choose_basis(a, b, arguments.basis)
     if arguments.table == "kernels":
-        answer.need_kernels(reports, [a, b])
-    held = None if limit is None else verdict.limit(a, b, limit, arguments.metric or METRICS[0])
-    rows = answer.table(arguments.table, a, b, basis)
+        answer.require_kernels(reports, [a, b])
+    held = None if limit is None else verdict.check_limit(a, b, limit, arguments.metric or METRICS[0])
+    rows = answer.make_table(arguments.table, a, b, basis)
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
         print(row_text.csv_text(rows, columns.TABLES[arguments.table]), end="")
     if matching.other_gpus(a, b):
         terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
-    for sentence in (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)):
+    for sentence in (
+        verdict.state_headline(a, b),
+        verdict.state_figures(a, b),
+        verdict.explain_change(a, b),
+        verdict.state_outside(a, b),
+    ):
         if sentence:
             terminal.say(sentence, sys.stderr)
     if held is None:

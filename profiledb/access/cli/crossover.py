@@ -37,11 +37,13 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
 
     report = library.find(arguments.report)
-    crossovers = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
+    crossovers = crossing.find_crossovers(analysis.run(library, report.id, "task_repetitions"))
     if arguments.format == "table":
         print(_text(crossovers), end="")
         return
-    rows = crossing.as_frame(crossovers).assign(words=[crossover_words.sentence(crossover) for crossover in crossovers])
+    rows = crossing.as_frame(crossovers).assign(
+        words=[crossover_words.describe_crossover(crossover) for crossover in crossovers]
+    )
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
@@ -54,8 +56,9 @@ def _text(crossovers: Sequence["Crossover"]) -> str:
 
     cells = [_HEADINGS] + [
         (
-            visible(crossover.task), crossover_words.BASES[crossover.basis], crossover_words.crossing(crossover) or "-",
-            crossover_words.interval(crossover) or "-",
+            visible(crossover.task), crossover_words.BASES[crossover.basis],
+            crossover_words.format_crossing(crossover) or "-",
+            crossover_words.format_interval(crossover) or "-",
             f"{crossover.threshold:,}" if crossover.threshold is not None else "-",
         )
         for crossover in crossovers
@@ -63,7 +66,8 @@ def _text(crossovers: Sequence["Crossover"]) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     sentences = [
-        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}: {crossover_words.sentence(crossover)}"
+        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}:"
+        f" {crossover_words.describe_crossover(crossover)}"
         for crossover in crossovers
     ]
     return "\n".join([*lines, "", *sentences, ""])

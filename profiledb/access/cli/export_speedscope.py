@@ -26,5 +26,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Print the file or write it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies import speedscope  # imports pandas, 0.3 s, which other commands do not need
 
-    text = speedscope.text(library, library.find(arguments.report).id, given(arguments.param))
+    text = speedscope.format_document(library, library.find(arguments.report).id, given(arguments.param))
     terminal.write(text.encode(), arguments.output)

@@ -30,5 +30,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     report = library.find(arguments.report)
     params = page_params(library, report, given(arguments.param))
-    text = document.page(library, report, params, startup=arguments.startup)
+    text = document.write_page(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -42,7 +42,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         )
     ncu = library.find(arguments.other)
     if ncu.rows.get("operator"):
-        told = links.link(library, nsys.id, ncu.id).told
+        told = links.link_trace(library, nsys.id, ncu.id).told
         terminal.say(f"{nsys.name} is linked to {ncu.name}: {told}.")
         return
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]

@@ -34,7 +34,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     settings = config.load(inbox=arguments.inbox)
     if settings.retention is None:
         raise ConfigError("There are no rules of retention.", hint="WARPDECK_RETENTION names their file.")
-    logs.prepare(settings.log)
+    logs.configure(settings.log)
     inbox = open_inbox(settings)
     if arguments.by_worker:
         library = library.asked_by(WORKER)

@@ -27,10 +27,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Print the rows of the runs that contain the named reports; raises AnalysisError as ``printout.text``."""
+    """Print the rows of the runs that contain the named reports; raises AnalysisError as ``printout.format_runs``."""
     from profiledb.studies.scaling import printout  # imports pandas, which other commands do not need
 
-    text = printout.text(library, arguments.reports, arguments.format, arguments.scaling)
+    text = printout.format_runs(library, arguments.reports, arguments.format, arguments.scaling)
     if arguments.format != "table":
         print(text)
         return

@@ -49,7 +49,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if arguments.series and not arguments.move:
         from profiledb.studies.trends import series
 
-        _print(_reports(board, series.find(board.series, arguments.series)), arguments.format)
+        _print(_reports(board, series.find_series(board.series, arguments.series)), arguments.format)
     else:
         _print([_entry(trend) for trend in board.listed], arguments.format)
 
@@ -110,7 +110,7 @@ def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
 
 def _print(entries: list[dict[str, Any]], form: str) -> None:
     from profiledb import words
-    from profiledb.studies.compare.verdict import signed_percent
+    from profiledb.studies.compare.verdict import format_percent_change
 
     if form == "json":
         print(json.dumps(entries, indent=1))
@@ -121,5 +121,5 @@ def _print(entries: list[dict[str, Any]], form: str) -> None:
             terminal.say(f"{e['report']}  {e['at'][:16]}  {commit:<12}  {words.duration(e['wall_ns']):>9}  {e['name']}")
             continue
         change = e["change"]
-        told = f"{e['measure']} {signed_percent(change['change_pct'])} {change['kind']}" if change else "-"
+        told = f"{e['measure']} {format_percent_change(change['change_pct'])} {change['kind']}" if change else "-"
         terminal.say(f"{e['key']}  {e['reports']:>5}  {told:<36}  {e['series']}")

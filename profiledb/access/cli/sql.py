@@ -33,10 +33,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.console.question_process import ask
 
     report = library.find(arguments.report)
-    limits = question_limits.saved(config.load())
+    limits = question_limits.file_limits(config.load())
     sql = sys.stdin.read(question_limits.LONGEST + 1) if arguments.sql == "-" else arguments.sql
     answer = ask(library, report.id, sql, limits)
-    content = answer_file.text(answer.rows, arguments.format)
+    content = answer_file.encode_rows(answer.rows, arguments.format)
     terminal.write(content, arguments.output)
     if answer.cut:
         terminal.say(f"There are more rows: only {answer.rows.num_rows:,} were read.", sys.stderr)

@@ -28,5 +28,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     report = library.find(arguments.report)
     params = document.page_params(library, report, given(arguments.param))
-    text = document.text(library, report, params, startup=arguments.startup)
+    text = document.write_summary(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(), arguments.output)

@@ -121,12 +121,17 @@ def _compare(library: Library, values: Values) -> Result:
 
     reports = [library.find(str(values[name])) for name in ("a", "b")]
     table, params = str(values.get("table", "kernels")), _further(values)
-    a, b = (answer.side(library, one, params) for one in reports)
+    a, b = (answer.gather_side(library, one, params) for one in reports)
     basis = matching.choose_basis(a, b, str(values.get("basis", "auto")))
     if table == "kernels":
-        answer.need_kernels(reports, [a, b])
-    rows = answer.table(table, a, b, basis)
-    said = [verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)]
+        answer.require_kernels(reports, [a, b])
+    rows = answer.make_table(table, a, b, basis)
+    said = [
+        verdict.state_headline(a, b),
+        verdict.state_figures(a, b),
+        verdict.explain_change(a, b),
+        verdict.state_outside(a, b),
+    ]
     told = {
         "a": answer_context.report(reports[0]),
         "b": answer_context.report(reports[1]),
@@ -147,7 +152,7 @@ def _summary(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
-    text = document.text(library, one, params, startup=startup)
+    text = document.write_summary(library, one, params, startup=startup)
     return Result({"report": answer_context.report(one), "markdown": text, "page": answer_context.page(one)})
 
 
@@ -157,7 +162,7 @@ def _sql(library: Library, values: Values) -> Result:
     from profiledb.query.analysis import frame_of
 
     one, sql = library.find(str(values["report"])), str(values["sql"])
-    answer = ask(library, one.id, sql, question_limits.shown(config.load()))
+    answer = ask(library, one.id, sql, question_limits.page_limits(config.load()))
     told = {
         "report": answer_context.report(one),
         "sql": sql,
@@ -165,7 +170,7 @@ def _sql(library: Library, values: Values) -> Result:
         "more": answer.cut,
         "page": answer_context.page(one, "sql"),
     }
-    return Result(told, frame_of(answer.rows), lambda: answer_file.text(answer.rows, "csv"))
+    return Result(told, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 
 
 def _jobs(library: Library, values: Values) -> Result:

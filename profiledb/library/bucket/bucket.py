@@ -95,7 +95,7 @@ class Bucket:
         folder = f"{below}/" if below else ""
         start = f"{self._prefix}/{folder}" if self._prefix else folder
         try:
-            for one in odd_names.listed(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
+            for one in odd_names.list_objects(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
                 yield _object(one | {"path": folder + one["path"]})
         except ImportError:
             raise error from None

@@ -16,8 +16,8 @@ from pathlib import Path
 from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
 from profiledb.library.bucket.object_index import File
-from profiledb.report.attachments import State, state
-from profiledb.report.file_hashes import digest
+from profiledb.report.attachments import State, read_state
+from profiledb.report.file_hashes import hash_file
 
 MOST_HELD = 48
 """Reports that a process protects from removal; it opens fewer at once (attachments.py)."""
@@ -63,11 +63,11 @@ class Copies:
     def has(self, file: File) -> bool:
         """Return True if a copy with the file's content exists."""
         path = self.path(file)
-        found = state(path)
+        found = read_state(path)
         if found is None or found[1] != file.bytes:
             return False
         if self._true.get(path) != (found, file.sha256):
-            if digest(path) != file.sha256:
+            if hash_file(path) != file.sha256:
                 return False
             self._true[path] = (found, file.sha256)
         return True
@@ -167,7 +167,7 @@ class Copies:
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
     def _note(self, path: Path, file: File) -> None:
-        if found := state(path):
+        if found := read_state(path):
             self._true[path] = (found, file.sha256)
 
     @contextmanager
@@ -231,5 +231,5 @@ class Copies:
 
 def _is_there(number: int, path: Path) -> bool:
     """Return True if an open file still has its name: a lock on a removed file locks nothing."""
-    found = state(path)
+    found = read_state(path)
     return found is not None and found[0] == os.fstat(number).st_ino

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from profiledb.report.file_hashes import digest
+from profiledb.report.file_hashes import hash_file
 
 FOLDER = "reports"
 _KEY = re.compile(rf"{FOLDER}/([\w-]{{1,64}})/(\d{{1,19}})-([0-9a-f]{{64}})\.([\w.-]{{1,200}})")
@@ -49,7 +49,7 @@ class File:
     def of(cls, report_id: str, name: str, path: Path) -> "File":
         """Describe a file on this machine; its time is rounded down to microseconds, the precision of every store."""
         state = path.stat()
-        return cls(report_id, name, state.st_size, digest(path), state.st_mtime_ns // 1000 * 1000)
+        return cls(report_id, name, state.st_size, hash_file(path), state.st_mtime_ns // 1000 * 1000)
 
     @classmethod
     def parse(cls, key: str, size: int) -> "File | None":

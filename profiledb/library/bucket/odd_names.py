@@ -16,7 +16,9 @@ from profiledb import config, secret
 _AMAZON = "https://s3.amazonaws.com"
 
 
-def listed(bucket: str, prefix: str, connect: timedelta, read: timedelta, retries: int) -> Iterator[dict[str, Any]]:
+def list_objects(
+    bucket: str, prefix: str, connect: timedelta, read: timedelta, retries: int
+) -> Iterator[dict[str, Any]]:
     """Yield the objects below a prefix, with ``path`` (after the prefix), ``size``, ``e_tag`` and ``last_modified``.
 
     Args:

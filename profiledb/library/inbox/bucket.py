@@ -14,9 +14,9 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library.bucket.bucket import Bucket, GoneError, Object
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.library.inbox.file_stamp import State
-from profiledb.library.inbox.tree import Tree, state_of
+from profiledb.library.inbox.tree import Tree, object_state
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_taken, safe_name, shortened
+from profiledb.report.file_names import require_accepted, safe_name, shorten_name
 
 PAUSE_S = 1.0
 MOST_FILES = 1_000
@@ -64,7 +64,7 @@ class BucketInbox:
 
     def look(self, path: Path) -> State | None:
         """Return the state of an object or folder as of the last listing; of a sample, the present state."""
-        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.look(path)
+        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.read_state(path)
 
     def is_gone(self, path: Path) -> bool:
         """Return True if an object no longer exists."""
@@ -86,7 +86,7 @@ class BucketInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Put a finished file under a free name, or over a file that may be replaced; see ``Inbox``."""
         try:
-            require_taken(name)
+            require_accepted(name)
             key = self._free(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:
@@ -119,7 +119,7 @@ class BucketInbox:
         """Remove an object that is unchanged since the last listing."""
         key = self._key(path)
         before, now = self._tree.files.get(key), self._bucket.head(key)
-        if before is None or now is None or (now.size, state_of(now).tag) != (before.bytes, before.tag):
+        if before is None or now is None or (now.size, object_state(now).tag) != (before.bytes, before.tag):
             return False
         self._bucket.delete([key])
         return True
@@ -160,7 +160,7 @@ class BucketInbox:
         number = 1
         while True:
             extra = str(number) if number <= _NUMBERED else secrets.token_hex(6)
-            key = folder + (name if number == 1 else shortened(name, f"-{extra}"))
+            key = folder + (name if number == 1 else shorten_name(name, f"-{extra}"))
             there = self._bucket.head(key)
             if there is None:
                 with self._alone():

@@ -21,7 +21,7 @@ class State(NamedTuple):
         return f"{self.bytes}:{self.time_ns}{self.tag}"
 
 
-def look(path: Path) -> State | None:
+def read_state(path: Path) -> State | None:
     """Return the state of a file or folder of this machine, tagged if it may not be read; None for anything else."""
     try:
         own = path.stat()

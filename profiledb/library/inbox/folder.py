@@ -13,7 +13,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.report import sidecar
-from profiledb.report.file_names import SPACE_SIGN, require_taken, safe_name, shortened
+from profiledb.report.file_names import SPACE_SIGN, require_accepted, safe_name, shorten_name
 
 PAUSE_S = 0.1
 _HALF = ".open-"
@@ -30,7 +30,7 @@ class FolderInbox:
         self.text = str(folder)
         self.root = self.near = folder
         self.folder: Path | None = folder
-        self.look = file_stamp.look
+        self.look = file_stamp.read_state
         self.is_gone = file_stamp.is_gone
 
     def prepare(self) -> None:
@@ -56,7 +56,7 @@ class FolderInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Rename a finished file; see ``Inbox``."""
         try:
-            require_taken(name)
+            require_accepted(name)
             content.chmod(0o644)
             folder = self.root / below
             _make_folder(folder)
@@ -138,7 +138,7 @@ def _reserve(folder: Path, name: str, content: Path) -> Path:
     """Return the first free path for a name, reserved by an empty file, or that of a file that may be replaced."""
     number = 1
     while True:
-        target = folder / (name if number == 1 else shortened(name, f"-{number}"))
+        target = folder / (name if number == 1 else shorten_name(name, f"-{number}"))
         try:
             target.open("xb").close()
         except FileExistsError:

@@ -33,7 +33,7 @@ class Tree:
             if not one.size:
                 continue
             if _can_be_a_file(one.key):
-                tree._add(one.key, state_of(one))
+                tree._add(one.key, object_state(one))
             else:
                 tree.strange += 1
         return tree
@@ -60,7 +60,7 @@ class Tree:
             key, is_folder = above, True
 
 
-def state_of(one: Object) -> State:
+def object_state(one: Object) -> State:
     """Return the state of an object; its ETag, text of the server, is hashed."""
     return State(one.size, one.time_ns, f"#{hashlib.sha256(one.etag.encode()).hexdigest()[:16]}")
 

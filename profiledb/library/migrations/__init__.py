@@ -31,27 +31,27 @@ def move(url: str, to: str = LATEST) -> None:
         NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             for revision in MigrationContext.configure(connection).get_current_heads():
-                version.require_revision(revision, postgres.revisions())
+                version.require_revision(revision, postgres.known_revisions())
             config = Config()
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
             (command.upgrade if to == LATEST else command.downgrade)(config, to)
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.Error):
-            raise postgres.told(error.orig) from error.orig
+            raise postgres.explain_error(error.orig) from error.orig
         raise
     except psycopg.Error as error:
-        raise postgres.told(error) from error
+        raise postgres.explain_error(error) from error
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Connection]:
+def _connect(url: str) -> Iterator[Connection]:
     """Open a transaction."""
-    given = postgres.arguments(url)
+    given = postgres.connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
     with engine.begin() as connection:
         yield connection

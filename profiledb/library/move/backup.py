@@ -50,14 +50,14 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     (to / MARK).touch()
     (to / version.NAME).write_text(version.format_number(), encoding="utf-8")
     said = to / f"{FILE}{_PART}"
-    snapshot.take(library.catalog, library.folder, said)
+    snapshot.take_snapshot(library.catalog, library.folder, said)
     if isinstance(library.storage, BucketStorage):
         copied = _copy_objects(library.storage.store, said, reports)
     else:
         copied = _copy_files(library.reports, reports)
     for table in small_files.TABLES:
-        small_files.write(to, table, list(snapshot.rows(said, table)))
-    snapshot.finish(said)
+        small_files.write_rows(to, table, list(snapshot.read_rows(said, table)))
+    snapshot.finish_catalog(said)
     said.replace(to / FILE)
     return copied
 
@@ -70,18 +70,18 @@ def _copy_files(source: Path, target: Path) -> tuple[int, int]:
             continue
         with suppress(FileNotFoundError):  # deleted meanwhile
             there.add(path.name)
-            if not _same(path, target / path.name):
-                size += _copy(path, target / path.name)
+            if not _is_copied(path, target / path.name):
+                size += _copy_file(path, target / path.name)
                 count += 1
-    _leave(target, there)
+    _remove_others(target, there)
     return count, size
 
 
 def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
     """Copy the objects that the catalog named at that moment, or their replacements since."""
     there, count, size = set(), 0, 0
-    manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
-    for row in snapshot.rows(said, "stored_file"):
+    manifests = {row[0]: row[-1] for row in snapshot.read_rows(said, "report")}
+    for row in snapshot.read_rows(said, "stored_file"):
         file, damaged = File(*row[:5]), row[5]
         if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
             continue
@@ -95,7 +95,7 @@ def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
             there.add(manifest.name)
             if not manifest.exists() or manifest.read_text(encoding="utf-8") != manifests[file.report_id]:
                 manifest.write_text(manifests[file.report_id], encoding="utf-8")
-    _leave(target, there)
+    _remove_others(target, there)
     return count, size
 
 
@@ -117,19 +117,19 @@ def _fetch_object(store: Store, file: File, target: Path) -> int | None:
     return file.bytes
 
 
-def _leave(target: Path, there: set[str]) -> None:
+def _remove_others(target: Path, there: set[str]) -> None:
     """Remove files that the library does not have."""
     for path in target.iterdir():
         if path.name not in there:
             path.unlink()
 
 
-def _same(path: Path, copy: Path) -> bool:
+def _is_copied(path: Path, copy: Path) -> bool:
     """Return True if a copy has the file's size and time."""
     return copy.exists() and filecmp.cmp(path, copy, shallow=True)
 
 
-def _copy(path: Path, to: Path) -> int:
+def _copy_file(path: Path, to: Path) -> int:
     """Copy a file with its time; the copy gets its name when it is complete."""
     part = to.with_name(to.name + _PART)
     shutil.copy2(path, part)

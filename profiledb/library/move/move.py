@@ -63,18 +63,18 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
         library_id.require(library.storage, library.catalog.shared)
         version.write_number(library.storage)
         said = Path(work) / FILE
-        snapshot.of_folder(source, said)
-        if found := rows.against(said, library.catalog, library.folder):
+        snapshot.copy_folder_catalog(source, said)
+        if found := rows.find_contradictions(said, library.catalog, library.folder):
             raise ConfigError(
                 f"The target says something else of: {', '.join(found)}.", hint="Change it there, then run this again."
             )
-        moved = _files(source / "reports", said, library, told)
-        moved.rows = rows.write(said, library.catalog, library.folder)
+        moved = _copy_files(source / "reports", said, library, told)
+        moved.rows = rows.write_rows(said, library.catalog, library.folder)
     return moved
 
 
-def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], None]) -> Moved:
-    manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
+def _copy_files(reports: Path, said: Path, library: Library, told: Callable[[Moved], None]) -> Moved:
+    manifests = {row[0]: row[-1] for row in snapshot.read_rows(said, "report")}
     by_report: dict[str, list[Path]] = {}
     for path in sorted(reports.iterdir()):
         if path.is_file() and _is_wanted(path.name):
@@ -83,7 +83,7 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
     for report_id, manifest in manifests.items():
         database = reports / library.path(report_id).name
         paths = by_report.get(report_id, [])
-        if database.exists() and not damage.opens(database):
+        if database.exists() and not damage.can_open(database):
             moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
         else:
             made_by = max((version.schema_of(path.name) or 0 for path in paths), default=0)

@@ -31,17 +31,17 @@ _SAME_BY = {
 _AT_ONCE = 500
 
 
-def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
+def find_contradictions(path: Path, catalog: Catalog, folder: Path) -> list[str]:
     """Describe the first few rows of the target that have the key of a snapshot's row and other content."""
     found: list[str] = []
-    for table, columns in _tables().items():
-        keys = _keys(path, table)
+    for table, columns in _moved_tables().items():
+        keys = _key_columns(path, table)
         places = [columns.index(name) for name in _SAME_BY.get(table, columns)]
         if table in LOGS or len(keys) == len(places):
             continue
         at = [columns.index(name) for name in keys]
-        there = {tuple(row[i] for i in at): row for row in _there(catalog, folder, table)}
-        for row in snapshot.rows(path, table):
+        there = {tuple(row[i] for i in at): row for row in _target_rows(catalog, folder, table)}
+        for row in snapshot.read_rows(path, table):
             other = there.get(tuple(row[i] for i in at))
             if other is not None and [row[i] for i in places] != [other[i] for i in places]:
                 found.append(f"{table} {' '.join(str(row[i])[:80] for i in at)}")
@@ -50,62 +50,62 @@ def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
     return found
 
 
-def write(path: Path, catalog: Catalog, folder: Path) -> int:
+def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
     """Write the missing rows in one transaction; return their number."""
     count = 0
     with catalog.transaction() as db:
-        for table, columns in _tables().items():
+        for table, columns in _moved_tables().items():
             if table in small_files.TABLES and catalog.shared is None:
                 continue
             names = ", ".join(map(identifier, columns))
-            rows = _new_entries(path, db, table) if table in LOGS else snapshot.rows(path, table)
+            rows = _new_entries(path, db, table) if table in LOGS else snapshot.read_rows(path, table)
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
                 count += db.executemany(statement, some).rowcount
     if catalog.shared is None:
-        count += sum(_beside(path, folder, table) for table in small_files.TABLES)
+        count += sum(_write_small_files(path, folder, table) for table in small_files.TABLES)
     return count
 
 
-def _tables() -> dict[str, tuple[str, ...]]:
+def _moved_tables() -> dict[str, tuple[str, ...]]:
     """Return the tables that are copied; entries of the audit get new numbers."""
-    found = {table: columns for table, columns in snapshot.tables().items() if table not in _LEFT}
+    found = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
     return found | {table: tuple(name for name in found[table] if name != "id") for table in LOGS}
 
 
-def _keys(path: Path, table: str) -> list[str]:
+def _key_columns(path: Path, table: str) -> list[str]:
     with closing(sqlite3.connect(path)) as db:
         query = f"SELECT name FROM pragma_table_info({quote(table)}) WHERE pk > 0 ORDER BY pk"
         return [name for (name,) in db.execute(query)]
 
 
-def _there(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
+def _target_rows(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
     """Yield the rows of the target."""
     if table in small_files.TABLES and catalog.shared is None:
-        yield from small_files.read(folder, table)
+        yield from small_files.read_rows(folder, table)
         return
-    names = ", ".join(map(identifier, _tables()[table]))
+    names = ", ".join(map(identifier, _moved_tables()[table]))
     with catalog.transaction() as db:
         yield from [tuple(row) for row in db.execute(f"SELECT {names} FROM {table}")]
 
 
 def _new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
     """Yield the entries of a log that the target lacks, counting repetitions."""
-    columns = snapshot.tables()[table]
+    columns = snapshot.table_columns()[table]
     names = ", ".join(name for name in columns if name != "id")
     known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM {table}"))
     number = columns.index("id")
-    for row in sorted(snapshot.rows(path, table), key=lambda row: row[number]):
+    for row in sorted(snapshot.read_rows(path, table), key=lambda row: row[number]):
         entry = (*row[:number], *row[number + 1 :])
         known[entry] -= 1
         if known[entry] < 0:
             yield entry
 
 
-def _beside(path: Path, folder: Path, table: str) -> int:
-    known = [tuple(row) for row in small_files.read(folder, table)]
+def _write_small_files(path: Path, folder: Path, table: str) -> int:
+    known = [tuple(row) for row in small_files.read_rows(folder, table)]
     there = {row[0] for row in known}
-    more = [row for row in snapshot.rows(path, table) if row[0] not in there]
+    more = [row for row in snapshot.read_rows(path, table) if row[0] not in there]
     if more:
-        small_files.write(folder, table, [*known, *more])
+        small_files.write_rows(folder, table, [*known, *more])
     return len(more)

@@ -19,14 +19,14 @@ _LARGEST = 4_000_000
 Row = Sequence[Any]
 
 
-def read(folder: Path, table: str) -> list[Row]:
+def read_rows(folder: Path, table: str) -> list[Row]:
     """Return the rows of one of the tables; foreign entries are left out."""
     columns = TABLES[table]
     told = _tokens(folder) if table == "token" else _questions(folder)
     return [[one[name] for name in columns] for one in told if set(columns) <= one.keys()]
 
 
-def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
+def write_rows(folder: Path, table: str, rows: Iterable[Row]) -> None:
     """Write these rows in place of all present ones."""
     told = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
     if table == "token":

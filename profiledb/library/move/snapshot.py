@@ -23,12 +23,12 @@ from profiledb.report.schema import identifier
 _AT_ONCE = 1_000
 
 
-def tables() -> dict[str, tuple[str, ...]]:
+def table_columns() -> dict[str, tuple[str, ...]]:
     """Return the columns of each table of a snapshot."""
-    return catalog_repair.expected() | small_files.TABLES
+    return catalog_repair.expected_columns() | small_files.TABLES
 
 
-def take(catalog: Catalog, folder: Path, to: Path) -> None:
+def take_snapshot(catalog: Catalog, folder: Path, to: Path) -> None:
     """Write a snapshot in place of an earlier one.
 
     Args:
@@ -42,16 +42,16 @@ def take(catalog: Catalog, folder: Path, to: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         Path(f"{to}{suffix}").unlink(missing_ok=True)
     if catalog.shared is None:
-        of_folder(folder, to)
+        copy_folder_catalog(folder, to)
         return
     CatalogFile(to)
-    _begin(to)
-    with _at_one_moment(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
-        for table, columns in tables().items():
-            _fill(db, table, columns, rows(table, columns))
+    _create_tables(to)
+    with _open_reader(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
+        for table, columns in table_columns().items():
+            _insert_rows(db, table, columns, rows(table, columns))
 
 
-def of_folder(folder: Path, to: Path) -> None:
+def copy_folder_catalog(folder: Path, to: Path) -> None:
     """Write a snapshot of a folder library, which is only read."""
     source = folder / FILE
     try:
@@ -63,13 +63,13 @@ def of_folder(folder: Path, to: Path) -> None:
     except sqlite3.Error as error:
         raise CatalogError(f"{source} cannot be copied: {error}.") from error
     CatalogFile(to)  # adds tables of this version
-    _begin(to)
+    _create_tables(to)
     with closing(sqlite3.connect(to)) as db, db:
         for table, columns in small_files.TABLES.items():
-            _fill(db, table, columns, small_files.read(folder, table))
+            _insert_rows(db, table, columns, small_files.read_rows(folder, table))
 
 
-def finish(path: Path) -> None:
+def finish_catalog(path: Path) -> None:
     """Turn a snapshot into the catalog of a folder library, without rows that such a library keeps elsewhere or
     lacks.
     """
@@ -83,14 +83,14 @@ def finish(path: Path) -> None:
         db.execute("VACUUM")
 
 
-def rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
+def read_rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order in which they were written."""
-    names = ", ".join(map(identifier, tables()[table]))
+    names = ", ".join(map(identifier, table_columns()[table]))
     with closing(sqlite3.connect(path)) as db:
         yield from db.execute(f"SELECT {names} FROM {table} ORDER BY rowid")
 
 
-def _begin(path: Path) -> None:
+def _create_tables(path: Path) -> None:
     """Create the tables for small files."""
     with closing(sqlite3.connect(path)) as db, db:
         for table, columns in small_files.TABLES.items():
@@ -98,20 +98,20 @@ def _begin(path: Path) -> None:
             db.execute(f"CREATE TABLE {table} ({columns[0]} PRIMARY KEY, {', '.join(columns[1:])})")
 
 
-def _fill(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any) -> None:
+def _insert_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any) -> None:
     names = ", ".join(map(identifier, columns))
     db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", found)
 
 
 @contextmanager
-def _at_one_moment(url: str) -> Iterator[Any]:
+def _open_reader(url: str) -> Iterator[Any]:
     """Yield a function that reads a table of a team's database; all its answers are of one moment."""
     import psycopg
 
     from profiledb.library import postgres
 
     try:
-        with psycopg.connect(**postgres.arguments(url)) as db:
+        with psycopg.connect(**postgres.connection_arguments(url)) as db:
             db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             db.read_only = True
             db.execute("SELECT set_config('statement_timeout', '0', true)")
@@ -126,4 +126,4 @@ def _at_one_moment(url: str) -> Iterator[Any]:
 
             yield read
     except psycopg.Error as error:
-        raise postgres.told(error) from error
+        raise postgres.explain_error(error) from error

@@ -14,7 +14,7 @@ from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.matching import Side
 
 
-def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
+def gather_side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
     """Return a report's side of a comparison under a selection; raises AnalysisError if the report is of another
     kind.
     """
@@ -25,15 +25,19 @@ def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
     return matching.gather(lambda name, **more: analysis.run(library, report.id, name, {**params, **more}))
 
 
-def table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
+def make_table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
     """Return the rows of a table of a comparison (``columns.TABLES``)."""
     if name == "summary":
-        return totals.summary(a, b)
-    made = {"kernels": compare_rows.kernels, "phases": compare_rows.phases, "copies": compare_rows.copies}
+        return totals.summarize(a, b)
+    made = {
+        "kernels": compare_rows.compare_kernels,
+        "phases": compare_rows.compare_phases,
+        "copies": compare_rows.compare_copies,
+    }
     return made[name](a, b, basis)
 
 
-def need_kernels(reports: list[Manifest], sides: list[Side]) -> None:
+def require_kernels(reports: list[Manifest], sides: list[Side]) -> None:
     """Raise AnalysisError if a report has no kernels."""
     for report, side in zip(reports, sides, strict=True):
         if side.lacks:

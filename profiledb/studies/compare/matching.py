@@ -85,17 +85,17 @@ class Side(Part):
 
 def gather(run: Run) -> Side:
     """Gather one side of a comparison; ``run`` answers an analysis by name, under the selection of that side."""
-    found, lacks = answers(run)
+    found, lacks = gather_answers(run)
     steps, _ = _answer(run, STEPS)
     whole = Side(**found, iteration_summary=steps, inside=None, lacks=lacks)
     if whole.unit is None:
         return whole
     within = "ranges" if whole.steps is None else "steps"
-    inside, _ = answers(lambda name: run(name, within=within))
+    inside, _ = gather_answers(lambda name: run(name, within=within))
     return replace(whole, inside=Part(**inside))
 
 
-def answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
+def gather_answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
     """Return the results of ``ANALYSES``, and the reason why kernels are missing, if they are."""
     found = {name: _answer(run, name) for name in ANALYSES}
     return {name: rows for name, (rows, _) in found.items()}, found["kernel_totals"][1]
@@ -113,7 +113,7 @@ def other_gpus(a: Side, b: Side) -> bool:
     return bool(a.gpus and b.gpus and a.gpus != b.gpus)
 
 
-def units(a: Side, b: Side) -> Units | None:
+def find_units(a: Side, b: Side) -> Units | None:
     """Return the units of both: steps if both have some, else outermost ranges if those of both share one name."""
     if a.steps is not None and b.steps is not None:
         return Units(a.steps, b.steps)
@@ -130,7 +130,7 @@ def choose_basis(a: Side, b: Side, asked: str = "auto") -> Basis:
     """
     if asked not in ("auto", *BASES):
         raise AnalysisError(f"A basis cannot be {asked!r}.", hint=f"It is one of: auto, {', '.join(BASES)}.")
-    both = units(a, b)
+    both = find_units(a, b)
     if asked == "step" and both is None:
         raise AnalysisError("Not both reports have steps to compare.", hint="Compare sums, or shares.")
     if asked != "auto":
@@ -140,9 +140,9 @@ def choose_basis(a: Side, b: Side, asked: str = "auto") -> Basis:
     return "step" if both is not None else "total"
 
 
-def parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
+def compared_parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
     """Return the compared part of both sides, with the divisor of its sums; 1 leaves them whole."""
-    both = units(a, b) if basis == "step" else None
+    both = find_units(a, b) if basis == "step" else None
     if both is None or a.inside is None or b.inside is None:
         return (a, 1), (b, 1)
     return (a.inside, both.a), (b.inside, both.b)

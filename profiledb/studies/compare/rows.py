@@ -11,54 +11,54 @@ import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
-from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
-from profiledb.studies.compare.matching import Basis, Part, Side, kernel_keys, parts
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
+from profiledb.studies.compare.matching import Basis, Part, Side, compared_parts, kernel_keys
 from profiledb.studies.compare.significance import ratio_intervals
 
 _RANKED = {"total": "change_ns", "step": "change_ns", "share": "share_change_points"}
 
 
-def kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per kernel of either side (``columns.KERNELS``), largest change first.
 
     With the basis ``step``, summed times and numbers of calls are per step.
     """
-    sides = parts(a, b, basis)
+    sides = compared_parts(a, b, basis)
     if any(part.kernel_totals.empty for part, _ in sides):
-        return pd.DataFrame(columns=names(KERNELS))
-    totals = _keyed(sides[0][0], sides[1][0])
-    grouped = [_grouped(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
-    rows = _joined(grouped[0], grouped[1], ["key"])
+        return pd.DataFrame(columns=column_names(KERNELS))
+    totals = _add_keys(sides[0][0], sides[1][0])
+    grouped = [_group_by_key(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
+    rows = _join_sides(grouped[0], grouped[1], ["key"])
     for column in ("name", "class", "demangled"):
         rows[column] = rows[f"b_{column}"].combine_first(rows[f"a_{column}"])
     _add_changes(rows)
     drawn = [_samples(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
     _add_spread(rows, drawn[0], drawn[1])
     order = rows.assign(size=rows[_RANKED[basis]].abs()).sort_values(["size", "demangled"], ascending=[False, True])
-    return order.reset_index(drop=True)[names(KERNELS)]
+    return order.reset_index(drop=True)[column_names(KERNELS)]
 
 
-def samples(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
+def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
     """Return sampled durations in ns, of both sides, for a row of ``kernels``; empty if it is new or gone."""
     found = []
-    sides = [part for part, _ in parts(a, b, basis)]
-    for letter, part, keyed in zip("ab", sides, _keyed(sides[0], sides[1]), strict=True):
+    sides = [part for part, _ in compared_parts(a, b, basis)]
+    for letter, part, keyed in zip("ab", sides, _add_keys(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
         chosen = _samples(part, keyed[keyed["key"].isin(wanted)])
         found.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
     return found[0], found[1]
 
 
-def phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+def compare_phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
     sums = ("instances", "kernel_ns", "busy_ns", "cpu_ns")
     return _side_by_side(a, b, basis, "range_patterns", "pattern", sums, PHASES)
 
 
-def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+def compare_copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     """Return one row per direction of copies, and one for memsets (``COPIES``), ordered as phases."""
     rows = _side_by_side(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
-    results = [part.copies for part, _ in parts(a, b, basis) if len(part.copies)]
+    results = [part.copies for part, _ in compared_parts(a, b, basis) if len(part.copies)]
     rows["kind"] = rows["direction"].map(
         {way: kind for one in results for way, kind in zip(one["direction"], one["kind"], strict=True)}
     )
@@ -68,13 +68,13 @@ def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     return rows
 
 
-def _keyed(a: Part, b: Part) -> list[pd.DataFrame]:
+def _add_keys(a: Part, b: Part) -> list[pd.DataFrame]:
     """Return the kernels of both with the ``key`` that matches them."""
     keys = kernel_keys(a.kernel_totals, b.kernel_totals)
     return [part.kernel_totals.assign(key=key) for part, key in zip((a, b), keys, strict=True)]
 
 
-def _grouped(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
+def _group_by_key(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
     """Group the kernels of one side by key: sums, divided by the steps, and the names of the longest."""
     groups = rows.groupby("key", sort=False)
     found = groups[["name", "class", "demangled", "kernel"]].first()
@@ -92,7 +92,7 @@ def _divided(values: pd.Series, steps: int) -> pd.Series:
     return values.astype("Int64") if steps == 1 else values.astype("Float64") / steps
 
 
-def _joined(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+def _join_sides(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
     """Join all rows of both sides; columns get the letter of their side, and ``status`` is same, new or gone."""
     named = [
         frame.rename(columns={column: f"{letter}_{column}" for column in frame.columns if column not in on})
@@ -157,14 +157,14 @@ def _side_by_side(
     a: Side, b: Side, basis: Basis, name: str, key: str, sums: tuple[str, ...], columns: tuple[Column, ...]
 ) -> pd.DataFrame:
     """Return rows of one analysis of both sides, matched by a text: sums divided by the steps, and their changes."""
-    wanted = names(columns)
+    wanted = column_names(columns)
     frames = []
-    for part, number in parts(a, b, basis):
+    for part, number in compared_parts(a, b, basis):
         rows = getattr(part, name)
         rows = rows if len(rows) else pd.DataFrame(columns=[key, *sums], dtype="Int64").astype({key: "str"})
         frames.append(rows[[key]].assign(**{s: _divided(rows[s], number) for s in sums}))
     order = {text: number for number, text in enumerate(dict.fromkeys([*frames[0][key], *frames[1][key]]))}
-    joined = _joined(frames[0], frames[1], [key])
+    joined = _join_sides(frames[0], frames[1], [key])
     for column in sums:
         pair = [joined[f"{letter}_{column}"] for letter in "ab"]
         known = pair[0].notna() | pair[1].notna()

@@ -35,13 +35,13 @@ def ratio_intervals(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     usable = [n for n, (a, b) in enumerate(pairs) if min(len(a), len(b)) >= FEWEST and a.any() and b.any()]
     if not usable:
         return ends
-    means = _resampled_means([pairs[n] for n in usable])
+    means = _resample_means([pairs[n] for n in usable])
     margin = (100 - LEVEL_PCT) / 200
     ends[usable] = np.exp(np.quantile(np.log(means[1]) - np.log(means[0]), [margin, 1 - margin], axis=1)).T
     return ends
 
 
-def _resampled_means(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
+def _resample_means(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Return means of the resamples, shaped (side, pair, resample).
 
     Samples of one size share their draws, so that one matrix product serves them all. The two samples of a pair use
@@ -56,20 +56,20 @@ def _resampled_means(pairs: Sequence[tuple[Floats, Floats]]) -> Floats:
     for (size, stream), places in tasks.items():
         values = np.stack([pairs[number][side] for side, number in places], axis=1).astype(float)
         center = values.mean(axis=0)
-        drawn = center + (_weights(size, stream) @ values - center) * _widening(size)
+        drawn = center + (_draw_weights(size, stream) @ values - center) * _widening_factor(size)
         for column, (side, number) in enumerate(places):
             means[side, number] = np.maximum(drawn[:, column], center[column] * 1e-9)
     return means
 
 
-def _weights(size: int, stream: int) -> Floats:
+def _draw_weights(size: int, stream: int) -> Floats:
     """Return how often each of ``size`` executions is drawn, divided by ``size``; one row per resample."""
     drawn = np.random.default_rng((_SEED, size, stream)).integers(size, size=(RESAMPLES, size))
     places = drawn + size * np.arange(RESAMPLES)[:, None]
     return np.bincount(places.ravel(), minlength=RESAMPLES * size).reshape(RESAMPLES, size) / size
 
 
-def _widening(size: int) -> float:
+def _widening_factor(size: int) -> float:
     """Return the factor of Hesterberg's expanded percentile interval ("What Teachers Should Know About the Bootstrap",
     2015).
 

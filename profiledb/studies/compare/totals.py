@@ -38,9 +38,9 @@ mean
 time from the end of one step to the start of the next; ``busy_pct`` covers the GPUs that worked."""
 
 
-def summary(a: Side, b: Side) -> pd.DataFrame:
+def summarize(a: Side, b: Side) -> pd.DataFrame:
     """Return one row per measure of either side (``columns.SUMMARY``); unknown values are missing."""
-    sides = (measures(a), measures(b))
+    sides = (measure(a), measure(b))
     rows = pd.DataFrame({"measure": list(MEASURES), "unit": list(MEASURES.values())})
     for letter, found in zip("ab", sides, strict=True):
         rows[letter] = pd.array([found.get(name) for name in MEASURES], dtype="Float64")
@@ -49,19 +49,23 @@ def summary(a: Side, b: Side) -> pd.DataFrame:
     return rows[rows["a"].notna() | rows["b"].notna()].reset_index(drop=True)
 
 
-def measures(side: Side) -> dict[str, float]:
+def measure(side: Side) -> dict[str, float]:
     """Return the ``MEASURES`` of a side that its report knows; outermost ranges stand in for missing steps."""
-    whole = sums(side)
+    whole = sum_up(side)
     found = whole | _shares(side)
     if side.unit is None or side.inside is None:
         return found
-    inside, (_, count) = sums(side.inside), side.unit
+    inside, (_, count) = sum_up(side.inside), side.unit
     found |= {"steps": count} | {f"{name}{PER_STEP}": value / count for name, value in inside.items()}
     outside = {name: whole[name] - value for name, value in inside.items() if f"{name}{OUTSIDE}" in MEASURES}
-    return found | {f"{name}{OUTSIDE}": value for name, value in outside.items()} | _pace(side, inside.get("wall_ns"))
+    return (
+        found
+        | {f"{name}{OUTSIDE}": value for name, value in outside.items()}
+        | _measure_pace(side, inside.get("wall_ns"))
+    )
 
 
-def sums(part: Part) -> dict[str, float]:
+def sum_up(part: Part) -> dict[str, float]:
     """Return the ``SUMS`` of a part of a report; a sum that was not captured is missing instead of 0."""
     found: dict[str, float] = {}
     if len(part.gpu_busy):
@@ -94,7 +98,7 @@ def _shares(side: Side) -> dict[str, float]:
     return found | ({"kernels": len(side.kernel_totals)} if len(side.kernel_totals) else {})
 
 
-def _pace(side: Side, inside_ns: float | None) -> dict[str, float]:
+def _measure_pace(side: Side, inside_ns: float | None) -> dict[str, float]:
     """Return the median step on the host, and the time between steps: from first to last without the time in them."""
     if side.steps is None:
         return {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare import totals
-from profiledb.studies.compare.matching import Side, Units, units
+from profiledb.studies.compare.matching import Side, Units, find_units
 
 METRICS = {
     "wall": ("wall_ns", "Wall time"),
@@ -58,10 +58,10 @@ class Change:
         return words.duration(number)
 
 
-def changes(a: Side, b: Side) -> dict[str, Change]:
+def find_changes(a: Side, b: Side) -> dict[str, Change]:
     """Return one change per metric (``METRICS``)."""
-    both = units(a, b)
-    sums = [totals.sums(side.inside) if both and side.inside else totals.sums(side) for side in (a, b)]
+    both = find_units(a, b)
+    sums = [totals.sum_up(side.inside) if both and side.inside else totals.sum_up(side) for side in (a, b)]
     counts = (both.a, both.b) if both else (1, 1)
     return {
         metric: Change(metric, *(_each(own.get(name), count) for own, count in zip(sums, counts, strict=True)))
@@ -73,16 +73,16 @@ def _each(value: float | None, count: int) -> float | None:
     return None if value is None else value / count
 
 
-def per(both: Units | None, escape: Escape = words.visible) -> str:
+def describe_basis(both: Units | None, escape: Escape = words.visible) -> str:
     """Describe the basis of the figures: `` per step``, `` per instance of forward``, or `` of the selection``."""
     if both is None:
         return " in the selection"
     return f" per instance of {escape(both.name)}" if both.name else " per step"
 
 
-def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
+def state_headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
     """State in a sentence how long B takes against A."""
-    change, of = changes(a, b)[WALL], per(units(a, b), escape)
+    change, of = find_changes(a, b)[WALL], describe_basis(find_units(a, b), escape)
     if change.a is None or change.b is None:
         return f"Wall time{of} of {'A' if change.a is None else 'B'} is unknown."
     pct = change.pct
@@ -92,13 +92,13 @@ def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
     times = f" ({slow / fast:,.3g}×)" if fast else ""
     return (
         f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.a)} →"
-        f" {words.duration(change.b)} wall time{of} ({signed_percent(pct)})."
+        f" {words.duration(change.b)} wall time{of} ({format_percent_change(pct)})."
     )
 
 
-def figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
+def state_figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
     """State busy, kernel, copy and idle time of both sides in a sentence; empty if neither is known."""
-    found = changes(a, b)
+    found = find_changes(a, b)
     told = [
         f"{METRICS[metric][1][0].lower() if metric in _SMALL else METRICS[metric][1][0]}{METRICS[metric][1][1:]}"
         f" {change.value(change.a)} → {change.value(change.b)}{_in_brackets(change.pct)}"
@@ -107,7 +107,7 @@ def figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
     ]
     if not told:
         return ""
-    text = ", ".join(told) + per(units(a, b), escape)
+    text = ", ".join(told) + describe_basis(find_units(a, b), escape)
     return text[0].upper() + text[1:] + "."
 
 
@@ -115,15 +115,15 @@ _SMALL = ("kernels", "copies", "memsets")
 
 
 def _in_brackets(pct: float | None) -> str:
-    return "" if pct is None else f" ({signed_percent(pct)})"
+    return "" if pct is None else f" ({format_percent_change(pct)})"
 
 
-def moved(a: Side, b: Side) -> str:
+def explain_change(a: Side, b: Side) -> str:
     """State the parts of the change of wall time, largest first; empty if there is none or it is unknown.
 
     On one GPU the parts add up: wall time is idle time plus the time of all work, minus overlapping work.
     """
-    found = changes(a, b)
+    found = find_changes(a, b)
     whole = found[WALL].difference
     single = all(len(side.gpu_busy) and (side.gpu_busy["operations"] > 0).sum() == 1 for side in (a, b))
     if not whole or not single or abs(found[WALL].pct or 0) < SAME_PCT:
@@ -131,25 +131,26 @@ def moved(a: Side, b: Side) -> str:
     kinds = {"kernels": "kernels", "copies": "copies", "memsets": "memsets", "idle": "idle"}
     sizes = {title: (found[metric].b or 0) - (found[metric].a or 0) for metric, title in kinds.items()}
     rest = whole - sum(sizes.values())
-    beside = [_beside(found, letter) for letter in "ab"]
+    beside = [_overlap_ns(found, letter) for letter in "ab"]
     sizes["other GPU work" if min(beside) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
     told = sorted((item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1]))
-    return f"Wall time {signed(whole)}: {', '.join((f'{title} {signed(ns)}' for title, ns in told))}."
+    parts = ", ".join(f"{title} {format_difference(ns)}" for title, ns in told)
+    return f"Wall time {format_difference(whole)}: {parts}."
 
 
-def _beside(found: dict[str, Change], letter: str) -> float:
+def _overlap_ns(found: dict[str, Change], letter: str) -> float:
     """Return the time of kernels, copies and memsets that overlap others; below 0 if graphs kept the GPU busy."""
     work = sum(getattr(found[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
     return float(work - (getattr(found["busy"], letter) or 0))
 
 
-def outside(a: Side, b: Side) -> str:
+def state_outside(a: Side, b: Side) -> str:
     """State the work outside the steps and the time between them, which no figure per step contains; empty without
     steps.
     """
-    if units(a, b) is None:
+    if find_units(a, b) is None:
         return ""
-    sides = [totals.measures(side) for side in (a, b)]
+    sides = [totals.measure(side) for side in (a, b)]
     told = []
     for title, name in (("kernels", "kernel_ns"), ("copies", "copy_ns"), ("memsets", "memset_ns")):
         pair = [side.get(f"{name}{totals.OUTSIDE}") for side in sides]
@@ -163,13 +164,13 @@ def outside(a: Side, b: Side) -> str:
     return " ".join(said)
 
 
-def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:
+def check_limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:
     """Return whether a metric of B exceeds A's by more than ``percent``, and the sentence.
 
     Raises:
         AnalysisError: a selection has no GPU work, or a report does not know the metric: a broken run must not pass.
     """
-    change = changes(a, b)[metric]
+    change = find_changes(a, b)[metric]
     for letter, side, value in (("A", a, change.a), ("B", b, change.b)):
         if not len(side.gpu_busy) or not side.gpu_busy["operations"].sum():
             raise AnalysisError(f"Nothing runs on a GPU in the selection of {letter}, so the limit cannot be checked.")
@@ -180,24 +181,25 @@ def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, s
     before, after = change.a or 0.0, change.b or 0.0
     above = after > before * (1 + percent / 100) if before else after > 0
     by = f"{100 * (after / before - 1):+.2f} %" if before else "+0.00 %" if not after else "from none"
-    what = f"{METRICS[metric][1]}{per(units(a, b))}: {change.value(before)} in A, {change.value(after)} in B, {by}"
+    basis = describe_basis(find_units(a, b))
+    what = f"{METRICS[metric][1]}{basis}: {change.value(before)} in A, {change.value(after)} in B, {by}"
     return above, f"{what}: {'above' if above else 'within'} the limit of {percent:+g} % (--metric {metric})."
 
 
-def signed(ns: float | None) -> str:
+def format_difference(ns: float | None) -> str:
     """Format a difference of times with its sign: ``+1.23 ms``."""
     value = words.number(ns)
-    return words.MISSING if value is None else f"{sign(value)}{words.duration(abs(value))}"
+    return words.MISSING if value is None else f"{sign_of(value)}{words.duration(abs(value))}"
 
 
-def signed_percent(x: float | None) -> str:
+def format_percent_change(x: float | None) -> str:
     """Format a relative difference with its sign: ``−12.3 %``; without sign if it rounds to zero."""
     value = words.number(x)
     if value is None:
         return words.MISSING
-    return f"{sign(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
+    return f"{sign_of(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
 
 
-def sign(value: float) -> str:
+def sign_of(value: float) -> str:
     """Return the sign of a difference."""
     return "+" if value > 0 else "−" if value < 0 else ""

@@ -85,7 +85,7 @@ class Crossover:
     threshold: int | None = None
 
 
-def crossovers(rows: pd.DataFrame) -> list[Crossover]:
+def find_crossovers(rows: pd.DataFrame) -> list[Crossover]:
     """Return the crossover of each task on each basis, in the order of the rows of ``task_repetitions``."""
     results = []
     for task, of_task in rows.groupby("task", sort=False):
@@ -95,11 +95,11 @@ def crossovers(rows: pd.DataFrame) -> list[Crossover]:
             for key, group in known.groupby(["device", "size"]):
                 device, size = cast("tuple[str, int]", key)
                 times[device][int(size)] = group[f"{basis}_ns"].to_numpy(dtype=float)
-            results.append(crossover(str(task), basis, times["cpu"], times["gpu"]))
+            results.append(find_crossover(str(task), basis, times["cpu"], times["gpu"]))
     return results
 
 
-def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
+def find_crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
     """Return the crossover of a task; ``cpu`` and ``gpu`` are times in ns by size, in any order."""
     devices = tuple(name for name, times in (("cpu", cpu), ("gpu", gpu)) if times)
     if len(devices) < 2:
@@ -110,18 +110,18 @@ def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[i
     samples = [(cpu[size], gpu[size]) for size in sizes]
     ratio = np.array([[math.log(np.median(a)) - math.log(np.median(b)) for a, b in samples]])
     faster = ratio[0] > 0
-    at = float(last_crossing(np.log(sizes), ratio)[0])
+    at = float(find_last_crossing(np.log(sizes), ratio)[0])
     fewest = min(len(times) for pair in samples for times in pair)
-    low, high = _interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
+    low, high = _estimate_interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
     low_size, low_place = _placed(low)
     high_size, high_place = _placed(high)
     return Crossover(
         task, basis, _state(faster), devices, sizes, fewest, int((faster[1:] != faster[:-1]).sum()), _placed(at)[0],
-        low_size, high_size, low_place, high_place, _threshold(at if high is None else high, sizes),
+        low_size, high_size, low_place, high_place, _round_threshold(at if high is None else high, sizes),
     )  # fmt: skip
 
 
-def last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
+def find_last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
     """Return where each row of ``log_ratios`` (row, size) leaves its last value at or below 0.
 
     Returns:
@@ -149,29 +149,33 @@ def _state(faster: NDArray[np.bool_]) -> State:
     return "never" if not faster.any() else "crossed" if faster[-1] else "back"
 
 
-def _interval(sizes: Sequence[int], samples: Sequence[tuple[Floats, Floats]], at: float) -> tuple[float, float]:
+def _estimate_interval(
+    sizes: Sequence[int], samples: Sequence[tuple[Floats, Floats]], at: float
+) -> tuple[float, float]:
     """Return the ends as log(size): quantiles of the crossings of resamples over all sizes and both devices.
 
     Each sample is resampled independently with replacement and a fixed seed. This is the plain percentile interval;
     medians
     need no widening (a test simulates its coverage). It contains the crossing of the medians.
     """
-    ratio = np.stack([_medians(a, 2 * n) - _medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1)
-    drawn = np.sort(last_crossing(np.log(sizes), ratio))
+    ratio = np.stack(
+        [_resampled_medians(a, 2 * n) - _resampled_medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1
+    )
+    drawn = np.sort(find_last_crossing(np.log(sizes), ratio))
     margin = round(RESAMPLES * (100 - LEVEL_PCT) / 200)
     return min(float(drawn[margin]), at), max(float(drawn[-1 - margin]), at)
 
 
-def _medians(values: Floats, stream: int) -> Floats:
+def _resampled_medians(values: Floats, stream: int) -> Floats:
     """Return logarithms of the medians of a sample's resamples; samples of other streams are drawn independently."""
     ordered = np.sort(values)
-    lower, upper = _middle(len(values), stream)
+    lower, upper = _middle_places(len(values), stream)
     # A resample of mostly zeros counts as a tiny time.
     return np.log(np.maximum((ordered[lower] + ordered[upper]) / 2, 1e-9))
 
 
 @lru_cache(maxsize=256)
-def _middle(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _middle_places(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions of the two middle values of each resample in the sorted sample; equal if ``many`` is odd."""
     drawn = np.random.default_rng((_SEED, many, stream)).integers(many, size=(RESAMPLES, many))
     middle = ((many - 1) // 2, many // 2)
@@ -187,7 +191,7 @@ def _placed(log_size: float | None) -> tuple[float | None, Place]:
     return None, "below" if log_size < 0 else "above"
 
 
-def _threshold(log_size: float, sizes: Sequence[int]) -> int | None:
+def _round_threshold(log_size: float, sizes: Sequence[int]) -> int | None:
     """Return the smallest size if the end is below it; None if it is above all."""
     if log_size == math.inf:
         return None

@@ -33,12 +33,12 @@ _OPTIONS: dict[Format, str] = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT p
 _SKIPPED = "it has no task times"
 
 
-def columns() -> tuple[Column, ...]:
+def feature_columns() -> tuple[Column, ...]:
     """Return the columns of the table in order."""
     return (*REPORT_COLUMNS, *header.get(NAME).columns)
 
 
-def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
+def feature_table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
     """Return the rows of all reports, in order, as a pyarrow table.
 
     Args:
@@ -72,14 +72,14 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
     return pa.concat_tables(tables)
 
 
-def frame(library: Library, report: Manifest) -> "pd.DataFrame":
+def feature_rows(library: Library, report: Manifest) -> "pd.DataFrame":
     """Return the rows of one report, as ``analysis.run`` does: integers may be missing.
 
     Raises:
         NotCapturedError: the report has no times of tasks.
     """
     rows = analysis.run(library, report.id, NAME).assign(report_id=report.id, report_name=report.name)
-    return rows[[column.name for column in columns()]]
+    return rows[[column.name for column in feature_columns()]]
 
 
 def _rows(library: Library, report_id: str) -> Any:
@@ -87,7 +87,7 @@ def _rows(library: Library, report_id: str) -> Any:
         return analysis.table(cursor, sql, values)
 
 
-def content(rows: Any, form: Format) -> bytes:
+def encode_table(rows: Any, form: Format) -> bytes:
     """Encode a table as a file, with DuckDB."""
     with tempfile.TemporaryDirectory(prefix="warpdeck-") as folder, duckdb.connect() as db:
         path = Path(folder) / f"features.{form}"

@@ -8,10 +8,10 @@ BASES = {"total": "with transfers", "compute": "computing only"}
 _NAMES = {"cpu": "CPU", "gpu": "GPU"}
 
 
-def advice(crossover: Crossover) -> str:
+def recommend(crossover: Crossover) -> str:
     """Return the recommendation in one sentence."""
     if crossover.state in ("one device", "nothing in common"):
-        return why(crossover)
+        return describe_measurement(crossover)
     if crossover.threshold is not None:
         only = ", perhaps earlier" if crossover.state == "always" and crossover.threshold == crossover.sizes[0] else ""
         return f"Use the GPU from {count(crossover.threshold)} on{only}."
@@ -24,7 +24,7 @@ def advice(crossover: Crossover) -> str:
     return f"Use the CPU for all measured sizes (up to {count(crossover.sizes[-1])})."
 
 
-def why(crossover: Crossover) -> str:
+def describe_measurement(crossover: Crossover) -> str:
     """Describe the measurement in one to three sentences."""
     if crossover.state == "one device":
         if not crossover.devices:
@@ -35,14 +35,14 @@ def why(crossover: Crossover) -> str:
     return " ".join(part for part in (_found(crossover), _several(crossover), _sure(crossover)) if part)
 
 
-def sentence(crossover: Crossover) -> str:
+def describe_crossover(crossover: Crossover) -> str:
     """Return recommendation and description in one line."""
     if crossover.state in ("one device", "nothing in common"):
-        return why(crossover)
-    return f"{advice(crossover)} {why(crossover)}"
+        return describe_measurement(crossover)
+    return f"{recommend(crossover)} {describe_measurement(crossover)}"
 
 
-def interval(crossover: Crossover) -> str:
+def format_interval(crossover: Crossover) -> str:
     """Format the interval in short: 560 to 1,930, below 16, beyond 8,192; empty without one."""
     if not crossover.low_place or not crossover.high_place:
         return ""
@@ -52,7 +52,7 @@ def interval(crossover: Crossover) -> str:
     return f"{low} to {_end(crossover.high, crossover.high_place, crossover)}"
 
 
-def crossing(crossover: Crossover) -> str:
+def format_crossing(crossover: Crossover) -> str:
     """Format the crossing in short: 834, below 16, beyond 8,192; empty if it is unknown."""
     if crossover.crossing is not None:
         return count(crossover.crossing)
@@ -82,7 +82,7 @@ def _several(crossover: Crossover) -> str:
 
 
 def _sure(crossover: Crossover) -> str:
-    if shown := interval(crossover):
+    if shown := format_interval(crossover):
         return f"95 % interval: {shown}."
     many = "one repetition" if crossover.repetitions == 1 else f"{count(crossover.repetitions)} repetitions"
     return f"No interval: some size has only {many}, and {FEWEST} are needed."

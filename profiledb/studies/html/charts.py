@@ -20,7 +20,7 @@ _MOST_STEPS = 200
 _LONGEST = 32
 
 
-def busy(answers: Answers) -> list[str]:
+def draw_busy(answers: Answers) -> list[str]:
     """Draw how busy each GPU was over the capture."""
     rows = answers.rows("busy_timeline")
     drawn = []
@@ -33,24 +33,24 @@ def busy(answers: Answers) -> list[str]:
             if share
         ]
         ends = f'<text x="0" y="{_STRIP + 18}">0</text>' + _right(_STRIP + 18, words.duration(last))
-        drawn.append(_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
+        drawn.append(_draw_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
     return drawn
 
 
-def classes(answers: Answers) -> list[str]:
+def draw_classes(answers: Answers) -> list[str]:
     """Draw kernel time by class."""
     rows = answers.rows("class_split").head(MOST_BARS)
     titles = [class_title(value).replace("\\", "") for value in rows["class"]]
-    return _bars("Kernel time by class", titles, rows)
+    return _draw_bars("Kernel time by class", titles, rows)
 
 
-def kernels(answers: Answers) -> list[str]:
+def draw_kernels(answers: Answers) -> list[str]:
     """Draw the kernels with the most time."""
     rows = answers.rows("kernels").head(MOST_BARS)
-    return _bars("Kernels by total time", list(rows["name"]), rows)
+    return _draw_bars("Kernels by total time", list(rows["name"]), rows)
 
 
-def steps(answers: Answers) -> list[str]:
+def draw_steps(answers: Answers) -> list[str]:
     """Draw the CPU time of each step of the program's loop, with the warm-ups in the selection."""
     rows = answers.rows("iterations")
     rows = rows[rows["rank"] == 1].head(_MOST_STEPS)
@@ -65,14 +65,14 @@ def steps(answers: Answers) -> list[str]:
         if one > 0
     ]
     ends = f'<text x="0" y="{_STRIP + 18}">first</text>' + _right(_STRIP + 18, "last")
-    return [_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
+    return [_draw_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
 
 
-CHARTS: Sequence[Callable[[Answers], list[str]]] = (busy, classes, kernels, steps)
+CHARTS: Sequence[Callable[[Answers], list[str]]] = (draw_busy, draw_classes, draw_kernels, draw_steps)
 """The charts in the order of the page; each raises NotCapturedError if the report lacks its data."""
 
 
-def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
+def _draw_bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
     """Draw one bar per row, proportional to its share of kernel time, with its name before and its time behind."""
     if rows.empty:
         return []
@@ -85,10 +85,10 @@ def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
         parts.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
         parts.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
         parts.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(told)}</text>')
-    return [_figure(title, len(rows) * _ROW, parts)]
+    return [_draw_figure(title, len(rows) * _ROW, parts)]
 
 
-def _figure(title: str, height: int, parts: Sequence[str]) -> str:
+def _draw_figure(title: str, height: int, parts: Sequence[str]) -> str:
     """Return a drawing under its title; its words are text, and the table below repeats them for readers who cannot
     see it.
     """

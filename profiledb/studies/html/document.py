@@ -23,7 +23,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 """Content policy of the file: it may load nothing and contains its styles."""
 
 
-def page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+def write_page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
     """Return the file of a report, for the selection ``params``; ``startup`` as in ``summary.document.text``.
 
     Raises:
@@ -32,13 +32,13 @@ def page(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     """
     part = None if startup else judge.steady_part(library, report, params)
     answers = Answers(library, report, params, part)
-    about, *sections = document.text(library, report, params, startup=startup).split("\n## ")
+    about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
     parts = [
-        markdown.html("\n## ".join([about, *sections[:1]])),
-        _charts(answers),
-        *(markdown.html(f"## {section}") for section in sections[1:]),
-        _findings(answers),
+        markdown.to_html("\n## ".join([about, *sections[:1]])),
+        _draw_charts(answers),
+        *(markdown.to_html(f"## {section}") for section in sections[1:]),
+        _format_findings(answers),
     ]
     body = "\n".join(part for part in parts if part)
     return (
@@ -50,7 +50,7 @@ def page(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     )
 
 
-def _charts(answers: Answers) -> str:
+def _draw_charts(answers: Answers) -> str:
     """Return the charts for which the report has rows."""
     drawn = []
     for chart in charts.CHARTS:
@@ -61,10 +61,10 @@ def _charts(answers: Answers) -> str:
     return '<h2>Charts</h2>\n<div class="charts">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
 
 
-def _findings(answers: Answers) -> str:
+def _format_findings(answers: Answers) -> str:
     """Return all rules: findings with advice, those that cannot be judged, and clear ones."""
     text = output.as_markdown(top_findings.judged(answers), answers.report.name).partition("\n")[2]
-    return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
+    return "<h2>All findings</h2>\n" + markdown.to_html(text.replace("\n## ", "\n### "))
 
 
 @cache

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[−-]?[\d<]|–$")
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     """Return a parser for what the summary writes. ``html`` is off, so that tags are escaped; links and images are
     not read.
     """
@@ -25,9 +25,9 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def html(text: str) -> str:
+def to_html(text: str) -> str:
     """Convert Markdown to HTML."""
-    return str(_parser().render(text))
+    return str(_make_parser().render(text))
 
 
 def _table_open(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:

@@ -48,12 +48,12 @@ class Named:
     during: tuple[int, int] | None = None
 
 
-def named(library: Library, manifest: Manifest) -> Named:
+def read_named(library: Library, manifest: Manifest) -> Named:
     """Return the facts from a report's name and program, and from the report itself if it is of a distributed run."""
-    return of_name(manifest.id, manifest.name, facts(library, manifest.id), said(library, manifest))
+    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), read_run_facts(library, manifest))
 
 
-def facts(library: Library, report_id: str) -> dict[str, Any]:
+def read_facts(library: Library, report_id: str) -> dict[str, Any]:
     """Return the program's facts about its run (NAME.meta.json); empty without such a file."""
     path = sidecar.path(library.reports, report_id, "meta")
     library.fetch_file(report_id, path)
@@ -64,7 +64,7 @@ def facts(library: Library, report_id: str) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def said(library: Library, manifest: Manifest) -> dict[str, Any]:
+def read_run_facts(library: Library, manifest: Manifest) -> dict[str, Any]:
     """Return a report's facts about its distributed run (``distributed_run``); empty if it has none."""
     if not manifest.rows.get("distributed"):
         return {}
@@ -72,13 +72,13 @@ def said(library: Library, manifest: Manifest) -> dict[str, Any]:
     return {} if rows.empty else {str(key): value for key, value in rows.iloc[0].dropna().items()}
 
 
-def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
+def parse_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
     """Return the facts from a name and from given facts; invalid ones are ignored. The program's win over the
     report's.
     """
     said = said or {}
     told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
-    stem, kind = _stem(name)
+    stem, kind = _split_name(name)
     match = _RANK.search(stem)
     run = (stem[: match.start()] if match else stem) or stem
     rank = _whole(told.get("rank"))
@@ -103,7 +103,7 @@ def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
     return (int(said["begin_ns"]), int(said["end_ns"])) if {"begin_ns", "end_ns"} <= set(said) else None
 
 
-def together(every: Sequence[Named]) -> list[Named]:
+def join_overlapping(every: Sequence[Named]) -> list[Named]:
     """Return the reports; those with overlapping captures get the run name of their lowest rank.
 
     Only runs of equal size with each rank once are joined: if two reports of one rank overlap, their runs are
@@ -128,7 +128,7 @@ def together(every: Sequence[Named]) -> list[Named]:
     return [replace(one, run=runs[one.id].run, curve=runs[one.id].curve) if one.id in runs else one for one in every]
 
 
-def _stem(name: str) -> tuple[str, str]:
+def _split_name(name: str) -> tuple[str, str]:
     """Return the name without its ending, and the mark of a trace, to keep it apart from another profiler's report."""
     for ending in sidecar.TRACES:
         if name.lower().endswith(ending):
@@ -155,7 +155,7 @@ def _whole(value: Any) -> int | None:
     return number if 0 <= number < 1_000_000 else None
 
 
-def family(chosen: Named, others: Iterable[Named]) -> list[Named]:
+def find_family(chosen: Named, others: Iterable[Named]) -> list[Named]:
     """Return the reports of the same family, the chosen one first.
 
     They share its curve, or their programs have the same name and both tell their ranks.

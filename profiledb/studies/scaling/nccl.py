@@ -73,7 +73,7 @@ def bus_factor(operation: str, ranks: int) -> float:
     return (ranks - 1) / ranks if operation in _PARTS else 1.0
 
 
-def matched(run: Run) -> pd.DataFrame:
+def match_operations(run: Run) -> pd.DataFrame:
     """Return one row per operation and rank, for operations on every rank of their communicator.
 
     Operations with the same number in their process group are the same; without numbers, the nth operation of a kind,
@@ -122,9 +122,9 @@ def _all(run: Run) -> pd.DataFrame:
     return every
 
 
-def operations(run: Run) -> pd.DataFrame:
+def operation_rows(run: Run) -> pd.DataFrame:
     """Return one row per operation (``OPERATIONS``), most time first; no row without NCCL in the steps."""
-    every, matches = _all(run), matched(run)
+    every, matches = _all(run), match_operations(run)
     rows = []
     for operation, mine in every.groupby("operation"):
         pairs = matches[matches["operation"] == operation]
@@ -141,9 +141,9 @@ def operations(run: Run) -> pd.DataFrame:
     return _typed(frame.loc[order].reset_index(drop=True), OPERATIONS)
 
 
-def sizes(run: Run) -> pd.DataFrame:
+def size_rows(run: Run) -> pd.DataFrame:
     """Return one row per operation, number of ranks and size (``SIZES``), for matched operations of known size."""
-    matches = matched(run)
+    matches = match_operations(run)
     rows = []
     if len(matches) and "size_bytes" in matches:
         known = matches[matches["size_bytes"].notna()]
@@ -158,14 +158,14 @@ def sizes(run: Run) -> pd.DataFrame:
     return _typed(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
 
 
-def uncertainty(run: Run) -> float | None:
+def estimate_uncertainty(run: Run) -> float | None:
     """Return how far the ends of an operation differ between ranks, ns: 95 % of them by no more.
 
     An operation ends on all ranks at about the same moment. The clock of each rank is shifted by the median difference
     of
     its ends from the mean; the rest is the error of the waits. None with fewer than five operations.
     """
-    matches = matched(run)
+    matches = match_operations(run)
     if matches.empty or matches["key"].nunique() < FEWEST:
         return None
     ends = (matches["start_ns"] + matches["duration_ns"]).astype(float)
@@ -193,9 +193,9 @@ def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def waits(run: Run) -> pd.DataFrame:
+def wait_rows(run: Run) -> pd.DataFrame:
     """Return one row per rank (``WAITS``); no row if no operation could be matched."""
-    matches = matched(run)
+    matches = match_operations(run)
     if matches.empty:
         return _typed(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
     rows = []
@@ -207,7 +207,7 @@ def waits(run: Run) -> pd.DataFrame:
     return _typed(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
 
 
-def straggler(run: Run, rows: pd.DataFrame) -> int | None:
+def find_straggler(run: Run, rows: pd.DataFrame) -> int | None:
     """Return the rank that the others clearly wait for; None if there is none.
 
     Clearly: each of the others waits at least ``CLEAR`` of a step longer than it does, and at least twice as long.
@@ -220,7 +220,7 @@ def straggler(run: Run, rows: pd.DataFrame) -> int | None:
     return int(order["rank"].iloc[0]) if clear else None
 
 
-def unknown_bytes(runs: Sequence[Run]) -> bool:
+def lacks_sizes(runs: Sequence[Run]) -> bool:
     """Return True if NCCL ran in steps, and no operation has a known size."""
     ops = [rank.ops for run in runs for rank in run.ranks if len(rank.ops)]
     return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)

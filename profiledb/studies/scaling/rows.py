@@ -42,9 +42,9 @@ RUNS = (
 """Columns of ``runs``. Unknown values are missing."""
 
 
-def runs(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
+def run_rows(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
     """Return one row per run, in the order given; ``assumed`` is the kind of scaling if nothing tells."""
-    rows = [_row(run, scaling.base_of(run, gathered, assumed), assumed) for run in gathered]
+    rows = [_row(run, scaling.find_base(run, gathered, assumed), assumed) for run in gathered]
     frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
     texts = {column.name for column in RUNS if column.unit == "text"}
     whole = {column.name for column in RUNS if column.unit == "count"}
@@ -67,7 +67,7 @@ def _row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
             row |= {"items_per_s": run.total_items / run.step_ns * NS_PER_S, "items": run.items[1]}
     if base is None:
         return row
-    kind = scaling.scaling_of(run, base, assumed).kind
+    kind = scaling.classify_scaling(run, base, assumed).kind
     share = base.size / run.size if kind == "strong" else 1.0
     row |= {
         "scaling": kind,

@@ -107,7 +107,7 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[list[Run], list[str]]:
+def gather_runs(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[list[Run], list[str]]:
     """Return the runs of reports, by number of ranks, and a sentence for each report that is left out.
 
     Args:
@@ -118,7 +118,7 @@ def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[l
     left_out = []
     for report in named:
         try:
-            ranks = _ranks(report, run(report.id))
+            ranks = _read_ranks(report, run(report.id))
         except WarpdeckError as error:
             left_out.append(f"{report.name} is excluded: {error.message}")
             continue
@@ -140,9 +140,9 @@ def _run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
     return Run(name, first.curve, size, first.scaling, first.items, tuple(ranks))
 
 
-def _ranks(report: Named, run: RunAnalysis) -> list[Rank]:
+def _read_ranks(report: Named, run: RunAnalysis) -> list[Rank]:
     """Return the ranks of a report: itself, or each of its GPUs and processes."""
-    told_by, split = _split(run)
+    told_by, split = _read_split(run)
     lanes = [(key, rows) for key, rows in split.groupby(["pid", "gpu_id"], sort=True)]
     kernel_ns = [float(rows["compute_ns"].sum() + rows["exposed_ns"].sum()) for _, rows in lanes]
     lanes = [lane for lane, ns in zip(lanes, kernel_ns, strict=True) if ns >= SMALL * max(kernel_ns)]
@@ -163,7 +163,7 @@ def _ranks(report: Named, run: RunAnalysis) -> list[Rank]:
     ]
 
 
-def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
+def _read_split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
     """Return the source of a report's steps, and its ``rank_split`` by them."""
     for told_by in STEPS:
         rows = run("rank_split", steps=told_by)
@@ -180,7 +180,7 @@ class Scaling:
     told_by: str
 
 
-def scaling_of(run: Run, base: Run, assumed: str) -> Scaling:
+def classify_scaling(run: Run, base: Run, assumed: str) -> Scaling:
     """Return the kind of scaling of a run against its base: by the work of a step, else by its program, else
     ``assumed``.
 
@@ -188,12 +188,12 @@ def scaling_of(run: Run, base: Run, assumed: str) -> Scaling:
     """
     if run.size != base.size and run.items and base.items and run.items[1] == base.items[1]:
         for kind in ("weak", "strong"):
-            if same_work(run, base, kind):
+            if has_same_work(run, base, kind):
                 return Scaling(kind, "work")
     return Scaling(run.scaling, "program") if run.scaling else Scaling(assumed, "nothing")
 
 
-def same_work(run: Run, base: Run, scaling: str) -> bool:
+def has_same_work(run: Run, base: Run, scaling: str) -> bool:
     """Return True if the items of two runs fit the kind of scaling, as far as they are known."""
     if run.items is None or base.items is None or not run.items[0] or not base.items[0]:
         return True
@@ -207,7 +207,7 @@ def same_work(run: Run, base: Run, scaling: str) -> bool:
     return abs(ratio - 1) < 0.01
 
 
-def base_of(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | None:
+def find_base(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | None:
     """Return the base of a run: of its curve, or on one GPU of any curve, the run with the fewest ranks.
 
     A run on one GPU serves strong and weak scaling. None if no run has fewer ranks and the same work.
@@ -217,6 +217,6 @@ def base_of(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | Non
         for other in runs
         if other.comparable and run.comparable and other.size < run.size
         and (other.curve == run.curve or other.size == 1)
-        and same_work(run, other, scaling_of(run, other, assumed).kind)
+        and has_same_work(run, other, classify_scaling(run, other, assumed).kind)
     ]  # fmt: skip
     return min(fitting, key=lambda other: (other.size, other.curve != run.curve, other.name), default=None)

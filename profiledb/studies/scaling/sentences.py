@@ -24,7 +24,7 @@ SIZES = (
 )
 
 
-def efficiency(rows: pd.DataFrame) -> str:
+def state_efficiency(rows: pd.DataFrame) -> str:
     """State the best and the worst of the largest runs, and the losses of the worst; "" if no run has a base."""
     known = rows[rows["efficiency_pct"].notna()]
     if known.empty:
@@ -35,10 +35,10 @@ def efficiency(rows: pd.DataFrame) -> str:
     )
     ranks = int(largest["ranks"].iloc[0])
     text = f"On {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
-    return f"{text} {lost(largest.iloc[-1])}".strip()
+    return f"{text} {state_losses(largest.iloc[-1])}".strip()
 
 
-def lost(row: "pd.Series[Any]") -> str:
+def state_losses(row: "pd.Series[Any]") -> str:
     """State the parts by which a run's step exceeds the ideal one, largest first; "" for none."""
     over = float(row["lost_ns"])
     if over <= 0:
@@ -58,7 +58,7 @@ def _noun(cause: str) -> str:
     return {"an idle GPU": "idle time", "longer compute": "compute"}.get(cause, cause)
 
 
-def split(run: Run) -> str:
+def state_parts(run: Run) -> str:
     """State the parts of a run's step, or without steps of the time from its first to its last kernel."""
     shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
     what = f"Steps of {run.name} take {words.duration(run.step_ns)}"
@@ -72,25 +72,25 @@ def split(run: Run) -> str:
     )
 
 
-def skew(run: Run, rows: pd.DataFrame) -> str:
+def state_waits(run: Run, rows: pd.DataFrame) -> str:
     """State who waits for whom in a run; "" if nothing could be matched."""
     if rows.empty:
         return ""
     mean = float(rows["wait_step_ns"].mean())
     share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
-    slow = nccl.straggler(run, rows)
+    slow = nccl.find_straggler(run, rows)
     if slow is None:
-        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_error(run)}"
+        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_state_error(run)}"
     own = rows[rows["rank"] == slow].iloc[0]
     return (
         f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
-        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_error(run)}"
+        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_state_error(run)}"
     )
 
 
-def _error(run: Run) -> str:
+def _state_error(run: Run) -> str:
     """State the error of a single wait, with a leading space; "" with too few operations."""
-    apart = nccl.uncertainty(run)
+    apart = nccl.estimate_uncertainty(run)
     if apart is None:
         return ""
     return (
@@ -98,7 +98,7 @@ def _error(run: Run) -> str:
     )
 
 
-def missing(runs: Sequence[Run]) -> list[str]:
+def state_gaps(runs: Sequence[Run]) -> list[str]:
     """Return a sentence for each run without all ranks, or without steps from ranges."""
     sentences = []
     for run in runs:
@@ -117,10 +117,10 @@ def missing(runs: Sequence[Run]) -> list[str]:
     return sentences
 
 
-def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
+def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
     """Return a sentence for each run whose kind of scaling its program does not tell, with the evidence for it."""
-    bases = [(run, base) for run in runs if (base := scaling.base_of(run, runs, assumed))]
-    told = [(run, base, scaling.scaling_of(run, base, assumed)) for run, base in bases]
+    bases = [(run, base) for run in runs if (base := scaling.find_base(run, runs, assumed))]
+    told = [(run, base, scaling.classify_scaling(run, base, assumed)) for run, base in bases]
     said = [_by_work(run, base, one.kind) for run, base, one in told if one.told_by == "work" and run.items]
     names = ", ".join(run.name for run, _, one in told if one.told_by == "nothing")
     if names:

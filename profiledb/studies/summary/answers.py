@@ -17,7 +17,7 @@ BY_STEPS = frozenset(("iterations", "iteration_summary", "detected_iterations", 
 """Analyses that choose the counted steps themselves."""
 
 
-def times(part: Steady | None, analysis: str) -> dict[str, Any]:
+def steady_params(part: Steady | None, analysis: str) -> dict[str, Any]:
     """Return the parameters that restrict an analysis to the steady part; none for one of ``BY_STEPS``."""
     return {} if part is None or analysis in BY_STEPS else header.get(analysis).taken(part.times)
 
@@ -38,14 +38,14 @@ class Answers:
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """Return the rows of an analysis for the selection; raises NotCapturedError."""
-        selected = header.get(name).taken(self.params) | times(self.part, name)
+        selected = header.get(name).taken(self.params) | steady_params(self.part, name)
         return answer_store.run(self.library, self.report.id, name, selected | params)
 
 
 Section = Callable[[Answers], str]
 
 
-def name(value: Any, length: int = 80) -> str:
+def name_cell(value: Any, length: int = 80) -> str:
     """Format a name as code for a table cell."""
     return words.code(words.shortened(value, length), cell=True) if isinstance(value, str) else words.MISSING
 
@@ -59,11 +59,11 @@ def class_title(value: str) -> str:
 Text = Callable[[Any], str]
 _TEXTS: dict[str, Text] = {
     "ns": words.duration, "%": words.percent, "count": words.count, "id": words.count, "bytes": words.bytes_,
-    "bytes/s": words.rate, "class": class_title, "text": name,
+    "bytes/s": words.rate, "class": class_title, "text": name_cell,
 }  # fmt: skip
 
 
-def contradictions(rows: pd.DataFrame, name: str, told: str = "contradiction", kind: str = "") -> str:
+def list_contradictions(rows: pd.DataFrame, name: str, told: str = "contradiction", kind: str = "") -> str:
     """Return a line for each impossible share of a peak, which the table above leaves out.
 
     Args:
@@ -82,7 +82,7 @@ Shown = Mapping[str, str | tuple[str, Text]]
 """The column under each heading of a table, formatted by its unit or by a function."""
 
 
-def table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
+def markdown_table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
     """Format rows of an analysis as a Markdown table."""
     units = {column.name: column.unit for column in header.get(asked).columns}
     told = {head: (one, _TEXTS[units[one]]) if isinstance(one, str) else one for head, one in shown.items()}

@@ -21,7 +21,7 @@ from profiledb.studies.summary.answers import Answers
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
 
 
-def text(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+def write_summary(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
     """Return the summary of a report, for the selection ``params``.
 
     If the selection has steps and no chosen ranges or times, the summary covers the steps only, because work done once
@@ -35,16 +35,16 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     model.parse(params)
     answers = Answers(library, report, params, None if startup else judge.steady_part(library, report, params))
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
-    if memory.alone(report):
+    if memory.is_snapshot_only(report):
         sections = list(memory.SECTIONS)
-    parts = [_about(answers)]
+    parts = [_describe_capture(answers)]
     errors: list[NotCapturedError] = []
     for section in sections:
         try:
             parts.append(section(answers))
         except NotCapturedError as error:
             errors.append(error)
-    parts.append(_lacks(answers, errors))
+    parts.append(_list_missing(answers, errors))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -54,10 +54,10 @@ def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) ->
         return dict(given)
     paths = rows_or_none(Answers(library, report).rows, "range_paths")
     warmup = not paths.empty and bool(paths["is_warmup"].any())
-    return model.as_params(model.usual(warmup=warmup)) | dict(given)
+    return model.to_params(model.default_selection(warmup=warmup)) | dict(given)
 
 
-def _about(answers: Answers) -> str:
+def _describe_capture(answers: Answers) -> str:
     """Describe the capture, its tool, its machine, and the part covered."""
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
     told = {
@@ -77,7 +77,7 @@ def _about(answers: Answers) -> str:
     lines = [f"# Summary of {words.code(report.name)}", ""]
     lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
     if TIMELINE in report.subjects:
-        lines.append(f"- Selection: {_selection(answers.params)}")
+        lines.append(f"- Selection: {_format_selection(answers.params)}")
     if answers.part:
         lines.append(f"- Steady part: {sentences.covered(answers.part)}")
     for _, row in answers.rows("diagnostics").iterrows():
@@ -86,7 +86,7 @@ def _about(answers: Answers) -> str:
     return "\n".join(lines)
 
 
-def _selection(params: Mapping[str, Any]) -> str:
+def _format_selection(params: Mapping[str, Any]) -> str:
     """Format the parameters of the selection as for the command line."""
     pairs = [
         f"{key}={one}"
@@ -96,18 +96,18 @@ def _selection(params: Mapping[str, Any]) -> str:
     return ", ".join(map(words.code, pairs)) or "everything, launches from this thread only"
 
 
-def _reason(error: NotCapturedError) -> str:
+def _format_reason(error: NotCapturedError) -> str:
     """Return the reason for missing data, with the flag as code; the words are our own (captures.py)."""
     command = f"To record it: {words.code(error.command)}" if error.command else ""
     return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
 
 
-def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
+def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     """List the missing data of this capture with its use and the flag that records it, each once."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
     told = {table for error in errors for table in error.tables}
-    reasons = list(dict.fromkeys(map(_reason, errors)))
+    reasons = list(dict.fromkeys(map(_format_reason, errors)))
     lines = [
         f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else one.none}"
         for one in missing

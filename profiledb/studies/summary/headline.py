@@ -17,7 +17,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
 from profiledb.studies.summary.answers import class_title
-from profiledb.studies.summary.idle import code, place, whole_step
+from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by name on the selection; raises NotCapturedError."""
@@ -69,11 +69,20 @@ class Statement:
     rank: int = 2
 
 
-def statements(ask: Ask) -> list[Statement]:
+def find_statements(ask: Ask) -> list[Statement]:
     """Return the three most important statements, an idle GPU first, then by weight; fewer if there is less to say."""
-    if told := snapshot(ask):
+    if told := state_snapshot(ask):
         return told
-    topics = (idle, unused, autotuning, transfers, classes, kernel, steps, calls)
+    topics = (
+        state_idle,
+        state_unused,
+        state_autotuning,
+        state_transfers,
+        state_classes,
+        state_kernel,
+        state_steps,
+        state_calls,
+    )
     told = [statement for topic in topics if (statement := _or_none(topic, ask))]
     if told and told[0].page == "idle":
         told = [
@@ -91,7 +100,7 @@ def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | 
         return None
 
 
-def idle(ask: Ask) -> Statement | None:
+def state_idle(ask: Ask) -> Statement | None:
     """State the idle share of the GPU, and where the CPU is meanwhile (idle_reasons, idle_ranges, idle_code)."""
     reasons = ask("idle_reasons")
     share = words.number(reasons["window_pct"].sum()) if len(reasons) else None
@@ -100,20 +109,20 @@ def idle(ask: Ask) -> Statement | None:
     worth = float(reasons["idle_ns"].sum())
     text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
     ranges = rows_or_none(ask, "idle_ranges")
-    where = place(ranges) if len(ranges) else None
-    if where is not None and not whole_step(str(where["range"])):
+    where = find_place(ranges) if len(ranges) else None
+    if where is not None and not is_whole_step(str(where["range"])):
         path = words.code(words.shortened(where["range"], 80))
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {path}."
     else:
         top = reasons.iloc[0]
         reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
-    if reasons["reason"].iloc[0] == HOST_CODE and (told := code(rows_or_none(ask, "idle_code"))):
+    if reasons["reason"].iloc[0] == HOST_CODE and (told := find_code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
     return Statement(text, worth, "Why the GPU is idle", "idle", rank=0)
 
 
-def unused(ask: Ask) -> Statement | None:
+def state_unused(ask: Ask) -> Statement | None:
     """State that the GPU works in a small part of the capture only (gpu_busy)."""
     rows = ask("gpu_busy")
     used = rows[rows["operations"] > 0]
@@ -128,7 +137,7 @@ def unused(ask: Ask) -> Statement | None:
     return Statement(text, whole - busy, "What runs when", "timeline", rank=0)
 
 
-def autotuning(ask: Ask) -> Statement | None:
+def state_autotuning(ask: Ask) -> Statement | None:
     """State the share of kernel time spent on autotuning, which ends after the first steps (class_split)."""
     rows = ask("class_split")
     rows = rows[rows["class"] == AUTOTUNING]
@@ -142,7 +151,7 @@ def autotuning(ask: Ask) -> Statement | None:
     return Statement(text, worth, "Kernels of autotuning", "kernels", {"class": AUTOTUNING}, rank=1)
 
 
-def transfers(ask: Ask) -> Statement | None:
+def state_transfers(ask: Ask) -> Statement | None:
     """State that copies take more GPU time than kernels, and their main direction (gpu_busy, copies)."""
     busy = ask("gpu_busy")
     busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
@@ -156,45 +165,45 @@ def transfers(ask: Ask) -> Statement | None:
     return Statement(text, copies_ns, "All copies", "memory")
 
 
-def classes(ask: Ask) -> Statement | None:
+def state_classes(ask: Ask) -> Statement | None:
     """State the kernel class with the most time, and the share of matmul (class_split)."""
     rows = ask("class_split")
     if len(rows) < 2:
         return None
     top = rows.iloc[0]
     if top["class"] == OTHER:
-        return _without_class(ask, top)
+        return _state_without_class(ask, top)
     if top["share_pct"] >= ALL_PCT:
         return None
     text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
     matmul = rows[rows["class"] == MATMUL]
-    if top["class"] == MATMUL or not of_a_model(rows):
+    if top["class"] == MATMUL or not is_neural_network(rows):
         second = rows.iloc[1]
         text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
     elif len(matmul):
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
     else:
         text += ". No kernel is a matmul."
-    label = "Matmul and other work by phase" if of_a_model(rows) else "Kernel time by class and phase"
+    label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
     return Statement(text, float(top["total_ns"]), label, "phases")
 
 
-def of_a_model(rows: pd.DataFrame) -> bool:
+def is_neural_network(rows: pd.DataFrame) -> bool:
     """Return True if the classes in rows of ``class_split`` are those of a neural network."""
     return not OF_A_MODEL.isdisjoint(rows["class"])
 
 
-def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
+def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
     """Name the largest kernels of the class Other if that has the most time (kernels)."""
     kernels = ask("kernels")
     if (kernels["class"] == OTHER).sum() == 1:
         return None  # it is also the largest kernel overall
-    names = without_class(kernels)
+    names = name_without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
     return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
 
 
-def without_class(kernels: pd.DataFrame) -> str:
+def name_without_class(kernels: pd.DataFrame) -> str:
     """Name the largest kernels without a class, with their shares of kernel time; Markdown."""
     rows = kernels[kernels["class"] == OTHER]
     told = [
@@ -204,7 +213,7 @@ def without_class(kernels: pd.DataFrame) -> str:
     return ", ".join(told) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
 
 
-def kernel(ask: Ask) -> Statement | None:
+def state_kernel(ask: Ask) -> Statement | None:
     """State the kernel with the most time (kernels)."""
     rows = ask("kernels", limit=1)
     if rows.empty:
@@ -217,7 +226,7 @@ def kernel(ask: Ask) -> Statement | None:
     return Statement(text, float(top["total_ns"]), "Dominant kernel", "kernel", {"kernel": str(top["kernel"])})
 
 
-def calls(ask: Ask) -> Statement | None:
+def state_calls(ask: Ask) -> Statement | None:
     """State whether CUDA calls requested work, for a report without GPU activity (api_calls)."""
     if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
         return None
@@ -238,18 +247,18 @@ def calls(ask: Ask) -> Statement | None:
     return Statement(text, worth, "All CUDA calls", "api")
 
 
-def snapshot(ask: Ask) -> list[Statement]:
+def state_snapshot(ask: Ask) -> list[Statement]:
     """State facts about the device with the most memory in a snapshot; none if the report also has GPU work."""
     devices = rows_or_none(ask, "tensor_memory")
     if devices.empty or rows_or_none(ask, "tensor_fragmentation").empty or len(rows_or_none(ask, "gpu_busy")):
         return []
     most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
-    told = [one(ask, most, several) for one in (_peak, _grown, _scattered)]
+    told = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
     return [Statement(text, 0.0, "Memory of tensors", "memory") for text in told if text]
 
 
-def line(name: Any) -> str:
+def shorten_line(name: Any) -> str:
     """Shorten a source line or a stack by the folders of its files."""
     return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
 
@@ -259,7 +268,7 @@ def _of(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
     return rows[rows["device"] == device["device"]] if len(rows) else rows
 
 
-def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
@@ -267,14 +276,15 @@ def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
         return text
     named = parts[parts["part"] == "named"]
     told = [
-        f"{words.code(line(one['name']))} {words.percent(one['share_pct'])}" for _, one in named.head(NAMED).iterrows()
+        f"{words.code(shorten_line(one['name']))} {words.percent(one['share_pct'])}"
+        for _, one in named.head(NAMED).iterrows()
     ]
     before = parts.loc[parts["part"] == "before", "share_pct"]
     told += [f"allocated before the capture {words.percent(share)}" for share in before]
     return f"{text} By what allocated it: {', '.join(told)}." if told else text
 
 
-def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State the memory held at the end but not at the start, and its allocator (tensor_memory, tensor_allocations)."""
     before, end = float(device["before_bytes"]), float(device["end_bytes"])
     held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
@@ -288,12 +298,13 @@ def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
         return text
     kept = kept[(kept["net_bytes"] > 0) & kept["name"].notna()].sort_values("net_bytes", ascending=False, kind="stable")
     told = [
-        f"{words.code(line(one['name']))} {words.bytes_(one['net_bytes'])}" for _, one in kept.head(NAMED).iterrows()
+        f"{words.code(shorten_line(one['name']))} {words.bytes_(one['net_bytes'])}"
+        for _, one in kept.head(NAMED).iterrows()
     ]
     return f"{text} Not released: {', '.join(told)}." if told else text
 
 
-def _scattered(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
     rows = _of(ask, "tensor_fragmentation", device)
     if rows.empty:
@@ -321,7 +332,7 @@ class Slowest:
     steps: int
 
 
-def slowest(rows: pd.DataFrame) -> Slowest | None:
+def find_slowest(rows: pd.DataFrame) -> Slowest | None:
     """Return the slowest counted step among rows of ``iterations`` of one loop; None for fewer than three steps.
 
     A selection numbers the instances of a path, but rows number the steps of the loop, which may have several paths.
@@ -340,11 +351,11 @@ def slowest(rows: pd.DataFrame) -> Slowest | None:
     return Slowest(selected, float(times.max()), float(times.median()), len(times))
 
 
-def steps(ask: Ask) -> Statement | None:
+def state_steps(ask: Ask) -> Statement | None:
     """State the slowest step if it is much slower than the median (iterations)."""
     rows = ask("iterations", rank=1)
-    step = slowest(rows)
-    if step is None or step.steps < MANY or not step.median_ns or _sizes(rows["name"]):
+    step = find_slowest(rows)
+    if step is None or step.steps < MANY or not step.median_ns or _are_sizes(rows["name"]):
         return None
     if step.longest_ns < SLOW * step.median_ns:
         return None
@@ -356,7 +367,7 @@ def steps(ask: Ask) -> Statement | None:
     return Statement(text, worth, "Kernels of that step", "kernels", {"range": step.selected})
 
 
-def _sizes(names: "pd.Series[str]") -> bool:
+def _are_sizes(names: "pd.Series[str]") -> bool:
     """Return True if the numbers in names of steps are sizes (tokens_512, tokens_1024): one then has to take
     longest.
     """
@@ -366,6 +377,6 @@ def _sizes(names: "pd.Series[str]") -> bool:
     return bool(numbers.notna().all() and numbers.max() - numbers.min() + 1 > numbers.nunique())
 
 
-def lines(told: list[Statement]) -> list[str]:
+def format_lines(told: list[Statement]) -> list[str]:
     """Return the statements as lines of a Markdown list."""
     return [f"- {statement.text}" for statement in told]

@@ -19,7 +19,7 @@ LEAST_SAMPLES = 20
 """CPU samples in gaps from which their shares are meaningful."""
 
 
-def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
+def find_place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     """Return the row of the innermost range that holds most of the idle time; None if none does.
 
     Going down from the outermost range, a range inside is the place if it holds ``MOST`` of the idle time.
@@ -38,12 +38,12 @@ def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     return chosen
 
 
-def whole_step(path: str) -> bool:
+def is_whole_step(path: str) -> bool:
     """Return True if a path with stars for numbers ends with a step, which is no useful place of idle time."""
     return bool(_STEP.search(path))
 
 
-def code(rows: pd.DataFrame) -> str:
+def find_code(rows: pd.DataFrame) -> str:
     """Return the most frequent function of the launching thread in gaps, as a Markdown sentence; "" if none is clear.
 
     Args:

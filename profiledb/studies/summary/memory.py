@@ -6,16 +6,16 @@ from profiledb import words
 from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import headline, nsys, top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, name, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, markdown_table, name_cell
 
 TOP = 10
 WORK = ("kernel", "graph_launch", "memop", "api_call")
 """Tables that are empty in a report that is only a snapshot."""
 
 
-def _place(value: Any) -> str:
+def _format_place(value: Any) -> str:
     """Format a source line or a stack as code, without the folders of files."""
-    return name(headline.line(value), 200) if isinstance(value, str) else words.MISSING
+    return name_cell(headline.shorten_line(value), 200) if isinstance(value, str) else words.MISSING
 
 
 def _moment(value: Any, otherwise: str) -> str:
@@ -28,11 +28,11 @@ _DEVICES: Shown = {
     "Failed allocations": "out_of_memory",
 }  # fmt: skip
 _PEAK: Shown = {
-    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Held": "bytes", "Share": "share_pct",
+    "Device": ("device", words.plain), "Allocated by": ("name", _format_place), "Held": "bytes", "Share": "share_pct",
     "Tensors": "tensors", "Largest": "largest_bytes",
 }  # fmt: skip
 _GROWN: Shown = {
-    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Not released": "net_bytes",
+    "Device": ("device", words.plain), "Allocated by": ("name", _format_place), "Not released": "net_bytes",
     "Allocated": "bytes", "Allocations": "allocations",
 }  # fmt: skip
 _HELD: Shown = {
@@ -43,19 +43,19 @@ _HELD: Shown = {
 _LARGEST: Shown = {
     "Device": ("device", words.plain), "Size": "bytes",
     "Allocated": ("start_ns", lambda value: _moment(value, "before the capture")),
-    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _place),
+    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _format_place),
 }  # fmt: skip
 PARTS = {"before": "allocated before the capture", "none": "no stack", "rest": "others"}
 
 
-def alone(report: Manifest) -> bool:
+def is_snapshot_only(report: Manifest) -> bool:
     """Return True if a report is a memory snapshot and nothing else."""
     return bool(report.rows.get("tensor_segment")) and not any(map(report.rows.get, WORK))
 
 
 def devices(answers: Answers) -> str:
     """Tensor memory by device."""
-    return "## Memory of tensors\n\n" + table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
+    return "## Memory of tensors\n\n" + markdown_table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
 
 
 def peak(answers: Answers) -> str:
@@ -64,7 +64,7 @@ def peak(answers: Answers) -> str:
     if rows.empty:
         return ""
     rows = rows.assign(name=rows["name"].where(rows["part"] == "named", rows["part"].map(PARTS)))
-    return "## What holds memory at the peak\n\n" + table("tensor_peak", rows, _PEAK)
+    return "## What holds memory at the peak\n\n" + markdown_table("tensor_peak", rows, _PEAK)
 
 
 def grown(answers: Answers) -> str:
@@ -74,7 +74,7 @@ def grown(answers: Answers) -> str:
     if rows.empty:
         return ""
     rows = rows.sort_values(["device", "net_bytes"], ascending=[True, False], kind="stable").groupby("device").head(TOP)
-    return "## What grew\n\n" + table("tensor_allocations", rows, _GROWN)
+    return "## What grew\n\n" + markdown_table("tensor_allocations", rows, _GROWN)
 
 
 def largest(answers: Answers) -> str:
@@ -82,7 +82,7 @@ def largest(answers: Answers) -> str:
     rows = answers.rows("tensor_lifetimes", limit=TOP)
     if rows.empty:
         return ""
-    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + table(
+    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + markdown_table(
         "tensor_lifetimes", rows, _LARGEST
     )
 
@@ -90,7 +90,7 @@ def largest(answers: Answers) -> str:
 def segments(answers: Answers) -> str:
     """The allocator's memory at the time of the snapshot."""
     rows = rows_or_none(answers.rows, "tensor_fragmentation")
-    return "## Fragmentation\n\n" + table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
+    return "## Fragmentation\n\n" + markdown_table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 
 
 SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.section, devices, peak, grown, segments, largest)

@@ -8,7 +8,7 @@ import pandas as pd
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
 
 TOP = 10
 RANDOM = "random"
@@ -110,7 +110,7 @@ def verdicts(answers: Answers) -> str:
     """Number of launches, and their limits by time."""
     rows = answers.rows("ncu_verdicts")
     launches = words.counted(rows["launches"].sum(), "launch")
-    return f"## What limits the launches\n\n{launches}.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
+    return f"## What limits the launches\n\n{launches}.\n\n" + markdown_table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
@@ -125,12 +125,12 @@ def top(answers: Answers) -> str:
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
     told = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
-    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + table(
+    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + markdown_table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=told), _LAUNCHES
     )
     if points.empty:
         return shown
-    return shown + contradictions(
+    return shown + list_contradictions(
         points[points["launch_id"].isin(rows["launch_id"])], "launch_id", "above_roof", "Launch "
     )
 

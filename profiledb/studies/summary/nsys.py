@@ -11,8 +11,8 @@ from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
 from profiledb.studies.summary import headline, top_findings
 from profiledb.studies.summary import split as split_words
-from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
-from profiledb.studies.summary.idle import code, place, whole_step
+from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
+from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 
 TOP = 5
 
@@ -70,13 +70,13 @@ _TIMINGS: Shown = {
 
 def short(answers: Answers) -> str:
     """The most important statements, as on the dashboard."""
-    told = headline.statements(answers.rows)
+    told = headline.find_statements(answers.rows)
     if not told:
         return (
             "## In short\n\n- No work of a GPU and no CUDA calls are in this report: the program used the CPU alone, or"
             " they were not traced."
         )
-    lines = headline.lines(told)
+    lines = headline.format_lines(told)
     if told[0].page == "idle":
         lines[0] += top_findings.idle_remark(top_findings.judged(answers))
     return "\n".join(["## In short", "", *lines])
@@ -88,7 +88,7 @@ def gpu(answers: Answers) -> str:
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + table("gpu_busy", used, _GPU) + _earlier(used)
+    return "## GPU time\n\n" + markdown_table("gpu_busy", used, _GPU) + _earlier(used)
 
 
 def _earlier(used: pd.DataFrame) -> str:
@@ -108,15 +108,15 @@ def split(answers: Answers) -> str:
     if rows.empty:
         return ""
     parts = ["## Kernel classes"]
-    if headline.of_a_model(classes):
+    if headline.is_neural_network(classes):
         titles = phase_titles()
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
-        parts = ["## Matmul against the rest", split_words.alone(rows, titles)]
+        parts = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
-            parts.append(table("matmul_split", rows, {**phase, **_PHASES}))
-    parts.append(table("class_split", classes, _CLASSES))
+            parts.append(markdown_table("matmul_split", rows, {**phase, **_PHASES}))
+    parts.append(markdown_table("class_split", classes, _CLASSES))
     if (classes["class"] == OTHER).any():
-        parts.append(f"In Other: {headline.without_class(answers.rows('kernels'))}.")
+        parts.append(f"In Other: {headline.name_without_class(answers.rows('kernels'))}.")
     return "\n\n".join(parts)
 
 
@@ -133,7 +133,7 @@ def top(answers: Answers) -> str:
     present = dict.fromkeys(rows["phase"])
     parts = ["## Top kernels"]
     titles = phase_titles()
-    matmul = headline.of_a_model(answers.rows("class_split"))
+    matmul = headline.is_neural_network(answers.rows("class_split"))
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
     lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()
@@ -142,7 +142,7 @@ def top(answers: Answers) -> str:
         part = rows[rows["phase"] == phase]
         part = part if matmul else part[part["rank"] <= TOP]
         parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
-        parts.append(table("top_kernels", part, shown))
+        parts.append(markdown_table("top_kernels", part, shown))
     return "\n\n".join(parts)
 
 
@@ -155,7 +155,7 @@ def steps(answers: Answers) -> str:
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
     rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
-    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + table(
+    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + markdown_table(
         "iteration_summary", rows, _STEPS
     )
 
@@ -183,14 +183,14 @@ def idle(answers: Answers) -> str:
     if rows.empty:
         return ""
     ranges = rows_or_none(answers.rows, "idle_ranges")
-    where = None if ranges.empty else place(ranges)
+    where = None if ranges.empty else find_place(ranges)
     told = ""
-    if where is not None and not whole_step(str(where["range"])):
+    if where is not None and not is_whole_step(str(where["range"])):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
         told = f"The CPU was in {path} during {share} of idle time.\n\n"
-    if rows["reason"].iloc[0] == "host code" and (sampled := code(rows_or_none(answers.rows, "idle_code"))):
+    if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):
         told += f"{sampled}\n\n"
-    return f"## Why the GPU was idle\n\n{told}" + table("idle_reasons", rows, _IDLE)
+    return f"## Why the GPU was idle\n\n{told}" + markdown_table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
@@ -198,13 +198,13 @@ def copies(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the list of missing data says so
     if rows.empty:
         return ""
-    return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
+    return "## Memcpy and memset\n\n" + markdown_table("copies", rows, _COPIES) + list_contradictions(rows, "direction")
 
 
 def calls(answers: Answers) -> str:
     """The CUDA calls with the most CPU time."""
     rows = rows_or_none(answers.rows, "api_calls")
-    return "## CUDA API\n\n" + table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
+    return "## CUDA API\n\n" + markdown_table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
 
 
 def osrt(answers: Answers) -> str:
@@ -213,7 +213,7 @@ def osrt(answers: Answers) -> str:
     if rows.empty:
         return ""
     told = "Sums over threads: one that waits for work all the time counts in full."
-    return f"## OS runtime\n\n{told}\n\n" + table("osrt_calls", rows.head(TOP), _OSRT)
+    return f"## OS runtime\n\n{told}\n\n" + markdown_table("osrt_calls", rows.head(TOP), _OSRT)
 
 
 def attention(answers: Answers) -> str:
@@ -221,7 +221,12 @@ def attention(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "attention_parts")
     if rows.empty:
         return ""
-    return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + contradictions(rows, "part")
+    return (
+        "## Attention\n\n"
+        + markdown_table("attention_parts", rows, _ATTENTION)
+        + _peaks(rows)
+        + list_contradictions(rows, "part")
+    )
 
 
 def _peaks(rows: pd.DataFrame) -> str:
@@ -238,7 +243,7 @@ def _peaks(rows: pd.DataFrame) -> str:
 def timings(answers: Answers) -> str:
     """The program's own timings beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
-    return "## Timer against ranges\n\n" + table("timing_compare", rows, _TIMINGS)
+    return "## Timer against ranges\n\n" + markdown_table("timing_compare", rows, _TIMINGS)
 
 
 def mfu(answers: Answers) -> str:

@@ -8,7 +8,7 @@ from profiledb import words
 from profiledb.rules.phases import ALL, NONE
 
 
-def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Describe the matmul share of a report by phase, and the phase without matmul that dilutes it.
 
     Args:
@@ -37,7 +37,7 @@ def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return " ".join(said)
 
 
-def amount(pct: float) -> str:
+def describe_share(pct: float) -> str:
     """Describe a share."""
     return "none" if not pct else words.percent(pct)
 
@@ -47,6 +47,6 @@ def phase_title(titles: Mapping[str, str], phase: str) -> str:
     return words.plain("no phase" if phase == NONE else titles.get(phase, phase))
 
 
-def listed(parts: list[str]) -> str:
+def join_names(parts: list[str]) -> str:
     """Join names: "one, two and three"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -43,7 +43,7 @@ class Match:
         return f"{len(self.pairs):,} of {self.kernels:,} kernels match ({words.percent(self.pct)})"
 
 
-def link(library: Library, nsys: str, trace: str) -> Match:
+def link_trace(library: Library, nsys: str, trace: str) -> Match:
     """Link two reports, named as for ``Library.find``, and return their match.
 
     Raises:
@@ -54,7 +54,7 @@ def link(library: Library, nsys: str, trace: str) -> Match:
         raise AnalysisError(f"{other.name} is no trace of the PyTorch profiler with operators.")
     if report.rows.get("operator"):
         raise AnalysisError(f"{report.name} has operators of its own.", hint="Link a report of Nsight Systems to it.")
-    found = match(library, report.id, other.id)
+    found = match_kernels(library, report.id, other.id)
     if found.pct < LEAST_PCT:
         raise AnalysisError(
             f"{report.name} and {other.name} do not run the same kernels: {found.told}. {found.differs}",
@@ -67,7 +67,7 @@ def link(library: Library, nsys: str, trace: str) -> Match:
     return found
 
 
-def match(library: Library, nsys_id: str, trace_id: str) -> Match:
+def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
     """Match the kernels of a trace with those of a report.
 
     Raises:
@@ -78,8 +78,8 @@ def match(library: Library, nsys_id: str, trace_id: str) -> Match:
     keys = pd.concat(kernel_keys(*totals))
     numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
     steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
-    ours, theirs = (_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
-    found = sequences.pairs(ours, theirs)
+    ours, theirs = (_read_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
+    found = sequences.match_sides(ours, theirs)
     here = np.flatnonzero(found != NONE)
     ids = [table["kernel_id"].to_numpy() for table in tables]
     order = np.argsort(ids[0][here])  # in the report's order, so that a single kernel is found quickly
@@ -93,7 +93,7 @@ def _asked(library: Library, report_id: str, name: str) -> pa.Table:
     return analysis.rows(library, request.build(library, report_id, name))
 
 
-def _side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
+def _read_side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
     """Return the kernels of a report, with the numbers that both reports share for kernels (rows of ``totals``) and
     steps.
     """

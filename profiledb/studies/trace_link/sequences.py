@@ -52,7 +52,7 @@ class Piece:
     high: int
 
 
-def pairs(ours: Side, theirs: Side) -> Numbers:
+def match_sides(ours: Side, theirs: Side) -> Numbers:
     """Return the position of each of our kernels in theirs, or NONE: by steps, or by whole streams if that matches
     more.
     """
@@ -62,20 +62,20 @@ def pairs(ours: Side, theirs: Side) -> Numbers:
 
 def _pairs(ours: Side, theirs: Side) -> Numbers:
     found = np.full(len(ours.names), NONE, dtype=np.int64)
-    streams = _streams(ours, theirs)
+    streams = _pair_streams(ours, theirs)
     same: dict[tuple[tuple[int, int], bytes], dict[tuple[str, int], Piece]] = {}
     named: dict[tuple[tuple[int, int], tuple[str, int]], Piece] = {}
-    for piece in pieces(theirs):
+    for piece in cut_pieces(theirs):
         same.setdefault((piece.lane, theirs.names[piece.low : piece.high].tobytes()), {}).setdefault(piece.place, piece)
         named.setdefault((piece.lane, piece.place), piece)
-    for piece in pieces(ours):
+    for piece in cut_pieces(ours):
         lane = streams.get(piece.lane, piece.lane)
         own = ours.names[piece.low : piece.high]
         if alike := same.get((lane, own.tobytes())):
             low = alike.get(piece.place, next(iter(alike.values()))).low
             found[piece.low : piece.high] = np.arange(low, low + len(own))
         elif other := named.get((lane, piece.place)):
-            begin, end = _ends(own, theirs.names[other.low : other.high])
+            begin, end = _count_equal_ends(own, theirs.names[other.low : other.high])
             if begin + end < LEAST * max(len(own), other.high - other.low):
                 continue
             found[piece.low : piece.low + begin] = np.arange(other.low, other.low + begin)
@@ -83,7 +83,7 @@ def _pairs(ours: Side, theirs: Side) -> Numbers:
     return found
 
 
-def pieces(side: Side) -> Iterator[Piece]:
+def cut_pieces(side: Side) -> Iterator[Piece]:
     """Yield the sequences of the streams, cut where a step begins or ends.
 
     Kernels outside steps are identified by the step before them, at the start of a stream by the one after.
@@ -104,7 +104,7 @@ def pieces(side: Side) -> Iterator[Piece]:
         yield Piece((int(side.lanes[low, 1]), int(side.lanes[low, 2])), place, low, high)
 
 
-def _streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
+def _pair_streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
     """Pair our streams whose numbers they lack with theirs that we lack, by GPU and in order."""
     here, there = _lanes(ours), _lanes(theirs)
     found: dict[tuple[int, int], tuple[int, int]] = {}
@@ -118,7 +118,7 @@ def _lanes(side: Side) -> Sequence[tuple[int, int]]:
     return [(int(gpu), int(stream)) for gpu, stream in np.unique(side.lanes[:, 1:], axis=0)]
 
 
-def _ends(one: Numbers, other: Numbers) -> tuple[int, int]:
+def _count_equal_ends(one: Numbers, other: Numbers) -> tuple[int, int]:
     """Count the equal elements from the start, and of the rest from the end."""
     length = min(len(one), len(other))
     begin = _equal(one[:length], other[:length])

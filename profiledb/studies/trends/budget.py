@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from profiledb.errors import AnalysisError, ConfigError
-from profiledb.studies.trends.measures import FINDING, MEASURES, kept_name
+from profiledb.studies.trends.measures import FINDING, MEASURES, shorten_name
 from profiledb.studies.trends.summary_store import Row
 
 MOST_BYTES = 64_000
@@ -40,7 +40,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Held:
+class BudgetResult:
     """A budget and the report's value, in the unit of the budget; a finding that fires is 1 of 0."""
 
     name: str
@@ -53,7 +53,7 @@ class Held:
         return self.value <= self.most
 
 
-def read(path: Path, rules: Sequence[str]) -> Budget:
+def read_budget(path: Path, rules: Sequence[str]) -> Budget:
     """Read a file of budgets; ``rules`` are the names of all findings.
 
     Raises:
@@ -88,7 +88,7 @@ def read(path: Path, rules: Sequence[str]) -> Budget:
     return Budget(_numbers(path, "most", most), ranges, _numbers(path, "growth_pct", growth), tuple(never))
 
 
-def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
+def check_budget(budget: Budget, rows: Sequence[Row]) -> list[BudgetResult]:
     """Return each budget with the report's value.
 
     Raises:
@@ -100,17 +100,17 @@ def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
         measure, unit = KEYS[name]
         if (value := known.get((measure, ""))) is None:
             raise AnalysisError(f"{MEASURES[measure].title} is not in this report, so {name} cannot be checked.")
-        held.append(Held(name, value / unit, most))
+        held.append(BudgetResult(name, value / unit, most))
     for pattern, most in budget.ranges.items():
-        held.append(Held(f"{RANGES} {pattern}", _range(known, pattern) / 1e6, most))
+        held.append(BudgetResult(f"{RANGES} {pattern}", _range_time(known, pattern) / 1e6, most))
     if budget.never and ("findings", "") not in known:
         raise AnalysisError("The report was not judged, so its findings cannot be checked.")
-    return held + [Held(name, float((FINDING, name) in known), 0.0) for name in budget.never]
+    return held + [BudgetResult(name, float((FINDING, name) in known), 0.0) for name in budget.never]
 
 
-def _range(known: Mapping[tuple[str, str], float], pattern: str) -> float:
+def _range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
     """Return the kernel time of a range, by its whole path or its last name."""
-    name = kept_name(pattern)
+    name = shorten_name(pattern)
     times = {path: value for (measure, path), value in known.items() if measure == "range"}
     found = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
     if not found:

@@ -55,14 +55,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Found:
+class ChangePoints:
     """The change points of a series in order, and whether it drifts instead."""
 
     changes: tuple[Change, ...]
     drifts: bool = False
 
 
-def find(values: Sequence[float] | Floats) -> Found:
+def find_changes(values: Sequence[float] | Floats) -> ChangePoints:
     """Find the change points of a series.
 
     Args:
@@ -76,21 +76,21 @@ def find(values: Sequence[float] | Floats) -> Found:
         raise ValueError("A series of measurements has a value that is no number.")
     left_out = max(0, len(series) - MOST)
     series = series[left_out:]
-    chances = _splits(series, 0, len(series))
-    splits = _merged(series, list(chances))
+    chances = _find_splits(series, 0, len(series))
+    splits = _merge_levels(series, list(chances))
     if not splits:
-        return Found(())
+        return ChangePoints(())
     if _is_line(series, splits):
-        return Found((), drifts=True)
+        return ChangePoints((), drifts=True)
     bounds = [0, *splits, len(series)]
     changes = [
         _change(series[low:at], series[at:high], left_out + at, chances[at])
         for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
     ]
-    return Found(tuple(changes))
+    return ChangePoints(tuple(changes))
 
 
-def candidate(series: Floats) -> int:
+def find_candidate(series: Floats) -> int:
     """Return the first index of the second side where the sides of a series differ most by E-divisive's measure.
 
     The second side may end before the series does. The shape is (n,), n at least 2 * ``_SIDE``.
@@ -112,20 +112,20 @@ def candidate(series: Floats) -> int:
     return int(np.unravel_index(np.argmax(measure), measure.shape)[0]) + _SIDE
 
 
-def chance(series: Floats) -> float:
+def estimate_chance(series: Floats) -> float:
     """Return the probability that these values in random order split as clearly into two levels, at least 1 / 1,002."""
-    clear = _clearest(series[None, :])[0] - 1e-9
+    clear = _clearest_split(series[None, :])[0] - 1e-9
     random, asked, clearer = np.random.default_rng(len(series)), 0, 0
     for orders in _ORDERS:
         rows = np.tile(series, (orders - asked, 1))
-        clearer += int((_clearest(random.permuted(rows, axis=1)) >= clear).sum())
+        clearer += int((_clearest_split(random.permuted(rows, axis=1)) >= clear).sum())
         asked = orders
         if clearer > P * _ORDERS[-1]:
             break
     return (1 + clearer) / (1 + asked)
 
 
-def drawn_in(series: Floats) -> Floats:
+def cap_outliers(series: Floats) -> Floats:
     """Return the series with outliers capped at ``_FARTHEST`` standard deviations of its noise from its median.
 
     The noise is the difference of neighbors, most of which are not around a change.
@@ -138,23 +138,23 @@ def drawn_in(series: Floats) -> Floats:
     return np.clip(series, middle - _FARTHEST * spread, middle + _FARTHEST * spread)
 
 
-def _splits(series: Floats, low: int, high: int) -> dict[int, float]:
+def _find_splits(series: Floats, low: int, high: int) -> dict[int, float]:
     """Return the splits of a part of the series in order, each with its chance in the part in which it was found."""
     if high - low < 2 * _SIDE:
         return {}
-    part = drawn_in(series[low:high])
-    if part.min() == part.max() or (p := chance(part)) >= P:
+    part = cap_outliers(series[low:high])
+    if part.min() == part.max() or (p := estimate_chance(part)) >= P:
         return {}
-    at = low + candidate(part)
-    return _splits(series, low, at) | {at: p} | _splits(series, at, high)
+    at = low + find_candidate(part)
+    return _find_splits(series, low, at) | {at: p} | _find_splits(series, at, high)
 
 
-def _merged(series: Floats, splits: list[int]) -> list[int]:
+def _merge_levels(series: Floats, splits: list[int]) -> list[int]:
     """Drop splits whose levels are too close, the closest first; levels are compared again after each."""
     while splits:
         bounds = [0, *splits, len(series)]
         room = [
-            _room(series[low:at], series[at:high])
+            _relative_size(series[low:at], series[at:high])
             for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
         ]
         worst = int(np.argmin(room))
@@ -164,17 +164,17 @@ def _merged(series: Floats, splits: list[int]) -> list[int]:
     return splits
 
 
-def _room(before: Floats, after: Floats) -> float:
+def _relative_size(before: Floats, after: Floats) -> float:
     """Return the size of a change over the size that it needs; noise grows with the level, as times do."""
     level, now = float(np.median(before)), float(np.median(after))
     scale = level / now if level and now else 1.0
-    noise = deviation(np.concatenate([before - level, scale * (after - now)]))
+    noise = estimate_deviation(np.concatenate([before - level, scale * (after - now)]))
     least = max(LEAST_SHARE * abs(level), MADS * noise)
-    size = abs(float(np.median(_differences(before, after))))
+    size = abs(float(np.median(_sorted_differences(before, after))))
     return size / least - 1 if least else 1.0
 
 
-def deviation(rest: Floats) -> float:
+def estimate_deviation(rest: Floats) -> float:
     """Return the median absolute deviation of normal noise, from the quartile of distances (Rousseeuw and Croux 1993,
     Qn).
 
@@ -190,19 +190,19 @@ def deviation(rest: Floats) -> float:
 
 def _change(before: Floats, after: Floats, index: int, p: float) -> Change:
     level = float(np.median(before))
-    apart = _differences(before, after)
-    end = _rank(before, after)
+    apart = _sorted_differences(before, after)
+    end = _interval_rank(before, after)
     sizes = (float(np.median(apart)), float(apart[end]), float(apart[-1 - end]))
     share, low, high = (size / abs(level) if level else None for size in sizes)
     return Change(index, level, float(np.median(after)), share, low, high, p)
 
 
-def _differences(before: Floats, after: Floats) -> Floats:
+def _sorted_differences(before: Floats, after: Floats) -> Floats:
     """Return every value after a change minus every one before, sorted; their median is the Hodges-Lehmann estimate."""
     return np.sort((after[:, None] - before[None, :]).ravel())
 
 
-def _rank(before: Floats, after: Floats) -> int:
+def _interval_rank(before: Floats, after: Floats) -> int:
     """Return the index in the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
     m, n = len(before), len(after)
     return max(0, int(np.floor(m * n / 2 - 1.96 * np.sqrt(m * n * (m + n + 1) / 12))))
@@ -216,20 +216,20 @@ def _is_line(series: Floats, splits: list[int]) -> bool:
     n, parts = len(series), np.split(series, splits)
     levels = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
     x = np.arange(n, dtype=np.float64)
-    slope = _slope(series)
+    slope = _estimate_slope(series)
     line = float(np.abs(series - slope * x - np.median(series - slope * x)).sum())
     if not line or not levels:
         return not line and levels > 0
     return bool(n * np.log(line) < n * np.log(levels) + np.log(n) * (2 * len(splits) + 1 - 2))
 
 
-def _slope(series: Floats) -> float:
+def _estimate_slope(series: Floats) -> float:
     """Return the slope of Theil and Sen: the median of slopes between values a third of the series apart."""
     far = max(1, len(series) // 3)
     return float(np.median((series[far:] - series[:-far]) / far))
 
 
-def _clearest(rows: Floats) -> Floats:
+def _clearest_split(rows: Floats) -> Floats:
     """Return for each row the largest reduction of squares by a split into two levels, in standard deviations.
 
     Windows of the row count, too, because a level that is left again shows in one of them.

@@ -40,7 +40,7 @@ class Drift:
     counts: bool
 
 
-def find(
+def find_drift(
     measure: Measure, points: Sequence[Point], values: Sequence[float], allowed: float, *, counts: bool
 ) -> Drift | None:
     """Return the drift at the end of a level; None if there is none or too few reports.
@@ -56,7 +56,7 @@ def find(
         return None
     first, last = np.asarray(values[:SIDE]), np.asarray(values[-SIDE:])
     base, now = median(values[:SIDE]), median(values[-SIDE:])
-    scatter = change_points.MADS * change_points.deviation(np.concatenate([first - base, last - now]))
+    scatter = change_points.MADS * change_points.estimate_deviation(np.concatenate([first - base, last - now]))
     limit = max(allowed * abs(base), scatter)
     if (now - base) * measure.worse <= limit:
         return None

@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """The parts of a change of wall time, and of its kernel time by class, range and kernel.
 
     Each list adds up to its whole; the largest change comes first, the rest last.
@@ -48,7 +48,9 @@ class Explained:
     by: Mapping[str, tuple[Part, ...]]
 
 
-def explain(before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None, int | None]) -> Explained | None:
+def explain_change(
+    before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None, int | None]
+) -> Explanation | None:
     """Split the change between two reports; None if one has no wall time, or their numbers of GPUs differ.
 
     Args:
@@ -64,12 +66,12 @@ def explain(before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None,
     work = [_part(title, sides, (measure, ""), share) for measure, title in WORK.items()]
     rest = Part(OVERLAP, wall.before - sum(p.before for p in work), wall.after - sum(p.after for p in work))
     kernels = work[0] if any(("kernel_ns", "") in side for side in sides) else None
-    by = {kind: _divided(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
+    by = {kind: _divide_by(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
     told = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
-    return Explained(wall, tuple(told), kernels, {kind: parts for kind, parts in by.items() if parts})
+    return Explanation(wall, tuple(told), kernels, {kind: parts for kind, parts in by.items() if parts})
 
 
-def sides(trend: Trend, index: int) -> tuple[Point, Point]:
+def level_reports(trend: Trend, index: int) -> tuple[Point, Point]:
     """Return the reports that represent the levels before and after a change: in each, the nearest to its middle.
 
     Of equally near ones, the one next to the change counts.
@@ -87,7 +89,7 @@ def _part(title: str, sides: Sequence[Mapping[tuple[str, str], Row]], key: tuple
     return Part(title, first, second, key[1])
 
 
-def _divided(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole: Part, share: int) -> tuple[Part, ...]:
+def _divide_by(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole: Part, share: int) -> tuple[Part, ...]:
     """Return the parts of one kind that changed most, and the rest as one, so that they add up to the whole."""
     keys = dict.fromkeys(key for side in sides for key in side if key[0] == kind)
     if not keys:

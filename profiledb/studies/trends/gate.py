@@ -20,11 +20,9 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from profiledb.studies.trends import change_points, series, series_changes, summary_refresh
-from profiledb.studies.trends.budget import Budget, Held
-from profiledb.studies.trends.budget import check as check_budget
-from profiledb.studies.trends.drift import Drift
-from profiledb.studies.trends.drift import find as find_drift
-from profiledb.studies.trends.explain import Explained
+from profiledb.studies.trends.budget import Budget, BudgetResult, check_budget
+from profiledb.studies.trends.drift import Drift, find_drift
+from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_board import MAIN, Board
@@ -70,7 +68,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """Result of a check.
 
     ``against`` describes the base, ``before`` is the report that represents it, ``series`` that of the new report, and
@@ -83,8 +81,8 @@ class Checked:
     series: Series | None
     judged: tuple[Judged, ...]
     drifts: tuple[Drift, ...]
-    held: tuple[Held, ...]
-    explained: Explained | None
+    held: tuple[BudgetResult, ...]
+    explained: Explanation | None
     elsewhere: Mapping[str, int]
 
     @property
@@ -103,7 +101,7 @@ class _Base:
     series: Series | None = None
 
 
-def check(
+def check_report(
     library: Library,
     report: Manifest,
     against: str,
@@ -111,7 +109,7 @@ def check(
     measures: Sequence[str] = (MAIN,),
     *,
     anywhere: bool = False,
-) -> Checked:
+) -> CheckResult:
     """Check a report against others and against budgets.
 
     Args:
@@ -126,13 +124,13 @@ def check(
         AnalysisError: nothing can be compared, or a budget cannot be checked.
         ReportNotFoundError: nothing has the name ``against``.
     """
-    summary_refresh.ensure(library, [report])
+    summary_refresh.refresh_reports(library, [report])
     if against:
         summary_refresh.refresh(library)  # only summaries tell which reports belong to a series
     if budget.never or "findings" in budget.most:
-        _judge(library, report)
+        _ensure_findings(library, report)
     board = Board(library)
-    own = series.of_report(board.series, report.id)
+    own = series.series_of_report(board.series, report.id)
     if own is None:
         raise AnalysisError(
             f"{report.name} is in no series.", hint="It holds no timeline, or was left out: warpdeck series."
@@ -141,21 +139,21 @@ def check(
     rows = board.kept.of([report.id])[report.id]
     held = tuple(check_budget(budget, rows))
     if not against:
-        return Checked(point, "", None, own, (), (), held, None, {})
-    base = _base(board, own, point, against)
-    points = [one for one in base.points if not _apart(one, point, base, anywhere=anywhere)]
+        return CheckResult(point, "", None, own, (), (), held, None, {})
+    base = _find_base(board, own, point, against)
+    points = [one for one in base.points if not _find_differences(one, point, base, anywhere=anywhere)]
     _need(base, points, point)
     if base.series:
-        points = _level(board, base.series, points)
+        points = _read_level(board, base.series, points)
     counting = {*measures, *budget.growth_pct}
     judged = _judged(board, rows, points[-MOST:], budget, counting)
-    drifts = _drifts(board, [*points, point], budget, counting) if base.series else ()
+    drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
     before = _nearest(board, points[-MOST:])
     told = board.explained(before, point)
-    return Checked(point, base.told, before, own, judged, drifts, held, told, _elsewhere(base, point))
+    return CheckResult(point, base.told, before, own, judged, drifts, held, told, _count_other_gpus(base, point))
 
 
-def _judge(library: Library, report: Manifest) -> None:
+def _ensure_findings(library: Library, report: Manifest) -> None:
     """Store the findings of a report unless a worker has done so."""
     if report.id in summaries_of(library).values("findings"):
         return
@@ -163,10 +161,10 @@ def _judge(library: Library, report: Manifest) -> None:
     params = document.page_params(library, report, {})
     part = judge.steady_part(library, report, params)
     digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
-    summary_refresh.ensure(library, [report])
+    summary_refresh.refresh_reports(library, [report])
 
 
-def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
+def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
     """Return the base of a report; of a series, the reports captured before it.
 
     A name is that of a report, else a label, else a series; the prefix ``report:``, ``label:`` or ``series:`` decides.
@@ -175,7 +173,7 @@ def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
     if not colon or kind not in ("report", "label", "series"):
         kind, name = "", against
     of = own if against == OWN else None
-    if of is None and kind in ("", "report") and (other := _report(board.library, name, must=kind == "report")):
+    if of is None and kind in ("", "report") and (other := _find_report(board.library, name, must=kind == "report")):
         return _Base(f"report {other.name}", _others(board.points([other]), new))
     if of is None and kind in ("", "label"):
         catalog = board.library.catalog
@@ -183,15 +181,15 @@ def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
         if having or kind:
             points = board.points([one for one in board.library.list() if one.id in having])
             return _Base(f"label {name}", _others(points, new))
-    of = of or series.find(board.series, name)
-    return _Base(f"series {of.name}", _earlier(board, _others(of.points, new), new), of)
+    of = of or series.find_series(board.series, name)
+    return _Base(f"series {of.name}", _points_before(board, _others(of.points, new), new), of)
 
 
 def _others(points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.id != new.id]
 
 
-def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
+def _points_before(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
     """Return the points captured before the new one; of the same moment, those imported before it."""
     at = new.facts.captured_at
     if any(one.facts.captured_at == at for one in points):
@@ -202,15 +200,15 @@ def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.facts.captured_at < at or (one.facts.captured_at == at and one.id in older)]
 
 
-def _apart(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
+def _find_differences(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
     """Return the reasons why a report cannot be compared."""
     if not anywhere:
-        return series_changes.differences(one.around, new.around)
+        return series_changes.describe_differences(one.around, new.around)
     of_gpu = [[fact for fact in side.around if fact[0] == GPU] for side in (one, new)]
-    return series_changes.differences(*of_gpu) if base.series else ()
+    return series_changes.describe_differences(*of_gpu) if base.series else ()
 
 
-def _elsewhere(base: _Base, new: Point) -> Counter[str]:
+def _count_other_gpus(base: _Base, new: Point) -> Counter[str]:
     """Count the reports of a series on other GPUs, by GPU."""
     return Counter(gpu for one in base.points if base.series and (gpu := _other_gpu(one, new)))
 
@@ -221,7 +219,7 @@ def _other_gpu(one: Point, new: Point) -> str:
     return gpu if own and gpu != own else ""
 
 
-def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
+def _find_report(library: Library, name: str, *, must: bool) -> Manifest | None:
     """Return the report of a name; None if there is none or several, and the name may mean something else."""
     try:
         return library.find(name)
@@ -231,7 +229,7 @@ def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
         return None
 
 
-def _level(board: Board, of: Series, points: Sequence[Point]) -> list[Point]:
+def _read_level(board: Board, of: Series, points: Sequence[Point]) -> list[Point]:
     """Return the reports of a series since its last change."""
     trend = board.one(Series(of.name, tuple(points)))
     return [trend.points[at] for at in trend.level] if trend else list(points)
@@ -246,13 +244,13 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
             if base.series
             else f"There is no other report in {base.told}."
         )
-    gpus = _elsewhere(base, new)
+    gpus = _count_other_gpus(base, new)
     if gpus.total() == len(base.points):
         raise AnalysisError(
             f"No report of {base.told} ran on {dict(new.around)[GPU]} before this one, only on {', '.join(gpus)}.",
             hint="The next report on this GPU is held against this one.",
         )
-    differs = "; ".join(series_changes.differences(base.points[-1].around, new.around))
+    differs = "; ".join(series_changes.describe_differences(base.points[-1].around, new.around))
     raise AnalysisError(
         f"No report of {base.told} ran like this one: {differs}.", hint="--anywhere compares all the same."
     )
@@ -277,7 +275,7 @@ def _judged(
     )
 
 
-def _drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set[str]) -> tuple[Drift, ...]:
+def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set[str]) -> tuple[Drift, ...]:
     """Return the measures that drift over a level, which ends in the new report.
 
     A drift that somebody accepted starts a new base.
@@ -308,7 +306,7 @@ def _one(
     level = median(old)
     known = len(old) >= ENOUGH
     allowed = growth_pct.get(measure.name, GROWTH_PCT[0] if known else GROWTH_PCT[1]) / 100 * abs(level)
-    scatter = change_points.MADS * change_points.deviation(np.asarray(old) - level) if known else 0.0
+    scatter = change_points.MADS * change_points.estimate_deviation(np.asarray(old) - level) if known else 0.0
     return Judged(measure, level, new, max(allowed, scatter), len(old), measure.name in counting)
 
 

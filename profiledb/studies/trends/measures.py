@@ -91,12 +91,12 @@ def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
     def run(name: str, **more: Any) -> pd.DataFrame:
         return pd.DataFrame() if name in _NOT_KEPT else answers.rows(name, **more)
 
-    side = _gathered(run)
-    rows = [*_whole(side), *_parts(side), *_others(answers, side), *_found(library, report)]
+    side = _gather(run)
+    rows = [*_whole(side), *_part_rows(side), *_other_rows(answers, side), *_finding_rows(library, report)]
     return _facts(answers, side), rows
 
 
-def _gathered(run: matching.Run) -> Side:
+def _gather(run: matching.Run) -> Side:
     """Return ``matching.gather`` without the part outside the steps, if the report has steps."""
     try:
         steps = run(matching.STEPS)
@@ -104,12 +104,12 @@ def _gathered(run: matching.Run) -> Side:
         return matching.gather(run)
     if not len(steps) or not steps["count"].iloc[0]:
         return matching.gather(run)
-    inside, lacks = matching.answers(lambda name: run(name, within="steps"))
+    inside, lacks = matching.gather_answers(lambda name: run(name, within="steps"))
     nothing = dict.fromkeys(matching.ANALYSES, pd.DataFrame()) | {"gpu_busy": inside["gpu_busy"]}
     return Side(**nothing, iteration_summary=steps, inside=Part(**inside), lacks=lacks)
 
 
-def kept_name(name: str) -> str:
+def shorten_name(name: str) -> str:
     """Shorten a name to the stored length; a shortened name stays unique."""
     shown = visible(name)
     if len(shown) <= NAME:
@@ -117,20 +117,20 @@ def kept_name(name: str) -> str:
     return f"{shown[: NAME - 11]}…{hashlib.sha256(shown.encode(errors='surrogatepass')).hexdigest()[:10]}"
 
 
-def _inside(side: Side) -> tuple[Part, int]:
+def _choose_part(side: Side) -> tuple[Part, int]:
     """Return the part that figures cover, and the divisor of sums."""
     return (side.inside, side.unit[1]) if side.inside is not None and side.unit is not None else (side, 1)
 
 
 def _whole(side: Side) -> Iterator[Row]:
-    part, count = _inside(side)
-    for name, value in totals.sums(part).items():
+    part, count = _choose_part(side)
+    for name, value in totals.sum_up(part).items():
         if name in MEASURES:
-            low, high = _spread(side) if name == "wall_ns" else (None, None)
+            low, high = _read_spread(side) if name == "wall_ns" else (None, None)
             yield Row(name, value / count, low=low, high=high)
 
 
-def _spread(side: Side) -> tuple[float | None, float | None]:
+def _read_spread(side: Side) -> tuple[float | None, float | None]:
     """Return the shortest step and the 95th percentile on the host."""
     if side.steps is None:
         return None, None
@@ -138,22 +138,22 @@ def _spread(side: Side) -> tuple[float | None, float | None]:
     return number(row["min_ns"]), number(row["p95_ns"])
 
 
-def _parts(side: Side) -> Iterator[Row]:
+def _part_rows(side: Side) -> Iterator[Row]:
     """Yield kernel time per step by class, by kernel and by range."""
-    part, count = _inside(side)
+    part, count = _choose_part(side)
     kernels = part.kernel_totals
     if len(kernels):
         for name, ns in kernels.groupby("class")["total_ns"].sum().items():
             yield Row("class", float(ns) / count, str(name))
-        named = kernels.assign(kept=kernels["demangled"].fillna(kernels["name"]).map(kept_name))
+        named = kernels.assign(kept=kernels["demangled"].fillna(kernels["name"]).map(shorten_name))
         groups = named.groupby("kept", sort=False).agg(ns=("total_ns", "sum"), name=("name", "first"))
         for name, row in groups.nlargest(KERNELS, "ns").iterrows():
-            yield Row("kernel", float(row["ns"]) / count, str(name), title=kept_name(str(row["name"])))
+            yield Row("kernel", float(row["ns"]) / count, str(name), title=shorten_name(str(row["name"])))
     if len(part.range_patterns) and part.range_patterns["kernel_ns"].notna().any():
-        yield from _ranges(part.range_patterns, count)
+        yield from _range_rows(part.range_patterns, count)
 
 
-def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
+def _range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
     """Yield the ranges directly inside the outermost ones, whose own work counts for themselves."""
     times = rows.assign(ns=rows["kernel_ns"].fillna(0).astype(float))
     inner = times[times["level"] == 1]
@@ -163,17 +163,17 @@ def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
         found[pattern] = max(0.0, ns - below)
     largest = sorted((item for item in found.items() if item[1]), key=lambda item: -item[1])
     for name, ns in largest[:RANGES]:
-        yield Row("range", ns / count, kept_name(str(name)))
+        yield Row("range", ns / count, shorten_name(str(name)))
 
 
-def _others(answers: Answers, side: Side) -> Iterator[Row]:
+def _other_rows(answers: Answers, side: Side) -> Iterator[Row]:
     """Yield memory, MFU and energy, as far as the report and its sidecars have them."""
-    _, count = _inside(side)
+    _, count = _choose_part(side)
     within = {"within": "ranges" if side.steps is None else "steps"} if side.unit is not None else {}
     asked: dict[str, tuple[str, dict[str, Any], Callable[[pd.DataFrame], Any]]] = {
         "memory_bytes": ("memory_use", {}, lambda rows: rows["peak_bytes"].max()),
         "mfu_pct": ("mfu", {}, lambda rows: rows["mfu_pct"].iloc[0]),
-        "energy_j": ("energy_summary", within, lambda rows: _energy(rows, count)),
+        "energy_j": ("energy_summary", within, lambda rows: _total_energy(rows, count)),
     }
     for name, (analysis, params, figure) in asked.items():
         with suppress(NotCapturedError):
@@ -182,13 +182,13 @@ def _others(answers: Answers, side: Side) -> Iterator[Row]:
                 yield Row(name, value)
 
 
-def _energy(rows: pd.DataFrame, count: int) -> float | None:
+def _total_energy(rows: pd.DataFrame, count: int) -> float | None:
     """Return the energy of all GPUs, if that of each is known."""
     known = rows["joules"].notna() & rows["measurable"].fillna(False).astype(bool)
     return float(rows["joules"].sum()) / count if known.all() else None
 
 
-def _found(library: Library, report: Manifest) -> Iterator[Row]:
+def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
     """Yield the findings that fire, if the report was judged."""
     found = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
     if found is None:
@@ -206,22 +206,22 @@ def _facts(answers: Answers, side: Side) -> Facts:
     worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
     return Facts(
         report_id=report.id,
-        name=kept_name(report.name),
+        name=shorten_name(report.name),
         kind=report.kind,
-        gpu=kept_name(report.gpu) if report.gpu else None,
+        gpu=shorten_name(report.gpu) if report.gpu else None,
         gpus=len(worked) or None,
-        command=kept_name(report.command) if report.command else None,
+        command=shorten_name(report.command) if report.command else None,
         captured_at=report.captured_at or report.ingested_at,
         driver=texts.get("driver_version"),
         tool=tool or None,
-        machine=kept_name(machine) or None,
+        machine=shorten_name(machine) or None,
         capture=", ".join(title for table, title in _CAPTURES.items() if report.rows.get(table)),
-        basis=kept_name(side.unit[0]) if side.unit is not None else "",
-        meta=_meta(sidecar.path(answers.library.reports, report.id, "meta")),
+        basis=shorten_name(side.unit[0]) if side.unit is not None else "",
+        meta=_read_meta(sidecar.path(answers.library.reports, report.id, "meta")),
     )
 
 
-def _meta(path: Path) -> dict[str, str]:
+def _read_meta(path: Path) -> dict[str, str]:
     """Return the program's facts about its run, bounded (report/sidecar.py)."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
@@ -229,4 +229,4 @@ def _meta(path: Path) -> dict[str, str]:
         return {}
     pairs = [(key, value) for key, value in told.items() if isinstance(value, str)] if isinstance(told, dict) else []
     outer_first = sorted(pairs, key=lambda pair: pair[0].count("."))
-    return {kept_name(key): kept_name(value) for key, value in outer_first[:META]}
+    return {shorten_name(key): shorten_name(value) for key, value in outer_first[:META]}

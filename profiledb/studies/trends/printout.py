@@ -8,14 +8,14 @@ from xml.etree import ElementTree as ET
 
 from profiledb import words
 from profiledb.errors import AnalysisError
-from profiledb.studies.compare.verdict import signed, signed_percent
+from profiledb.studies.compare.verdict import format_difference, format_percent_change
 from profiledb.studies.trends.drift import SIDE, Drift
-from profiledb.studies.trends.explain import Explained, Part
-from profiledb.studies.trends.gate import Checked
+from profiledb.studies.trends.explain import Explanation, Part
+from profiledb.studies.trends.gate import CheckResult
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_board import MAIN
-from profiledb.studies.trends.series_changes import said_by_program
+from profiledb.studies.trends.series_changes import program_differences
 
 Form = Literal["md", "json", "junit"]
 TOP = 5
@@ -27,7 +27,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 _MARK = {"worse": "worse", "better": "better", "same": "as before"}
 
 
-def text(checked: Checked, form: Form, url: str = "") -> str:
+def format_check(checked: CheckResult, form: Form, url: str = "") -> str:
     """Return a check as text.
 
     Args:
@@ -41,21 +41,21 @@ def text(checked: Checked, form: Form, url: str = "") -> str:
     if url and not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
         raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
     links = _links(checked, url.rstrip("/")) if url else {}
-    made = {"md": _markdown, "json": _json, "junit": _junit}
+    made = {"md": _markdown, "json": _json, "junit": _format_junit}
     return made[form](checked, links)
 
 
-def value(measure: Measure, number: float) -> str:
+def format_value(measure: Measure, number: float) -> str:
     """Format a figure with its unit."""
     return _WORDS[measure.unit](number)
 
 
-def change(before: float, after: float) -> str:
+def format_change(before: float, after: float) -> str:
     """Format a change in percent, or in words if it starts from zero."""
-    return signed_percent(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
+    return format_percent_change(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
 
 
-def _links(checked: Checked, url: str) -> dict[str, str]:
+def _links(checked: CheckResult, url: str) -> dict[str, str]:
     links = {"report": f"{url}/summary?{urlencode({'report': checked.report.id})}"}
     if checked.before:
         links["compare"] = f"{url}/compare?{urlencode({'report': checked.before.id, 'other': checked.report.id})}"
@@ -64,19 +64,20 @@ def _links(checked: Checked, url: str) -> dict[str, str]:
     return links
 
 
-def _markdown(checked: Checked, links: dict[str, str]) -> str:
+def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
     parts = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
     if checked.judged:
         lines = [
-            f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {value(one.measure, one.before)} |"
-            f" {value(one.measure, one.after)} | {change(one.before, one.after)} | {value(one.measure, one.limit)} |"
+            f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
+            f" {format_value(one.measure, one.after)} | {format_change(one.before, one.after)}"
+            f" | {format_value(one.measure, one.limit)} |"
             f" {_MARK[one.verdict]}{' (fails)' * one.fails} |"
             for one in checked.judged
         ]
         head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
         parts.append("\n".join([head, *lines]))
-    parts += [_drift(one, checked.report) for one in checked.drifts]
+    parts += [_format_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
             f"| {words.code(one.name, cell=True)} | {words.significant(one.value)} | {words.significant(one.most)} |"
@@ -85,8 +86,8 @@ def _markdown(checked: Checked, links: dict[str, str]) -> str:
         ]
         parts.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
     if checked.explained:
-        parts.append(_explained(checked.explained))
-    if checked.before and (told := said_by_program(checked.before, checked.report)):
+        parts.append(_format_explanation(checked.explained))
+    if checked.before and (told := program_differences(checked.before, checked.report)):
         parts.append("The program says: " + ", ".join(map(words.code, told[:8])) + ".")
     titles = {"report": "Report", "compare": "Compare both", "series": "Its series"}
     if links:
@@ -94,10 +95,12 @@ def _markdown(checked: Checked, links: dict[str, str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _headline(checked: Checked) -> str:
-    fails = [f"{one.measure.title.lower()} {change(one.before, one.after)}" for one in checked.judged if one.fails]
+def _headline(checked: CheckResult) -> str:
+    fails = [
+        f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in checked.judged if one.fails
+    ]
     fails += [
-        f"{one.measure.title.lower()} drifts, {change(one.base, one.now)} since {_since(one)}"
+        f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_since(one)}"
         for one in checked.drifts
         if one.counts
     ]
@@ -107,16 +110,16 @@ def _headline(checked: Checked) -> str:
     return "within all limits" if checked.judged or checked.held else "nothing to check"
 
 
-def _held_against(checked: Checked) -> str:
+def _held_against(checked: CheckResult) -> str:
     if not checked.judged or checked.before is None:
         return ", held against budgets alone."
     count = checked.judged[0].reports
     of = f"the median of {count} reports of " if count > 1 else ""
     like = f"; {words.code(checked.before.facts.name)} stands for them" if count > 1 else ""
-    return f" against {of}{words.code(checked.against)}{like}.{_elsewhere(checked)}"
+    return f" against {of}{words.code(checked.against)}{like}.{_format_other_gpus(checked)}"
 
 
-def _elsewhere(checked: Checked) -> str:
+def _format_other_gpus(checked: CheckResult) -> str:
     """State that the series has reports on other GPUs."""
     count = sum(checked.elsewhere.values())
     if not count:
@@ -125,14 +128,16 @@ def _elsewhere(checked: Checked) -> str:
     return f" Not compared: {words.counted(count, 'earlier report')} of the series on another GPU ({gpus})."
 
 
-def _drift(one: Drift, new: Point) -> str:
+def _format_drift(one: Drift, new: Point) -> str:
     """State the drift, its start, and how to reopen the gate."""
     measure = "" if one.measure.name == MAIN else f" --measure {one.measure.name}"
     return (
-        f"**{one.measure.title} drifts{' (fails)' * one.counts}**: {change(one.base, one.now)} since {_since(one)}"
+        f"**{one.measure.title} drifts{' (fails)' * one.counts}**:"
+        f" {format_change(one.base, one.now)} since {_since(one)}"
         f" ({words.code(one.since.facts.name)}). The median of the first {SIDE} reports of this level is"
-        f" {value(one.measure, one.base)}, that of the last {SIDE} {value(one.measure, one.now)};"
-        f" {value(one.measure, one.limit)} more is allowed. To accept it: `warpdeck series --accept {new.id}{measure}`."
+        f" {format_value(one.measure, one.base)}, that of the last {SIDE} {format_value(one.measure, one.now)};"
+        f" {format_value(one.measure, one.limit)} more is allowed."
+        f" To accept it: `warpdeck series --accept {new.id}{measure}`."
     )
 
 
@@ -140,24 +145,27 @@ def _since(one: Drift) -> str:
     return f"{one.since.at:%Y-%m-%d}"
 
 
-def _explained(found: Explained) -> str:
+def _format_explanation(found: Explanation) -> str:
     """List the parts of the change of step time, each list adding up to its whole."""
-    lines = [f"Step time {signed(found.wall.change)}: {_list(found.work)}."]
+    lines = [f"Step time {format_difference(found.wall.change)}: {_list(found.work)}."]
     if found.kernels and found.kernels.change:
         for kind, parts in found.by.items():
-            lines.append(f"- Kernel time {signed(found.kernels.change)} by {PARTS[kind].lower()}: {_list(parts)}")
+            lines.append(
+                f"- Kernel time {format_difference(found.kernels.change)} by {PARTS[kind].lower()}: {_list(parts)}"
+            )
     return "\n".join(lines)
 
 
 def _list(parts: Sequence[Part]) -> str:
     told, rest = parts[:TOP], parts[TOP:]
     said = [
-        f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {signed(one.change)}" for one in told
+        f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {format_difference(one.change)}"
+        for one in told
     ]
-    return ", ".join(said + ([f"others {signed(sum(one.change for one in rest))}"] if rest else []))
+    return ", ".join(said + ([f"others {format_difference(sum(one.change for one in rest))}"] if rest else []))
 
 
-def _json(checked: Checked, links: dict[str, str]) -> str:
+def _json(checked: CheckResult, links: dict[str, str]) -> str:
     told = {
         "report": checked.report.id,
         "name": checked.report.facts.name,
@@ -190,7 +198,7 @@ def _json(checked: Checked, links: dict[str, str]) -> str:
     return json.dumps(told, indent=1) + "\n"
 
 
-def _parts(found: Explained | None) -> dict[str, Any] | None:
+def _parts(found: Explanation | None) -> dict[str, Any] | None:
     if found is None:
         return None
     lists = {"work": found.work, **found.by}
@@ -206,17 +214,18 @@ def _parts(found: Explained | None) -> dict[str, Any] | None:
     }
 
 
-def _junit(checked: Checked, links: dict[str, str]) -> str:
+def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
     for one in (one for one in checked.judged if one.counts):
         said = (
-            f"{value(one.measure, one.before)} -> {value(one.measure, one.after)} ({change(one.before, one.after)}),"
-            f" allowed {value(one.measure, one.limit)}"
+            f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
+            f" ({format_change(one.before, one.after)}),"
+            f" allowed {format_value(one.measure, one.limit)}"
         )
         _case(suite, one.measure.title, said, fails=one.fails)
     for drift in (one for one in checked.drifts if one.counts):
-        _case(suite, f"{drift.measure.title}, drift", _drift(drift, checked.report).replace("*", ""), fails=True)
+        _case(suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True)
     for held in checked.held:
         said = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
         _case(suite, words.visible(held.name), said, fails=not held.holds)

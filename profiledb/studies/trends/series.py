@@ -10,7 +10,7 @@ from typing import Any
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Catalog
 from profiledb.rules.series import Rules
-from profiledb.studies.trends.measures import kept_name
+from profiledb.studies.trends.measures import shorten_name
 from profiledb.studies.trends.summary_store import Facts
 from profiledb.words import visible
 
@@ -62,15 +62,15 @@ class Series:
     @property
     def key(self) -> str:
         """Key in addresses."""
-        return key(self.name)
+        return series_key(self.name)
 
 
-def key(name: str) -> str:
+def series_key(name: str) -> str:
     """Return the key in addresses of a series by its name."""
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-def every(
+def build_series(
     facts: Mapping[str, Facts],
     rules: Rules,
     labels: Mapping[str, Sequence[str]],
@@ -84,22 +84,24 @@ def every(
         chosen = choices.get(report_id)
         if known is None or chosen == "":
             continue
-        told = _told(known, rules, labels.get(report_id, ()))
-        found.setdefault(chosen or name(known, rules, told), []).append(point(known, rules, told, moved=bool(chosen)))
-    return {one: Series(one, tuple(sorted(points, key=order))) for one, points in sorted(found.items())}
+        told = _make_teller(known, rules, labels.get(report_id, ()))
+        found.setdefault(chosen or series_name(known, rules, told), []).append(
+            make_point(known, rules, told, moved=bool(chosen))
+        )
+    return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(found.items())}
 
 
-def order(point: Point) -> tuple[datetime, str, str]:
+def sort_key(point: Point) -> tuple[datetime, str, str]:
     """Sort key: time of the commit, and captures of one commit among themselves."""
     return point.at, point.facts.captured_at, point.id
 
 
-def of_facts(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
+def make_lone_point(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
     """Return a report as a point, whatever series it is in."""
-    return point(facts, rules, _told(facts, rules, labels), moved=False)
+    return make_point(facts, rules, _make_teller(facts, rules, labels), moved=False)
 
 
-def find(known: Mapping[str, Series], asked: str) -> Series:
+def find_series(known: Mapping[str, Series], asked: str) -> Series:
     """Return the series with this name or key, or the only one whose name contains this text.
 
     Raises:
@@ -115,7 +117,7 @@ def find(known: Mapping[str, Series], asked: str) -> Series:
     raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
 
 
-def of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
+def series_of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
     """Return the series of a report."""
     return next((one for one in known.values() if any(point.id == report_id for point in one.points)), None)
 
@@ -123,7 +125,7 @@ def of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
 Tell = Callable[[str], str | None]
 
 
-def _told(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
+def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
     """Return a function that answers a fact by its name in the rules; it is called dozens of times per report."""
     known = {f"meta.{key}": value for key, value in facts.meta.items()}
     known |= {f"label.{key}": value for key, told, value in (one.partition("=") for one in reversed(labels)) if told}
@@ -131,25 +133,25 @@ def _told(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
 
     def tell(fact: str) -> str | None:
         if fact == "command":
-            return _command(facts.command, rules.ignore) if facts.command else None
-        return _stem(facts.name) if fact == "name" else known.get(fact) or None
+            return _normalize_command(facts.command, rules.ignore) if facts.command else None
+        return _shorten_stem(facts.name) if fact == "name" else known.get(fact) or None
 
     return tell
 
 
-def name(facts: Facts, rules: Rules, tell: Tell) -> str:
+def series_name(facts: Facts, rules: Rules, tell: Tell) -> str:
     """Return the name of a report's series: the program, then the facts that keep it apart."""
-    program = _first(tell, rules.program) or _stem(facts.name)
-    apart = [f"{_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
-    return kept_name(" · ".join([program, *apart]))
+    program = _first(tell, rules.program) or _shorten_stem(facts.name)
+    apart = [f"{_prefix_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
+    return shorten_name(" · ".join([program, *apart]))
 
 
-def _word(fact: str) -> str:
+def _prefix_word(fact: str) -> str:
     """Return the word before a fact in the name of a series; empty if the value explains itself."""
     return f"{fact.rpartition('.')[2]} " if "." in fact else ""
 
 
-def point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
+def make_point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
     """Return a report as a point of its series."""
     commit = _first(tell, rules.commit)
     around = {
@@ -172,14 +174,14 @@ def _first(tell: Tell, facts: Iterable[str]) -> str | None:
     return next((value for fact in facts if (value := tell(fact))), None)
 
 
-def _command(command: str, ignore: Iterable[str]) -> str:
+def _normalize_command(command: str, ignore: Iterable[str]) -> str:
     """Return a command without the folder of its program and without ignored arguments."""
     for pattern in ignore:
         command = re.sub(pattern, "", command)
     return " ".join(_FOLDERS.sub("", command).split())
 
 
-def _stem(file: str) -> str:
+def _shorten_stem(file: str) -> str:
     """Return the name of a file without its ending and its last number or date."""
     stem = _ENDINGS.sub("", file)
     return _NUMBER.sub("", stem) or stem
@@ -196,7 +198,7 @@ def _moment(text: str | None) -> datetime | None:
         return None
 
 
-def of_library(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
+def read_series(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
     """Return all series of a library, given the facts of its reports."""
     catalog: Catalog = library.catalog
-    return every(facts, rules, catalog.labels(), catalog.decisions.choices(), catalog.report_ids())
+    return build_series(facts, rules, catalog.labels(), catalog.decisions.choices(), catalog.report_ids())

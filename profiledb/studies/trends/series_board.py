@@ -9,7 +9,7 @@ from profiledb.library.library import Library
 from profiledb.library.series_decisions import Note
 from profiledb.rules import series as rules
 from profiledb.studies.trends import explain, series, series_changes, summary_refresh
-from profiledb.studies.trends.explain import Explained
+from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
@@ -38,7 +38,7 @@ class Board:
     @cached_property
     def series(self) -> dict[str, Series]:
         """All series by name."""
-        return series.of_library(self.library, self.kept.facts(), rules.current())
+        return series.read_series(self.library, self.kept.facts(), rules.current())
 
     @cached_property
     def notes(self) -> dict[tuple[str, str], Note]:
@@ -53,11 +53,11 @@ class Board:
         """
         of_series: dict[str, list[Trend]] = {}
         for measure in LISTED:
-            for trend in series_changes.trends(
+            for trend in series_changes.find_trends(
                 self.kept, self.series.values(), measure, self.kept.values(measure), self.notes
             ):
                 of_series.setdefault(trend.series.name, []).append(trend)
-        return sorted((min(told, key=_telling) for told in of_series.values()), key=_urgency)
+        return sorted((min(told, key=_rank_trend) for told in of_series.values()), key=_urgency_key)
 
     def one(self, of: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""
@@ -67,7 +67,7 @@ class Board:
             for row in every
             if not row.name
         }
-        return next(iter(series_changes.trends(self.kept, [of], measure, rows, self.notes)), None)
+        return next(iter(series_changes.find_trends(self.kept, [of], measure, rows, self.notes)), None)
 
     def measures(self, of: Series) -> list[str]:
         """Return the measures of the last reports of a series, in the order of ``MEASURES``."""
@@ -77,27 +77,27 @@ class Board:
 
     def points(self, reports: Sequence[Manifest]) -> list[Point]:
         """Return reports as points in order of time, whatever their series; missing summaries are made."""
-        summary_refresh.ensure(self.library, reports)
+        summary_refresh.refresh_reports(self.library, reports)
         facts, labels = self.kept.facts(), self.library.catalog.labels()
         found = [
-            series.of_facts(facts[one.id], rules.current(), labels.get(one.id, ()))
+            series.make_lone_point(facts[one.id], rules.current(), labels.get(one.id, ()))
             for one in reports
             if one.id in facts
         ]
-        return sorted(found, key=series.order)
+        return sorted(found, key=series.sort_key)
 
-    def explained(self, before: Point, after: Point) -> Explained | None:
+    def explained(self, before: Point, after: Point) -> Explanation | None:
         """Split the change from one report to another into its parts."""
         rows: dict[str, list[Row]] = self.kept.of([before.id, after.id])
-        return explain.explain(rows[before.id], rows[after.id], (before.facts.gpus, after.facts.gpus))
+        return explain.explain_change(rows[before.id], rows[after.id], (before.facts.gpus, after.facts.gpus))
 
 
-def _telling(trend: Trend) -> int:
+def _rank_trend(trend: Trend) -> int:
     """Return 0 if the newest change is an open regression, 1 if anything changed."""
     return 0 if trend.regressed else 1 if trend.shifts else 2
 
 
-def _urgency(trend: Trend) -> tuple[int, int, float, str]:
+def _urgency_key(trend: Trend) -> tuple[int, int, float, str]:
     """Sort key: open regressions first, of the step time before others, the largest first."""
     size = abs(trend.shifts[-1].change.share or 0.0) if trend.shifts else 0.0
-    return _telling(trend), LISTED.index(trend.measure.name), -size, trend.series.name
+    return _rank_trend(trend), LISTED.index(trend.measure.name), -size, trend.series.name

@@ -13,7 +13,7 @@ import numpy as np
 
 from profiledb.library.series_decisions import Note
 from profiledb.studies.trends import change_points
-from profiledb.studies.trends.change_points import Change, Found
+from profiledb.studies.trends.change_points import Change, ChangePoints
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.summary_store import Row, Summaries
@@ -95,7 +95,7 @@ class Trend:
 Notes = Mapping[tuple[str, str], Note]
 
 
-def trends(
+def find_trends(
     kept: Summaries, every: Iterable[Series], measure: str, values: Mapping[str, Row], notes: Notes
 ) -> list[Trend]:
     """Return a measure over each of these series, without those in which no report has it."""
@@ -110,7 +110,7 @@ def trends(
 
 
 def _trend(
-    series: Series, measure: Measure, points: Sequence[Point], rows: tuple[Row, ...], found: Found, notes: Notes
+    series: Series, measure: Measure, points: Sequence[Point], rows: tuple[Row, ...], found: ChangePoints, notes: Notes
 ) -> Trend:
     shifts = tuple(_shift(one, points, measure, notes) for one in found.changes)
     return Trend(series, measure, tuple(points), rows, shifts, found.drifts)
@@ -119,20 +119,20 @@ def _trend(
 def _shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
     at = change.index
     near = [place for place in range(at - NEAR, at + NEAR + 1) if 0 < place < len(points)]
-    around = [text for place in near for text in differences(points[place - 1].around, points[place].around)]
+    around = [text for place in near for text in describe_differences(points[place - 1].around, points[place].around)]
     point, before = points[at], points[at - 1]
     return Shift(
         change,
         point,
         before,
         tuple(dict.fromkeys(around)),
-        differences(before.versions, point.versions),
+        describe_differences(before.versions, point.versions),
         (change.after - change.before) * measure.worse > 0,
         notes.get((point.id, measure.name)),
     )
 
 
-def differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def describe_differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Describe the differences of two lists of facts: ``driver 550.1 → 580.2``; a missing fact is no difference."""
     old = dict(before)
     return tuple(
@@ -140,22 +140,22 @@ def differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, st
     )
 
 
-def said_by_program(before: Point, after: Point) -> tuple[str, ...]:
+def program_differences(before: Point, after: Point) -> tuple[str, ...]:
     """Describe the differences of two programs' own facts, without commits and dates."""
     sides = [
         [(key, value) for key, value in point.facts.meta.items() if not _EVER_NEW.search(key)]
         for point in (before, after)
     ]
-    return differences(*sides)
+    return describe_differences(*sides)
 
 
-def _found(kept: Summaries, every: Sequence[Sequence[float]]) -> list[Found]:
+def _found(kept: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
     keys = [_key(values) for values in every]
     known = {key: found for key, text in kept.detected(keys).items() if (found := _read(text))}
     fresh: dict[str, str] = {}
     for key, values in zip(keys, every, strict=True):
         if key not in known:
-            known[key] = change_points.find(values) if len(values) >= LEAST else Found(())
+            known[key] = change_points.find_changes(values) if len(values) >= LEAST else ChangePoints(())
             fresh[key] = json.dumps(asdict(known[key]))
     kept.remember(fresh)
     return [known[key] for key in keys]
@@ -166,9 +166,9 @@ def _key(values: Sequence[float]) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(text: str) -> Found | None:
+def _read(text: str) -> ChangePoints | None:
     try:
         told = json.loads(text)
-        return Found(tuple(Change(**one) for one in told["changes"]), bool(told["drifts"]))
+        return ChangePoints(tuple(Change(**one) for one in told["changes"]), bool(told["drifts"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -33,7 +33,7 @@ def refresh(library: Library) -> int:
     return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
 
 
-def ensure(library: Library, reports: Iterable[Manifest]) -> None:
+def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
     """Make missing and outdated summaries of some reports.
 
     Raises:
@@ -46,7 +46,7 @@ def ensure(library: Library, reports: Iterable[Manifest]) -> None:
             kept.put(*_summary(library, report))
 
 
-def waiting(library: Library, reports: Iterable[Manifest]) -> int:
+def count_waiting(library: Library, reports: Iterable[Manifest]) -> int:
     """Count the reports without a summary."""
     known = summaries_of(library).stamps()
     return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
@@ -59,7 +59,7 @@ def _summarized(reports: Iterable[Manifest]) -> list[Manifest]:
 def _due(
     library: Library, report: Manifest, known: dict[str, tuple[int, str]], there: frozenset[str] | None = None
 ) -> bool:
-    return known.get(report.id) != (VERSION, stamp(library, report.id, there))
+    return known.get(report.id) != (VERSION, make_stamp(library, report.id, there))
 
 
 def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
@@ -72,12 +72,12 @@ def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
 
 
 def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]:
-    before = stamp(library, report.id)  # a change during the summary makes it outdated
+    before = make_stamp(library, report.id)  # a change during the summary makes it outdated
     facts, rows = measures.summarize(library, report)
     return facts, before, rows
 
 
-def stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
+def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
     """Return a value that changes with the files from which a summary is made.
 
     ``there`` has the names in the folder of reports: most of tens of thousands have no sidecar.

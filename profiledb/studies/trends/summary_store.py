@@ -18,8 +18,8 @@ from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
-from profiledb.library.catalog import upsert
-from profiledb.library.catalog_file import version
+from profiledb.library.catalog import upsert_sql
+from profiledb.library.catalog_file import file_version
 from profiledb.library.database import Connection
 
 FILE = "summaries.sqlite"
@@ -81,7 +81,7 @@ class Summaries:
 
     def version(self) -> tuple[int, int]:
         """Return a value that changes with every write."""
-        return version(self.path)
+        return file_version(self.path)
 
     def stamps(self) -> dict[str, tuple[int, str]]:
         """Return version and stamp of each summary, by report."""
@@ -117,7 +117,7 @@ class Summaries:
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
         last = {(row.measure, row.name): row for row in rows}
         with self._writing() as db:
-            db.execute(upsert("summary", list(values), "report_id"), values)
+            db.execute(upsert_sql("summary", list(values), "report_id"), values)
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
             db.executemany(
                 "INSERT INTO measure (report_id, measure, name, value, low, high, title) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -157,14 +157,14 @@ class Summaries:
         if count + len(found) > MOST_DETECTED:
             db.execute("DELETE FROM detected")
         rows = [{"key": key, "found": text} for key, text in found.items()]
-        db.executemany(upsert("detected", ("key", "found"), "key"), rows)
+        db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return rows; none if the file is missing, or was damaged and is set aside."""
         if not self.path.exists():
             return []
         try:
-            with closing(_opened(self.path)) as db:
+            with closing(_open(self.path)) as db:
                 return db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             self._set_aside(error)
@@ -193,8 +193,8 @@ class Summaries:
     def _ready(self) -> sqlite3.Connection:
         if not self.path.exists():
             with self._alone():  # so that nobody mistakes a file without its tables for a damaged one
-                _made(self.path).close()
-        return _made(self.path)
+                _open_with_tables(self.path).close()
+        return _open_with_tables(self.path)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -205,7 +205,7 @@ class Summaries:
     def _set_aside(self, error: sqlite3.Error) -> None:
         """Rename a damaged file, once for all processes; raise the explained error if it is not damaged."""
         if not catalog_repair.is_damage(error):
-            raise catalog_repair.told(error, self.path) from error
+            raise catalog_repair.explain_error(error, self.path) from error
         with self._alone():
             if not self.path.exists() or _is_whole(self.path):
                 return
@@ -214,15 +214,15 @@ class Summaries:
             catalog_repair.set_aside(self.path, ASIDE)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=catalog_repair.PATIENCE_S)
     db.row_factory = sqlite3.Row
     return db
 
 
-def _made(path: Path) -> sqlite3.Connection:
+def _open_with_tables(path: Path) -> sqlite3.Connection:
     """Open the file with its tables."""
-    db = _opened(path)
+    db = _open(path)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # a summary lost in a power cut is made again
@@ -237,7 +237,7 @@ def _is_whole(path: Path) -> bool:
     """Return True if another process has repaired a file meanwhile."""
     wanted = {"summary", "measure", "detected"}
     try:
-        with closing(_opened(path)) as db:
+        with closing(_open(path)) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for query in map("SELECT * FROM {} LIMIT 0".format, wanted & tables):
                 db.execute(query)

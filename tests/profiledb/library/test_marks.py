@@ -75,12 +75,12 @@ def test_a_catalog_of_before_gets_the_table(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_mark_is_left_out(told: Any) -> None:
-    assert marks.read(told) == []
+    assert marks.parse_marks(told) == []
 
 
 def test_notes_are_words_of_a_line(catalog: Catalog) -> None:
     hostile = "<script>\n'; DROP TABLE mark; --\u202e\x00 a\tb" + "y" * 100_000
-    found = marks.read([{"t": 5.4, "note": hostile}, {"t": 6, "note": " \n "}] + [{"t": 7, "note": "z"}] * 1_000)
+    found = marks.parse_marks([{"t": 5.4, "note": hostile}, {"t": 6, "note": " \n "}] + [{"t": 7, "note": "z"}] * 1_000)
     assert found[0].t_ns == 5
     assert found[0].note.startswith("<script> '; DROP TABLE mark; -- a b")
     assert len(found[0].note) <= LONGEST

@@ -29,7 +29,7 @@ from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.library.postgres import Postgres
 from profiledb.library.report_links import LINKS
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.studies.trends.summary_store import Row
 from tests.conftest import ROOT
 from tests.support import serial
@@ -54,7 +54,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
     assert "warpdeck migrate" in caught.value.hint
     migrations.move(url)
     made = columns(url)
-    for table, names in catalog_repair.expected().items():
+    for table, names in catalog_repair.expected_columns().items():
         assert made[table] == set(names), "as in catalog.sql"
     migrations.move(url)
     assert columns(url) == made, "nothing to do"
@@ -135,7 +135,7 @@ def _label(url: str, number: int) -> None:
 def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     behind = Mock(now=lambda zone: datetime.now(zone) - timedelta(hours=1))
     monkeypatch.setattr(workers, "datetime", behind, raising=False)
-    Workers(team).seen(Seen("one", "gpu7", "2023.4.4", ""))
+    Workers(team).seen(WorkerInfo("one", "gpu7", "2023.4.4", ""))
     monkeypatch.undo()
     assert [one.id for one in Workers(team).all()] == ["one"]
     with team.connect("") as db:
@@ -230,6 +230,6 @@ def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
 def test_questions_in_sql_see_its_summaries(team: Shared, tmp_path: Path) -> None:
     library = Library(tmp_path, Catalog(team))
     serial.put(library, serial.facts(1), [*serial.rows(1e6, {"gemm": 1e5}), Row("kernel", 1.0, "long " * 3_000)])
-    tables = library_tables.tables(team.url)
+    tables = library_tables.read_tables(team.url)
     assert tables["library_summary"].column("name").to_pylist() == ["train_1.nsys-rep"]
     assert "wall_ns" in tables["library_measure"].column("measure").to_pylist()

@@ -120,12 +120,12 @@ def test_a_file_that_ends_in_free_blocks_is_whole(tmp_path: Path) -> None:
     with store.create(path) as db:
         db.execute("BEGIN; CREATE TABLE much AS SELECT i, hash(i) AS h FROM range(2_000_000) AS t (i); ROLLBACK")
         db.execute("INSERT INTO report (name) VALUES ('kept')")
-    assert damage.opens(path)
+    assert damage.can_open(path)
     with duckdb.connect(path, read_only=True) as db:
         assert db.execute("SELECT free_blocks > 100 FROM pragma_database_size()").fetchall() == [(True,)]
         assert db.execute("SELECT name FROM report").fetchall() == [("kept",)]
     os.truncate(path, path.stat().st_size - 1)
-    assert not damage.opens(path)
+    assert not damage.can_open(path)
 
 
 @anyhow

@@ -17,7 +17,7 @@ from profiledb import config
 from profiledb.access.cli import main as cli
 from profiledb.access.cli import move as command
 from profiledb.access.operations.tokens import SharedTokens, Tokens
-from profiledb.console.saved_questions import questions_of
+from profiledb.console.saved_questions import open_questions
 from profiledb.errors import ConfigError, DamagedError, WarpdeckError
 from profiledb.library.catalog import FILE, Job
 from profiledb.library.library import Library
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalog.decisions.say(OTHERS[0], "step", Note("accepted", "a new driver"))
     catalog.name_columns("/inbox/x.csv", Columns("label", "seconds", "s", ""))
     catalog.put_job(Job("/inbox/gone.nsys-rep", "gone.nsys-rep", "1:2", "deleted", seconds=0.5))
-    questions_of(library).keep("slowest", "SELECT 1 -- 'x'")
+    open_questions(library).keep("slowest", "SELECT 1 -- 'x'")
     Tokens(library.folder).new("nightly", "editor")
     return library.folder
 
@@ -83,9 +83,9 @@ def team(postgres: Server, s3: S3, tmp_path: Path) -> Team:
 def said(library: Library, tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of a catalog, with what lies beside it."""
     path = tmp_path / "said.sqlite"
-    snapshot.take(library.catalog, library.folder, path)
-    found = {table: sorted(snapshot.rows(path, table), key=repr) for table in snapshot.tables()}
-    found["audit"] = [row[1:] for row in snapshot.rows(path, "audit")]  # in order, whatever the numbers
+    snapshot.take_snapshot(library.catalog, library.folder, path)
+    found = {table: sorted(snapshot.read_rows(path, table), key=repr) for table in snapshot.table_columns()}
+    found["audit"] = [row[1:] for row in snapshot.read_rows(path, "audit")]  # in order, whatever the numbers
     del found["stored_file"]
     return found
 
@@ -170,7 +170,7 @@ def test_a_token_and_a_question_work_there(folder: Path, team: Team) -> None:
     move(folder, target)
     assert target.catalog.shared
     assert SharedTokens(target.catalog.shared).all() == shown
-    assert [one.name for one in questions_of(target).all()] == ["slowest"]
+    assert [one.name for one in open_questions(target).all()] == ["slowest"]
 
 
 @pytest.mark.parametrize("kind", ["bucket and file", "folder and database", "folder"])
@@ -295,7 +295,7 @@ def test_a_copy_of_a_team_is_of_one_moment(
     target = team()
     move(folder, target)
     before = said(target, tmp_path)
-    fill = snapshot._fill
+    fill = snapshot._insert_rows
     done: list[str] = []
 
     def meanwhile(db: sqlite3.Connection, table: str, columns: Any, rows: Any) -> None:
@@ -306,7 +306,7 @@ def test_a_copy_of_a_team_is_of_one_moment(
             target.put_sidecar(OTHERS[0], "meta", '{"workload": "replaced"}')
             target.delete(OTHERS[2])
 
-    monkeypatch.setattr(snapshot, "_fill", meanwhile)
+    monkeypatch.setattr(snapshot, "_insert_rows", meanwhile)
     copy = tmp_path / "copy"
     backup(target, copy)
     monkeypatch.undo()
@@ -341,5 +341,5 @@ def test_every_table_of_a_team_is_carried_or_named(team: Team) -> None:
     with database.connect("") as db:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         tables = {row["tablename"] for row in db.execute(query)}
-    assert tables == (snapshot.tables().keys() | DERIVED | OF_ITSELF)
-    assert set(rows._tables()) == snapshot.tables().keys() - {"stored_file", "login"}
+    assert tables == (snapshot.table_columns().keys() | DERIVED | OF_ITSELF)
+    assert set(rows._moved_tables()) == snapshot.table_columns().keys() - {"stored_file", "login"}

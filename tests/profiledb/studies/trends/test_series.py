@@ -91,10 +91,10 @@ def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
         "mine is [31m": [1],
         SERIES: [3],
     }
-    assert series.find(found, "mine").points[0].moved
-    assert series.find(found, found[SERIES].key).name == SERIES
+    assert series.find_series(found, "mine").points[0].moved
+    assert series.find_series(found, found[SERIES].key).name == SERIES
     with pytest.raises(AnalysisError, match="No series"):
-        series.find(found, "other")
+        series.find_series(found, "other")
     decided.choose(f"{1:016x}", None)
     decided.choose(f"{2:016x}", None)
     assert len(Board(library).series[SERIES].points) == 3
@@ -200,7 +200,7 @@ def test_summaries_of_another_version_are_made_again(empty_library: Library) -> 
     with sqlite3.connect(kept.path) as db:
         db.execute("UPDATE summary SET version = 0 WHERE report_id = ?", [f"{1:016x}"])
     assert list(kept.facts()) == [f"{2:016x}"]
-    assert summary_refresh.waiting(library, library.list()) == 1
+    assert summary_refresh.count_waiting(library, library.list()) == 1
     library.catalog.remove_report(f"{2:016x}")
     summary_refresh.refresh(library)  # the other one has no file: it cannot be made
     assert set(kept.stamps()) == {f"{1:016x}"}
@@ -261,7 +261,7 @@ def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library:
     assert (shift.point.facts.name, shift.before.facts.name) == ("train_13.sqlite", "train_12.sqlite")
     assert shift.kind == "regression"
     assert shift.change.share == pytest.approx(0.75, abs=0.03)
-    found = board.explained(*explain.sides(trend, shift.change.index))
+    found = board.explained(*explain.level_reports(trend, shift.change.index))
     assert found
     assert found.kernels
     assert sum(part.change for part in found.by["kernel"]) == pytest.approx(found.kernels.change)
