@@ -29,7 +29,7 @@ from ingest.watch import Watch
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.library import migrations
-from profiledb.library.bucket.object_index import File
+from profiledb.library.bucket.object_index import StoredFile
 from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import Job
 from profiledb.library.database import Shared
@@ -66,7 +66,7 @@ def listed(library: Library, inbox: Path, objects: Path, count: int) -> None:
         )
     library.catalog.put_job(*jobs)
     files = [
-        File(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
+        StoredFile(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
         for n in range(1, count + 1)
         for name in (f"v{SCHEMA_VERSION}.duckdb", "timeline.v1.duckdb")
     ]
@@ -149,7 +149,7 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield f"{count:,} reports"
             yield told("list of reports", library.list)
             yield told("list of files", library.catalog.jobs)
-            yield told("list of objects", library.storage.store.index.all)
+            yield told("list of objects", library.storage.store.index.all_files)
             yield told("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield told("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from of_worker(library, settings)

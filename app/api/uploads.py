@@ -44,7 +44,7 @@ async def _upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
     if refused := _refusal(name, request.headers):
         return refused
-    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
+    if space and space not in await to_thread.run_sync(_spaces(request).visible_names, limiter=_writers):
         return problem(403, "There is no such space, or it is not yours.")
     store().open(_SESSION)
     try:

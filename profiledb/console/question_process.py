@@ -63,7 +63,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
     with library.cursor(report_id):  # raises the error about its file that every page shows
         question = _question(library, report_id, sql, bounds)
-    library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
+    library.catalog.audit.write_or_log("asked SQL", report_id, logs.without_secrets(sql))
     with _wait_for_turn(library.catalog.visitor, bounds.seconds):
         said, rest = _run(question, bounds, _environment(library, sql))
     if "error" in said:

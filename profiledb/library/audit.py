@@ -106,7 +106,7 @@ class Audit:
         with connect() as db:
             self.note(db, action, report_id, about)
 
-    def tell(self, action: Action, report_id: str = "", about: str = "") -> None:
+    def write_or_log(self, action: Action, report_id: str = "", about: str = "") -> None:
         """Write an entry about something that works without the catalog; log it instead if the catalog is away."""
         try:
             self.write(action, report_id, about)
@@ -114,10 +114,10 @@ class Audit:
             _log.error("The audit lacks that %s %s %r: %s", self.who, action, about, error.message)
 
     def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
-        """Return the newest entries; see ``each``."""
-        return list(self.each(search, action, report_id, most))
+        """Return the newest entries; see ``iterate``."""
+        return list(self.iterate(search, action, report_id, most))
 
-    def each(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
+    def iterate(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
         """Yield entries, newest first, that contain a text in any column and case, or have an action or a report.
 
         Raises:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from profiledb.library import version
 from profiledb.library.bucket.bucket import GoneError, Object
-from profiledb.library.bucket.object_index import FOLDER, File
-from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket.object_index import FOLDER, StoredFile
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.catalog import Catalog
 from profiledb.library.report_folder import ReportFolder
 from profiledb.report.manifest import Manifest
@@ -29,7 +29,7 @@ Objects = dict[str, Object]
 """Objects by their keys."""
 
 
-def recover(store: Store, folder: ReportFolder, catalog: Catalog) -> None:
+def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
     """List published reports, forget lost ones, and remove what unfinished work left in the bucket and in ``folder``.
 
     Lists every object of the bucket. Several workers may recover at the same time, and others publish meanwhile.
@@ -37,8 +37,8 @@ def recover(store: Store, folder: ReportFolder, catalog: Catalog) -> None:
     catalog.mend()
     # First the reports, then the rows, then the objects, so that nothing published meanwhile counts as lost.
     listed_before = set(catalog.report_ids())
-    rows = store.index.all(damaged=True)
-    undamaged_rows = store.index.all()
+    rows = store.index.all_files(damaged=True)
+    undamaged_rows = store.index.all_files()
     objects = _find_objects(store)
     version.require_names(file.name for found in objects.values() for file in _parse_files(found))
     for report_id, found in objects.items():
@@ -58,7 +58,7 @@ def recover(store: Store, folder: ReportFolder, catalog: Catalog) -> None:
     _remove_abandoned(folder.folder / "fetching")
 
 
-def _find_objects(store: Store) -> dict[str, Objects]:
+def _find_objects(store: ObjectStore) -> dict[str, Objects]:
     """Return the objects of each report."""
     objects: dict[str, Objects] = {}
     for found in store.bucket.list(FOLDER):
@@ -67,7 +67,7 @@ def _find_objects(store: Store) -> dict[str, Objects]:
     return objects
 
 
-def _list(store: Store, catalog: Catalog, report_id: str, objects: Objects) -> None:
+def _list(store: ObjectStore, catalog: Catalog, report_id: str, objects: Objects) -> None:
     """List a report that the catalog lacks, with its database and the files beside it."""
     newest = _find_newest(objects)
     database = max((file for file in newest.values() if _is_database(file)), key=_schema_of, default=None)
@@ -86,9 +86,9 @@ def _list(store: Store, catalog: Catalog, report_id: str, objects: Objects) -> N
     catalog.add_report(manifest)
 
 
-def _find_newest(objects: Objects) -> dict[str, File]:
+def _find_newest(objects: Objects) -> dict[str, StoredFile]:
     """Return the newest file of each name; a database only if its manifest exists, too."""
-    newest: dict[str, File] = {}
+    newest: dict[str, StoredFile] = {}
     for file in sorted(_parse_files(objects), key=lambda file: file.time_ns):
         is_whole = not _is_database(file) or file.key_of(_manifest_name(file)) in objects
         if is_whole and (_is_database(file) or version.schema_of(file.name) is None):
@@ -96,30 +96,38 @@ def _find_newest(objects: Objects) -> dict[str, File]:
     return newest
 
 
-def _parse_files(objects: Objects) -> list[File]:
-    return [file for found in objects.values() if (file := File.parse(found.key, found.size))]
+def _parse_files(objects: Objects) -> list[StoredFile]:
+    return [file for found in objects.values() if (file := StoredFile.parse(found.key, found.size))]
 
 
-def _is_database(file: File) -> bool:
+def _is_database(file: StoredFile) -> bool:
     return file.name.endswith(".duckdb") and version.schema_of(file.name) is not None
 
 
-def _schema_of(file: File) -> int:
+def _schema_of(file: StoredFile) -> int:
     """Return the schema version of a report's database."""
     return version.schema_of(file.name) or 0
 
 
-def _manifest_name(database: File) -> str:
+def _manifest_name(database: StoredFile) -> str:
     return f"{database.name.removesuffix('.duckdb')}.json"
 
 
 def _forget_lost(
-    store: Store, catalog: Catalog, report_id: str, files: dict[str, File], objects: Objects, *, is_listed: bool
+    store: ObjectStore,
+    catalog: Catalog,
+    report_id: str,
+    files: dict[str, StoredFile],
+    objects: Objects,
+    *,
+    is_listed: bool,
 ) -> bool:
     """Remove the rows of files that the bucket lacks; return True if the report itself is lost."""
     lost = [name for name, file in files.items() if file.key not in objects]
     if lost:
-        now = store.index.of(report_id, damaged=True)  # another process may have replaced or deleted a file meanwhile
+        now = store.index.files_of(
+            report_id, damaged=True
+        )  # another process may have replaced or deleted a file meanwhile
         lost = [name for name in lost if now.get(name) == files[name]]
         store.index.forget(report_id, lost)
     database = f"{report_id}{_DATABASE}"
@@ -133,14 +141,14 @@ def _forget_lost(
         return False
     _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
     catalog.unlist_report(report_id)
-    store.leave(report_id)
+    store.remove_copies(report_id)
     return True
 
 
-def _remove_unnamed(store: Store, objects: dict[str, Objects]) -> None:
+def _remove_unnamed(store: ObjectStore, objects: dict[str, Objects]) -> None:
     """Remove old objects that no row names."""
     named: set[str] = set()
-    for files in store.index.all().values():
+    for files in store.index.all_files().values():
         for file in files.values():
             named |= {file.key, file.key_of(file.name.removesuffix(".duckdb") + ".json")}
     before = _left_before()

@@ -11,9 +11,9 @@ from profiledb.errors import CatalogError
 from profiledb.library import bucket_recovery, version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import Bucket, GoneError
-from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS, Copies
-from profiledb.library.bucket.object_index import File, Index
-from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS, CopyCache
+from profiledb.library.bucket.object_index import ObjectIndex, StoredFile
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.catalog import Catalog
 from profiledb.library.disk_quota import room
 from profiledb.library.report_folder import ReportFolder
@@ -35,12 +35,12 @@ class BucketStorage:
         most_mb: size limit of the copies of reports, in MB.
     """
 
-    def __init__(self, folder: Path, index: Index, url: str, most_mb: float) -> None:
+    def __init__(self, folder: Path, index: ObjectIndex, url: str, most_mb: float) -> None:
         self.files = ReportFolder(folder)
         self._closers: list[Callable[[str], bool]] = []
         bucket = Bucket(url)
-        copies = Copies(folder, bucket, int(most_mb * 1e6), self._close)
-        self.store = Store(index, bucket, copies, self._is_needed)
+        copies = CopyCache(folder, bucket, int(most_mb * 1e6), self._close)
+        self.store = ObjectStore(index, bucket, copies, self._is_needed)
 
     @property
     def place(self) -> str:
@@ -54,7 +54,7 @@ class BucketStorage:
 
     def fetch(self, report_id: str) -> None:
         was_here = self.store.is_here(report_id)
-        self.store.bring(report_id)
+        self.store.fetch_report(report_id)
         if not was_here:
             self._unpack(report_id)
 
@@ -63,24 +63,24 @@ class BucketStorage:
 
     def fetched_bytes(self, report_id: str) -> tuple[int, int]:
         sizes = [file.bytes for file in self.store.files(report_id).values() if self._is_needed(file.name)]
-        return self.store.copies.fetched(report_id), max(sizes, default=0)
+        return self.store.copies.fetched_bytes(report_id), max(sizes, default=0)
 
     def fetch_file(self, report_id: str, name: str) -> None:
-        self.store.fetch(report_id, name)
+        self.store.fetch_file(report_id, name)
 
     def fetch_in_background(self, report_id: str, name: str) -> None:
         with suppress(CatalogError):
-            self.store.soon(report_id, name)
+            self.store.fetch_in_background(report_id, name)
 
     def share_prepared(self, report_id: str) -> None:
-        known = self.store.index.of(report_id)
+        known = self.store.index.files_of(report_id)
         if self.files.database(report_id).name not in known:
             return
         self.store.copies.hold(report_id)
         folder = self.files.answers / report_id
         timelines = self.files.reports.glob(f"{report_id}.timeline*.duckdb")
         for path in (*timelines, *(folder / name for name in BESIDE_ANSWERS)):
-            if path.exists() and not ((file := known.get(path.name)) and self.store.copies.has(file)):
+            if path.exists() and not ((file := known.get(path.name)) and self.store.copies.has_copy(file)):
                 self.store.put(report_id, path.name, path)
         self.files.work.mkdir(parents=True, exist_ok=True)
         packed = self.files.work / f"{report_id}-{os.getpid()}{answer_pack.ENDING}"
@@ -102,31 +102,32 @@ class BucketStorage:
         return file.time_ns if file else 0
 
     def file_names(self) -> frozenset[str]:
-        return frozenset(name for files in self.store.listed().values() for name in files)
+        return frozenset(name for files in self.store.list_files().values() for name in files)
 
     def report_bytes(self) -> dict[str, int]:
         return {
-            report_id: sum(file.bytes for file in files.values()) for report_id, files in self.store.listed().items()
+            report_id: sum(file.bytes for file in files.values())
+            for report_id, files in self.store.list_files().items()
         }
 
     def database_names(self, report_id: str) -> Iterable[str]:
-        return [name for name in self.store.index.of(report_id) if name.endswith(".duckdb")]
+        return [name for name in self.store.index.files_of(report_id) if name.endswith(".duckdb")]
 
     def has_database(self, report_id: str) -> bool:
         """Look at the list of some seconds ago, then at the catalog for what was published since."""
         name = self.files.database(report_id).name
-        return name in self.store.files(report_id) or name in self.store.index.of(report_id)
+        return name in self.store.files(report_id) or name in self.store.index.files_of(report_id)
 
     def confirm_database(self, report_id: str) -> bool:
-        file = self.store.index.of(report_id).get(self.files.database(report_id).name)
+        file = self.store.index.files_of(report_id).get(self.files.database(report_id).name)
         found = self.store.bucket.head(file.key) if file else None
         return file is not None and found is not None and found.size == file.bytes
 
     def check_copies(self, report_id: str) -> bool:
-        return self.store.true(report_id)
+        return self.store.check_copies(report_id)
 
     def report_damage(self, report_id: str) -> None:
-        self.store.index.spoil(self.store.files(report_id)[self.files.database(report_id).name])
+        self.store.index.mark_damaged(self.store.files(report_id)[self.files.database(report_id).name])
 
     def read_text(self, name: str) -> str:
         try:
@@ -142,11 +143,11 @@ class BucketStorage:
 
         If another process has published the report meanwhile, its files stay and these are removed.
         """
-        file = File.of(manifest.id, self.files.database(manifest.id).name, database)
+        file = StoredFile.from_path(manifest.id, self.files.database(manifest.id).name, database)
         keys = (file.key_of(self.files.manifest(manifest.id).name), file.key)
         self.store.bucket.put(keys[0], manifest.to_json().encode())
         self.store.bucket.put(keys[1], database)
-        before = self.store.index.of(manifest.id, damaged=True)
+        before = self.store.index.files_of(manifest.id, damaged=True)
         is_claimed = self.store.index.claim(file)
         if is_claimed or manifest.id not in catalog.report_ids():
             catalog.add_report(manifest)
@@ -154,7 +155,7 @@ class BucketStorage:
             self.store.remove(keys)
             return
         self.store.copies.adopt(file, database)
-        self.store.changed(manifest.id)
+        self.store.invalidate(manifest.id)
         self.files.damage_note(manifest.id).unlink(missing_ok=True)
         self._remove_outdated(manifest.id, before)
 
@@ -166,8 +167,8 @@ class BucketStorage:
         is_report = version.schema_of(path.name) is not None
         if is_report and path.suffix == ".json":
             return False  # it goes with the database
-        file = File.of(report_id, path.name, path)
-        if known := self.store.index.of(report_id).get(path.name):
+        file = StoredFile.from_path(report_id, path.name, path)
+        if known := self.store.index.files_of(report_id).get(path.name):
             require_same(path, known.sha256, file.sha256)
             return False
         if is_report:
@@ -178,17 +179,17 @@ class BucketStorage:
         require_whole(path, self.store.bucket.fetch(file.key, fetched), file.sha256)
         self.store.index.put(file)
         self.store.copies.adopt(file, fetched)
-        self.store.changed(report_id)
+        self.store.invalidate(report_id)
         return True
 
     def delete(self, report_id: str, catalog: Catalog) -> None:
         """Remove first the manifests, which would list the report anew, then its rows, then all objects and copies."""
-        objects = self.store.objects(report_id)
+        objects = self.store.list_keys(report_id)
         self.store.bucket.delete(key for key in objects if key.endswith(".json"))
         self.store.index.forget_all(report_id)
         catalog.remove_report(report_id)
         self.files.remove(report_id)
-        self.store.leave(report_id)
+        self.store.remove_copies(report_id)
         self.store.remove(objects)
 
     def recover(self, catalog: Catalog) -> None:
@@ -220,12 +221,12 @@ class BucketStorage:
         except OSError:
             _log.warning("The prepared answers of %s could not be unpacked", report_id, exc_info=True)
 
-    def _remove_outdated(self, report_id: str, before: dict[str, File]) -> None:
+    def _remove_outdated(self, report_id: str, before: dict[str, StoredFile]) -> None:
         """Remove the databases that a new one replaces: of an older schema, or damaged."""
         current = self.files.database(report_id).name
         databases = [file for name, file in before.items() if name.startswith(f"{report_id}.v")]
         self.store.index.forget(report_id, [file.name for file in databases if file.name != current])
-        published = self.store.index.of(report_id)[current]
+        published = self.store.index.files_of(report_id)[current]
         replaced = [file for file in databases if file != published]
         manifests = [file.key_of(file.name.removesuffix(".duckdb") + ".json") for file in replaced]
         self.store.remove([*(file.key for file in replaced), *manifests])
@@ -233,6 +234,6 @@ class BucketStorage:
             path.unlink(missing_ok=True)
 
 
-def _has_content(path: Path, file: File | None) -> bool:
+def _has_content(path: Path, file: StoredFile | None) -> bool:
     """Return True if a stored file has the content of this one."""
-    return file is not None and File.of(file.report_id, file.name, path).sha256 == file.sha256
+    return file is not None and StoredFile.from_path(file.report_id, file.name, path).sha256 == file.sha256

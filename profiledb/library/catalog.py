@@ -14,7 +14,7 @@ from profiledb.config import Settings
 from profiledb.library import report_links, spaces, team_database
 from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
-from profiledb.library.bucket.object_index import Index
+from profiledb.library.bucket.object_index import ObjectIndex
 from profiledb.library.catalog_file import CatalogFile
 from profiledb.library.database import FILES, LOGINS, Connect, Connection, Database, Shared
 from profiledb.library.logins import Logins
@@ -106,7 +106,7 @@ class Catalog:
         self.version = database.version
         self.logins = Logins(partial(database.connect, LOGINS), partial(database.version, LOGINS))
         self.token_uses = TokenUses(self._connect_quietly)
-        self.object_index = Index(self._connect)
+        self.object_index = ObjectIndex(self._connect)
         self._visibilities: dict[tuple[frozenset[str] | None, str], Visibility] = {}
         self._set_visitor(LOCAL)
 

@@ -17,7 +17,7 @@ from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
 from profiledb.report import damage, durable, report_pair, sidecar
 from profiledb.report.attachments import BROKEN, State, Views, read_state
-from profiledb.report.open_reports import Attached
+from profiledb.report.open_reports import OpenReports
 from profiledb.report.report_lookup import find
 
 __all__ = ["BROKEN", "Library"]
@@ -50,7 +50,7 @@ class Library:
         self.work = self._files.work
         self.answers = self._files.answers
         self.catalog = catalog or Catalog(self.folder / FILE)
-        self._attached = Attached(self._files.database)
+        self._attached = OpenReports(self._files.database)
         self._intact: dict[str, tuple[State, bool]] = {}
         self._links: dict[tuple[Partner, object], dict[str, str]] = {}
         self.storage.on_eviction(self._attached.close)
@@ -75,7 +75,7 @@ class Library:
 
     def use_one_thread(self) -> None:
         """Run each query on one thread from now on: it takes longer and less processor time."""
-        self._attached.spare()
+        self._attached.use_one_thread()
 
     def buffers_bytes(self) -> int:
         """Return the bytes that DuckDB holds for the reports that this process has open."""

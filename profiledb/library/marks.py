@@ -33,7 +33,7 @@ class Marks:
         self._audit = audit
         self._visibility = visibility
 
-    def of(self, report_id: str) -> list[Mark]:
+    def get(self, report_id: str) -> list[Mark]:
         """Return the marks of a report in order of time."""
         self._visibility.require_reports(report_id)
         with self._connect() as db:

@@ -65,7 +65,7 @@ class SeriesDecisions:
             if row["state"] in states and self._visibility.sees_report(row["report_id"])
         }
 
-    def say(self, report_id: str, measure: str, note: Note) -> None:
+    def write_note(self, report_id: str, measure: str, note: Note) -> None:
         """Write a note about a change in place of an earlier one; an open change without text has no note.
 
         Raises:

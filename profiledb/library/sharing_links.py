@@ -45,7 +45,7 @@ class SharingLinks:
         self._visibility = visibility
         self._visitor = visitor
 
-    def new(self, report_id: str, days: int, most_days: float) -> str:
+    def create(self, report_id: str, days: int, most_days: float) -> str:
         """Make a link and return its secret part, which cannot be retrieved later.
 
         Raises:
@@ -87,7 +87,7 @@ class SharingLinks:
             self._audit.note(db, "ended link", row["report_id"], f"link {number}")
             db.execute("DELETE FROM share WHERE id = ?", [number])
 
-    def shown(self, text: str) -> Share | None:
+    def find(self, text: str) -> Share | None:
         """Return the link with this secret; None if it is unknown, has expired, or its report is gone."""
         match = _SECRET.fullmatch(text)
         if not match:

@@ -53,16 +53,16 @@ class SpaceRegistry:
         self._audit = audit
         self._visibility = visibility
 
-    def made(self) -> dict[str, tuple[str, ...]]:
+    def groups_by_space(self) -> dict[str, tuple[str, ...]]:
         """Return the groups that see each registered space, sorted by name."""
         with self._connect() as db:
             return dict(sorted(read_groups(db).items()))
 
-    def seen(self) -> list[str]:
+    def visible_names(self) -> list[str]:
         """Return the names of the registered spaces that the visitor sees."""
-        return [name for name in self.made() if self._visibility.sees_space(name)]
+        return [name for name in self.groups_by_space() if self._visibility.sees_space(name)]
 
-    def counts(self) -> dict[str, int]:
+    def count_reports(self) -> dict[str, int]:
         """Return the number of reports in each space, ``EVERYBODY`` and unregistered spaces included."""
         self._visibility.require_all()
         with self._connect() as db:
@@ -72,7 +72,7 @@ class SpaceRegistry:
             )
             return {row["space"]: row["reports"] for row in db.execute(query)}
 
-    def of(self) -> dict[str, set[str]]:
+    def spaces_by_report(self) -> dict[str, set[str]]:
         """Return the spaces of each report by its id."""
         self._visibility.require_all()
         found: dict[str, set[str]] = {}
@@ -81,9 +81,9 @@ class SpaceRegistry:
                 found.setdefault(row["report_id"], set()).add(row["space"])
         return found
 
-    def listed(self) -> list[Space]:
+    def list_all(self) -> list[Space]:
         """Return all spaces by name except ``EVERYBODY``: registered ones, and those that have reports."""
-        made, counts = self.made(), self.counts()
+        made, counts = self.groups_by_space(), self.count_reports()
         names = sorted((made | counts).keys() - {EVERYBODY})
         return [Space(name, name in made, made.get(name, ()), counts.get(name, 0)) for name in names]
 

@@ -15,7 +15,7 @@ groups of 122,880 rows, so further threads would find next to nothing to do, and
 time."""
 
 
-class Attached:
+class OpenReports:
     """Reports that stay open between queries: one thread per query if all are small, else as many as there are cores.
 
     May be shared by threads.
@@ -31,7 +31,7 @@ class Attached:
         self._small = Attachments(path, threads=1)
         self._large = Attachments(path)
 
-    def spare(self) -> None:
+    def use_one_thread(self) -> None:
         """Run each query on one thread from now on: it takes longer and less processor time."""
         self._small_bytes = sys.maxsize
 

@@ -125,7 +125,12 @@ def _space_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
     """Return the space of each report that is in exactly one, if a rule needs it."""
     if not any(rule.space for rule in rules.rules):
         return {}
-    return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
+    return {
+        key: space
+        for key, spaces in library.catalog.spaces.spaces_by_report().items()
+        if len(spaces) == 1
+        for space in spaces
+    }
 
 
 def _find_age_rule(

@@ -12,7 +12,7 @@ import numpy as np
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
-from profiledb.timeline.area_sums import Counted, count_events
+from profiledb.timeline.area_sums import EventCounts, count_events
 from profiledb.timeline.medians import find_medians
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
@@ -58,7 +58,7 @@ def measure_area(
 
 
 def _by_lane(
-    lanes: Sequence[LaneInfo], counted: Counted, buckets: Numbers, middle: dict[int, float], length: int
+    lanes: Sequence[LaneInfo], counted: EventCounts, buckets: Numbers, middle: dict[int, float], length: int
 ) -> list[dict[str, Any]]:
     added = counted.by_lane()
     first = np.flatnonzero(np.diff(buckets[:, 0], prepend=-1))
@@ -90,7 +90,7 @@ def _sum_lanes(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str
     }  # fmt: skip
 
 
-def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
+def _by_name(opened: Opened, counted: EventCounts) -> list[dict[str, Any]]:
     rows = counted.names()
     rows = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]
     colors = opened.colors(rows[:, 0].astype(np.uint32))

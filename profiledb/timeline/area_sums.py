@@ -23,7 +23,7 @@ class Part:
 
 
 @dataclass
-class Counted:
+class EventCounts:
     """Events that start in an area.
 
     ``lane``, ``name`` and ``ns`` are of events that were read. Others are in ``stored``: lane, bucket, count, shortest
@@ -67,10 +67,12 @@ class Counted:
 
 def count_events(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int
-) -> Counted:
+) -> EventCounts:
     """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
-    found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
+    found = EventCounts(
+        nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
+    )
     for part in split_lanes(lanes, low, high):
         edges = [(low, high)]
         if part.whole:
@@ -96,7 +98,7 @@ def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part
         yield Part(plain)
 
 
-def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) -> None:
+def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: EventCounts) -> None:
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
     which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
@@ -115,7 +117,7 @@ def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) ->
 
 
 def _read(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
+    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: EventCounts
 ) -> None:
     rows = cursor.execute(
         f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
@@ -131,7 +133,7 @@ def _read(
     _add_busy(found, _sum_by_key(lane, end - begin).tolist())
 
 
-def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
+def _add_busy(found: EventCounts, rows: Sequence[Sequence[int]]) -> None:
     for lane, ns in rows:
         found.busy[lane] = found.busy.get(lane, 0) + ns
 

@@ -10,13 +10,13 @@ import duckdb
 import numpy as np
 
 from profiledb.timeline import events
-from profiledb.timeline.area_sums import Counted, count_events
+from profiledb.timeline.area_sums import EventCounts, count_events
 from profiledb.timeline.open_timeline import LaneInfo, Lanes
 from profiledb.timeline.unions import Numbers
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MedianRange:
     """A median: the mean of the events at two positions among those from ``low`` to ``high`` ns, sorted."""
 
     low: int
@@ -32,7 +32,12 @@ class Wanted:
 
 
 def find_medians(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counted: EventCounts,
 ) -> tuple[dict[int, float], float | None]:
     """Return the median duration of the events of each lane that start in an area, and that of all."""
     if opened.covered(low, high) and len(lanes) == len(opened.with_events):
@@ -42,7 +47,12 @@ def find_medians(
 
 
 def read_medians(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counted: EventCounts,
 ) -> tuple[dict[int, float], float | None]:
     """Return the same medians from the events."""
     rows = counted.buckets()
@@ -72,7 +82,7 @@ def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
     db.execute("UPDATE t.made SET median_ns = ?", [of_all])
 
 
-def _medians_of_read(counted: Counted) -> dict[int, float]:
+def _medians_of_read(counted: EventCounts) -> dict[int, float]:
     """Return medians of lanes whose events were all read; wrong for other lanes."""
     order = np.lexsort((counted.ns, counted.lane))
     lane, ns = counted.lane[order], counted.ns[order]
@@ -92,18 +102,18 @@ def _merge_buckets(rows: Numbers) -> Numbers:
     return np.column_stack([np.zeros_like(buckets), buckets, count, low, high])
 
 
-def _locate_median(rows: Numbers) -> Wanted:
+def _locate_median(rows: Numbers) -> MedianRange:
     """Locate the median among sorted buckets."""
     until = np.cumsum(rows[:, 2])
     count = int(until[-1])
     first, last = (int(np.searchsorted(until, place, side="right")) for place in ((count - 1) // 2, count // 2))
     before = int(until[first - 1]) if first else 0
-    return Wanted(int(rows[first, 3]), int(rows[last, 4]), ((count - 1) // 2 - before, count // 2 - before))
+    return MedianRange(int(rows[first, 3]), int(rows[last, 4]), ((count - 1) // 2 - before, count // 2 - before))
 
 
 def _read_between(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int,
-    wanted: Mapping[int, Wanted], total: Wanted,
+    wanted: Mapping[int, MedianRange], total: MedianRange,
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
     """Return lane and duration of the events that the median of a lane, or of all, needs.
 

@@ -66,7 +66,7 @@ def scan_lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], so
     groups: Columns = {name: np.asarray(column) for name, column in read.items()}
     if not len(groups["n"]):
         return []
-    found = _Found(kind, keys, groups, origin)
+    found = _LaneReader(kind, keys, groups, origin)
     low, high = int(groups["low"].min()), int(groups["high"].max())
     parts = find_edges(db, source, int(groups["n"].sum()), "start_ns")
     for first, last in pairwise([-FAR, *parts, FAR]):
@@ -89,7 +89,7 @@ def find_edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: s
     return sorted(set(found[0][0]))
 
 
-class _Found:
+class _LaneReader:
     """The lanes of a kind, as far as they were read."""
 
     def __init__(self, kind: str, keys: Sequence[str], groups: Columns, origin: int) -> None:

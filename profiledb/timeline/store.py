@@ -19,7 +19,7 @@ from profiledb.library.report_folder import report_path
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
-from profiledb.report.open_reports import Attached
+from profiledb.report.open_reports import OpenReports
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
 from profiledb.timeline.open_timeline import Opened, read_lanes
@@ -51,7 +51,7 @@ class Timelines:
         self._library = library
         self._kernel_classes = kernel_classes
         self._memory_limit = memory_limit
-        self._attached = Attached(self._path)
+        self._attached = OpenReports(self._path)
         self._opened: dict[str, Opened] = {}
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}

@@ -54,7 +54,7 @@ def test_reports_that_are_made_up_are_whole_to_a_worker(
     assert lines == ["worker, first look at the inbox", "worker, a further look"]
     library.recover()
     assert len(library.list()) == 6
-    assert {len(files) for files in store_of(library).index.all().values()} == {2}
+    assert {len(files) for files in store_of(library).index.all_files().values()} == {2}
 
 
 def test_what_a_thing_costs_is_told_without_what_nothing_costs() -> None:

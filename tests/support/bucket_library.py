@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
@@ -13,7 +13,7 @@ def open_in_bucket(folder: Path, catalog: Catalog, url: str, most_mb: float = 10
     return Library(BucketStorage(folder, catalog.object_index, url, most_mb), catalog)
 
 
-def store_of(library: Library) -> Store:
+def store_of(library: Library) -> ObjectStore:
     """Return the objects of a library and their copies."""
     assert isinstance(library.storage, BucketStorage)
     return library.storage.store

@@ -24,7 +24,7 @@ COLUMNS = (
 def show() -> None:
     """Draws the spaces, and the way to make, change and remove one."""
     st.subheader("Spaces", anchor=False)
-    listed = session.administering().catalog.spaces.listed()
+    listed = session.administering().catalog.spaces.list_all()
     made = [one.name for one in listed if one.made]
     if listed:
         tables.table(pd.DataFrame(map(_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")

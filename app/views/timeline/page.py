@@ -32,7 +32,7 @@ def page() -> None:
 def _marks(report_id: str) -> list[marks.Mark]:
     """The marks that people left; none where the catalog cannot be read, of which other parts of the page tell."""
     try:
-        return session.library().catalog.marks.of(report_id)
+        return session.library().catalog.marks.get(report_id)
     except CatalogError:
         return []
 

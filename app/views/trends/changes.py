@@ -103,7 +103,7 @@ def _decide(trend: Trend, shift: Shift) -> None:
 
 def _say(key: str, report_id: str, measure: str, state: State) -> None:
     text = str(st.session_state.get(key, ""))
-    session.editing().catalog.decisions.say(report_id, measure, Note(state, text))
+    session.editing().catalog.decisions.write_note(report_id, measure, Note(state, text))
 
 
 def _explain(board: Board, before: Point, after: Point) -> None:

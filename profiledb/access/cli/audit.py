@@ -40,7 +40,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Print entries as they are read, one per line."""
     from profiledb.library.audit import COLUMNS, MOST
 
-    entries = catalog.audit.each(arguments.search, most=MOST if arguments.most is None else arguments.most)
+    entries = catalog.audit.iterate(arguments.search, most=MOST if arguments.most is None else arguments.most)
     if arguments.format == "json":
         _print_json(entries)
     elif arguments.format == "csv":

@@ -26,5 +26,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.library.move.backup import backup
 
     count, size = backup(library, arguments.to)
-    library.catalog.audit.tell("backed up", about=str(arguments.to))
+    library.catalog.audit.write_or_log("backed up", about=str(arguments.to))
     terminal.say(f"{words.counted(count, 'file')} copied to {arguments.to}: {words.bytes_(size)}.")

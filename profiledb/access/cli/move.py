@@ -37,7 +37,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int | None:
         from profiledb.library import migrations
 
         migrations.move(settings.database)
-    told = _Told()
+    told = _ProgressPrinter()
     try:
         moved = move(arguments.source.expanduser().absolute(), library, told.look)
     except WarpdeckError:
@@ -50,7 +50,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int | None:
     return terminal.FAILED if moved.damaged else None
 
 
-class _Told:
+class _ProgressPrinter:
     """Prints the progress from time to time."""
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ def _decide(library: "Library", arguments: argparse.Namespace) -> None:
             library.catalog.decisions.choose(library.find(report).id, to)
     if arguments.accept:
         accepted = library.find(arguments.accept)
-        library.catalog.decisions.say(accepted.id, arguments.measure, Note("accepted", ""))
+        library.catalog.decisions.write_note(accepted.id, arguments.measure, Note("accepted", ""))
 
 
 def _entry(trend: "Trend") -> dict[str, Any]:

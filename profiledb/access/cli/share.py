@@ -41,5 +41,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if arguments.action == "end":
         shares.end(arguments.what)
         return
-    secret = shares.new(library.find(arguments.what).id, arguments.days, config.load().login_link_days)
+    secret = shares.create(library.find(arguments.what).id, arguments.days, config.load().login_link_days)
     print(f"/shared/{secret}")

@@ -29,7 +29,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
 
     spaces, name = catalog.spaces, arguments.name
     if arguments.action == "list":
-        for one in spaces.listed():
+        for one in spaces.list_all():
             terminal.say(f"{folder(one.name)}  {words.counted(one.reports, 'report')}  {one.seen_by}")
         return
     if not name:

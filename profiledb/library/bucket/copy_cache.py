@@ -15,7 +15,7 @@ from pathlib import Path
 
 from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
-from profiledb.library.bucket.object_index import File
+from profiledb.library.bucket.object_index import StoredFile
 from profiledb.report.attachments import State, read_state
 from profiledb.report.file_hashes import hash_file
 
@@ -29,7 +29,7 @@ BESIDE_ANSWERS = ("findings.json",)
 """Files among the answers of a report instead of in the folder of reports."""
 
 
-class Copies:
+class CopyCache:
     """The copies in the folder of a library. May be shared by threads.
 
     Args:
@@ -43,41 +43,41 @@ class Copies:
         self._folder = folder
         self._reports = folder / "reports"
         self._locks = folder / "locks"
-        self._half = folder / "fetching"
+        self._fetching = folder / "fetching"
         self._bucket = bucket
         self._most = most
         self._let_go = let_go
-        self._true: dict[Path, tuple[State, str]] = {}
+        self._verified: dict[Path, tuple[State, str]] = {}
         self._held: dict[str, int] = {}
         self._used: dict[str, float] = {}
         self._guard = threading.Lock()
-        for made in (self._reports, self._locks, self._half):
+        for made in (self._reports, self._locks, self._fetching):
             made.mkdir(parents=True, exist_ok=True)
 
-    def path(self, file: File) -> Path:
+    def path(self, file: StoredFile) -> Path:
         """Return the path of a file's copy, whether it exists or not."""
         if file.name in BESIDE_ANSWERS:
             return self._folder / "answers" / file.report_id / file.name
         return self._reports / file.name
 
-    def has(self, file: File) -> bool:
+    def has_copy(self, file: StoredFile) -> bool:
         """Return True if a copy with the file's content exists."""
         path = self.path(file)
         found = read_state(path)
         if found is None or found[1] != file.bytes:
             return False
-        if self._true.get(path) != (found, file.sha256):
+        if self._verified.get(path) != (found, file.sha256):
             if hash_file(path) != file.sha256:
                 return False
-            self._true[path] = (found, file.sha256)
+            self._verified[path] = (found, file.sha256)
         return True
 
-    def proven(self, file: File) -> bool:
+    def verify(self, file: StoredFile) -> bool:
         """Return True if a copy exists and its content, read again in full, is right."""
-        self._true.pop(self.path(file), None)
-        return self.has(file)
+        self._verified.pop(self.path(file), None)
+        return self.has_copy(file)
 
-    def bring(self, file: File) -> Path:
+    def fetch_copy(self, file: StoredFile) -> Path:
         """Return the path of a file's copy, fetching it if necessary.
 
         Raises:
@@ -87,14 +87,14 @@ class Copies:
             OSError: the disk refuses the copy.
         """
         path = self.path(file)
-        if self.has(file):
+        if self.has_copy(file):
             return path
         with self._locked(file.report_id):
-            if not self.has(file):
+            if not self.has_copy(file):
                 self._fetch(file, path)
         return path
 
-    def adopt(self, file: File, source: Path) -> None:
+    def adopt(self, file: StoredFile, source: Path) -> None:
         """Move a file that was put into the bucket into the place of its copy; it lies on the disk of this folder."""
         os.utime(source, ns=(time.time_ns(), file.time_ns))
         path = self.path(file)
@@ -104,10 +104,10 @@ class Copies:
         self._note(path, file)
         self._make_room(0, file.report_id)
 
-    def fetched(self, report_id: str) -> int:
+    def fetched_bytes(self, report_id: str) -> int:
         """Return the bytes that have arrived of the report's file being fetched by any process of this machine."""
         sizes = 0
-        for path in self._half.glob(f"{report_id}.*"):
+        for path in self._fetching.glob(f"{report_id}.*"):
             with suppress(OSError):
                 sizes += path.stat().st_size
         return sizes
@@ -123,7 +123,7 @@ class Copies:
             while True:
                 number = os.open(self._locks / f"{report_id}.use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 fcntl.flock(number, fcntl.LOCK_SH)
-                if _is_there(number, self._locks / f"{report_id}.use"):
+                if _has_name(number, self._locks / f"{report_id}.use"):
                     break
                 os.close(number)
             os.utime(number)
@@ -132,16 +132,16 @@ class Copies:
             for other in others[: max(0, len(self._held) - MOST_HELD)]:
                 self._release(other)
 
-    def use(self, report_id: str) -> None:
+    def note_use(self, report_id: str) -> None:
         """Note that a report was asked for."""
         self._used[report_id] = time.monotonic()
 
-    def drop(self, report_id: str) -> None:
+    def remove(self, report_id: str) -> None:
         """Remove the copies and the answers of a report; running queries keep theirs."""
         folder = self._folder / "answers" / report_id
         for path in (*self._reports.glob(f"{report_id}.*"), *folder.glob("*")):
             path.unlink(missing_ok=True)
-            self._true.pop(path, None)
+            self._verified.pop(path, None)
         with suppress(OSError):  # another process is writing an answer there, or there was none
             folder.rmdir()
 
@@ -151,9 +151,9 @@ class Copies:
             for report_id in list(self._held):
                 os.close(self._held.pop(report_id))
 
-    def _fetch(self, file: File, path: Path) -> None:
+    def _fetch(self, file: StoredFile, path: Path) -> None:
         self._make_room(file.bytes, file.report_id)
-        half = self._half / f"{file.report_id}.{file.name}"
+        half = self._fetching / f"{file.report_id}.{file.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             for _ in range(_TRIES):
@@ -166,9 +166,9 @@ class Copies:
             half.unlink(missing_ok=True)
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
-    def _note(self, path: Path, file: File) -> None:
+    def _note(self, path: Path, file: StoredFile) -> None:
         if found := read_state(path):
-            self._true[path] = (found, file.sha256)
+            self._verified[path] = (found, file.sha256)
 
     @contextmanager
     def _locked(self, report_id: str) -> Iterator[None]:
@@ -213,11 +213,11 @@ class Copies:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return False
-            if not _is_there(
+            if not _has_name(
                 file.fileno(), path
             ):  # another process removed it meanwhile, and a third may hold it again
                 return False
-            self.drop(report_id)
+            self.remove(report_id)
             path.unlink(missing_ok=True)
         return True
 
@@ -229,7 +229,7 @@ class Copies:
         return True
 
 
-def _is_there(number: int, path: Path) -> bool:
+def _has_name(number: int, path: Path) -> bool:
     """Return True if an open file still has its name: a lock on a removed file locks nothing."""
     found = read_state(path)
     return found is not None and found[0] == os.fstat(number).st_ino

@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class File:
+class StoredFile:
     """A file of a report in the bucket.
 
     Args:
@@ -46,13 +46,13 @@ class File:
         return f"{FOLDER}/{self.report_id}/{self.time_ns}-{self.sha256}.{name}"
 
     @classmethod
-    def of(cls, report_id: str, name: str, path: Path) -> "File":
+    def from_path(cls, report_id: str, name: str, path: Path) -> "StoredFile":
         """Describe a file on this machine; its time is rounded down to microseconds, the precision of every store."""
         state = path.stat()
         return cls(report_id, name, state.st_size, hash_file(path), state.st_mtime_ns // 1000 * 1000)
 
     @classmethod
-    def parse(cls, key: str, size: int) -> "File | None":
+    def parse(cls, key: str, size: int) -> "StoredFile | None":
         """Parse the name of an object; None if it is not one of ours."""
         found = _KEY.fullmatch(key)
         return cls(found[1], found[4], size, found[3], int(found[2])) if found else None
@@ -63,27 +63,27 @@ _VALUES = ":report_id, :name, :bytes, :sha256, :time_ns, 0"
 _SET = "bytes = excluded.bytes, sha256 = excluded.sha256, time_ns = excluded.time_ns, damaged = 0"
 
 
-class Index:
+class ObjectIndex:
     """The rows of all reports. Every call opens its own connection and raises as ``Catalog`` does."""
 
     def __init__(self, connect: Callable[[], AbstractContextManager[Any]]) -> None:
         self._connect = connect
 
-    def of(self, report_id: str, *, damaged: bool = False) -> dict[str, File]:
+    def files_of(self, report_id: str, *, damaged: bool = False) -> dict[str, StoredFile]:
         """Return the files of a report by name; damaged ones only if ``damaged``."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
             return {row["name"]: _file(row) for row in db.execute(query, [report_id, int(damaged)])}
 
-    def all(self, *, damaged: bool = False) -> dict[str, dict[str, File]]:
+    def all_files(self, *, damaged: bool = False) -> dict[str, dict[str, StoredFile]]:
         """Return the files of all reports, by report id and name; damaged ones only if ``damaged``."""
-        found: dict[str, dict[str, File]] = {}
+        found: dict[str, dict[str, StoredFile]] = {}
         with self._connect() as db:
             for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
                 found.setdefault(row["report_id"], {})[row["name"]] = _file(row)
         return found
 
-    def claim(self, file: File) -> bool:
+    def claim(self, file: StoredFile) -> bool:
         """Publish a file unless another process has; return False if so. A damaged file may be replaced."""
         statement = (
             f"INSERT INTO stored_file ({_COLUMNS}, damaged) VALUES ({_VALUES})"
@@ -94,7 +94,7 @@ class Index:
         with self._connect() as db:
             return bool(db.execute(statement, vars(file)).rowcount == 1)
 
-    def put(self, file: File) -> File | None:
+    def put(self, file: StoredFile) -> StoredFile | None:
         """Publish a file in place of the one with its name; return the file replaced."""
         statement = (
             f"INSERT INTO stored_file ({_COLUMNS}, damaged) VALUES ({_VALUES})"
@@ -106,7 +106,7 @@ class Index:
             db.execute(statement, vars(file))
         return _file(before) if before else None
 
-    def spoil(self, file: File) -> None:
+    def mark_damaged(self, file: StoredFile) -> None:
         """Mark a file as damaged in the bucket, so that a new conversion of its source may replace it."""
         with self._connect() as db:
             db.execute(
@@ -127,5 +127,5 @@ class Index:
             db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
 
 
-def _file(row: Mapping[str, Any]) -> File:
-    return File(row["report_id"], row["name"], row["bytes"], row["sha256"], row["time_ns"])
+def _file(row: Mapping[str, Any]) -> StoredFile:
+    return StoredFile(row["report_id"], row["name"], row["bytes"], row["sha256"], row["time_ns"])

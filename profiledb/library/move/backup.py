@@ -16,8 +16,8 @@ from profiledb.library import version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import GoneError
 from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS
-from profiledb.library.bucket.object_index import File
-from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket.object_index import StoredFile
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import FILE
 from profiledb.library.library import Library
@@ -77,12 +77,12 @@ def _copy_files(source: Path, target: Path) -> tuple[int, int]:
     return count, size
 
 
-def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
+def _copy_objects(store: ObjectStore, said: Path, target: Path) -> tuple[int, int]:
     """Copy the objects that the catalog named at that moment, or their replacements since."""
     there, count, size = set(), 0, 0
     manifests = {row[0]: row[-1] for row in snapshot.read_rows(said, "report")}
     for row in snapshot.read_rows(said, "stored_file"):
-        file, damaged = File(*row[:5]), row[5]
+        file, damaged = StoredFile(*row[:5]), row[5]
         if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
             continue
         new = _fetch_object(store, file, target)
@@ -99,7 +99,7 @@ def _copy_objects(store: Store, said: Path, target: Path) -> tuple[int, int]:
     return count, size
 
 
-def _fetch_object(store: Store, file: File, target: Path) -> int | None:
+def _fetch_object(store: ObjectStore, file: StoredFile, target: Path) -> int | None:
     """Fetch an object, verify it and return its bytes; 0 if it was copied before, None if it is gone."""
     path = target / file.name
     if path.exists() and (path.stat().st_size, path.stat().st_mtime_ns) == (file.bytes, file.time_ns):
@@ -108,7 +108,7 @@ def _fetch_object(store: Store, file: File, target: Path) -> int | None:
     try:
         require_whole(path, store.bucket.fetch(file.key, part), file.sha256)
     except (GoneError, DamagedError):
-        now = store.index.of(file.report_id).get(file.name)
+        now = store.index.files_of(file.report_id).get(file.name)
         if now == file:
             raise
         return _fetch_object(store, now, target) if now else None

@@ -54,7 +54,7 @@ def address(issuer: str, library: Library, metrics: int, tmp_path_factory: pytes
 def link(library: Library) -> tuple[str, str]:
     """The secret of a new link, and the id of its report."""
     shown = library.find(f"{SHARED}.sqlite").id
-    return library.catalog.sharing_links.new(shown, 3, 30), shown
+    return library.catalog.sharing_links.create(shown, 3, 30), shown
 
 
 def opened(address: str, secret: str) -> dict[str, str]:
@@ -123,7 +123,7 @@ def test_who_is_logged_in_sees_by_it_what_they_see_anyway(address: str, library:
     refused = ask(address, f"/shared/{secret}", Cookie=cookies)
     assert (refused.status, COOKIE in refused.headers.get("set-cookie", "")) == (403, False)
     assert b"private window" in refused.body
-    theirs = library.catalog.sharing_links.new(library.find(f"{OTHER}.sqlite").id, 3, 30)
+    theirs = library.catalog.sharing_links.create(library.find(f"{OTHER}.sqlite").id, 3, 30)
     sent = ask(address, f"/shared/{theirs}", Cookie=cookies)
     assert (sent.status, "set-cookie" in sent.headers) == (303, False)
 

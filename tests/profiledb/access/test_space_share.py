@@ -18,13 +18,16 @@ def test_spaces(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == ""
     assert run(empty_library, "space", "set", "kernels", "kernel-team", "token:nightly build") == 0
     assert run(empty_library, "space", "set", "infra") == 0
-    assert empty_library.catalog.spaces.made() == {"infra": (), "kernels": ("kernel-team", "token:nightly build")}
+    assert empty_library.catalog.spaces.groups_by_space() == {
+        "infra": (),
+        "kernels": ("kernel-team", "token:nightly build"),
+    }
     assert run(empty_library, "space", "list") == 0
     assert capsys.readouterr().out == (
         "@infra  0 reports  admins alone\n@kernels  0 reports  kernel-team, token:nightly build\n"
     )
     assert run(empty_library, "space", "remove", "infra") == 0
-    assert "infra" not in empty_library.catalog.spaces.made()
+    assert "infra" not in empty_library.catalog.spaces.groups_by_space()
     assert [entry.way for entry in empty_library.catalog.audit.entries("infra")] == ["local", "local"]
 
 
@@ -56,7 +59,7 @@ def test_links(empty_library: Library, capsys: pytest.CaptureFixture[str], monke
     assert run(empty_library, "share", "new", REPORT, "--days", "3") == 0
     address = capsys.readouterr().out.strip()
     shares = empty_library.catalog.sharing_links
-    shown = shares.shown(address.removeprefix("/shared/"))
+    shown = shares.find(address.removeprefix("/shared/"))
     assert shown is not None
     assert shown.report_id == REPORT
     assert run(empty_library, "share", "list") == 0

@@ -40,7 +40,7 @@ def test_every_change_is_written_down_and_outlives_its_report(catalog: Catalog) 
     edith.links.put(REPORT.id, "f" * 16)
     edith.links.remove(REPORT.id)
     edith.decisions.choose(REPORT.id, "nightly")
-    edith.decisions.say(REPORT.id, "step_ns", Note("accepted", "new driver"))
+    edith.decisions.write_note(REPORT.id, "step_ns", Note("accepted", "new driver"))
     edith.name_columns("/inbox/a/table.csv", Columns("a.csv", "t", "v"))
     edith.remove_report(REPORT.id)
     name = REPORT.name

@@ -13,8 +13,8 @@ from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
 from profiledb.library import bucket_recovery
 from profiledb.library.bucket import copy_cache, object_store
 from profiledb.library.bucket.bucket import Bucket, Object
-from profiledb.library.bucket.object_index import File, Index
-from profiledb.library.bucket.object_store import Store
+from profiledb.library.bucket.object_index import ObjectIndex, StoredFile
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.catalog import FILE, Catalog, Manifest
 from profiledb.library.health import Health
 from profiledb.library.library import Library
@@ -109,7 +109,7 @@ def test_what_another_machine_published_a_moment_ago_is_not_lost(
     publish(here, ONE)
     assert there.is_intact(ONE)
     publish(here, TWO)
-    assert TWO not in store_of(there).listed(), "which it has read before"
+    assert TWO not in store_of(there).list_files(), "which it has read before"
     assert there.is_intact(TWO)
     assert not there.is_intact("ffff000000000001")
 
@@ -137,7 +137,7 @@ def test_a_sidecar_that_another_machine_replaces_is_the_new_one(machine: Machine
         assert there.has_sidecar(ONE, "meta")
         with there.cursor(ONE) as cursor:
             assert cursor.execute("SELECT value FROM meta").fetchall() == [(text,)]
-    assert len(store_of(here).objects(ONE)) == 3
+    assert len(store_of(here).list_keys(ONE)) == 3
 
 
 @pytest.mark.parametrize("wrong", ["cut", "other", "empty"])
@@ -235,7 +235,7 @@ def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: 
     publish(here, ONE, 70)
     monkeypatch.setattr(object_store, "LISTED_S", 100.0)
     assert here.has_sidecar(ONE, "meta") is False
-    monkeypatch.setattr(Index, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
+    monkeypatch.setattr(ObjectIndex, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
     here.put_sidecar(ONE, "meta", "{}")
     publish(here, TWO, 80)
     assert here.has_sidecar(ONE, "meta")
@@ -291,7 +291,7 @@ def test_a_deleted_report_is_gone_everywhere(machine: Machine) -> None:
         total(there, ONE)
     assert not list(there.reports.glob(f"{ONE}*"))
     assert folders(here) == {TWO}
-    assert store_of(here).index.of(ONE) == {}
+    assert store_of(here).index.files_of(ONE) == {}
 
 
 def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Machine) -> None:
@@ -369,9 +369,11 @@ def test_recovery_goes_on_from_wherever_publishing_stopped(machine: Machine, mon
     publish(here, unlisted)
     here.catalog.unlist_report(unlisted)  # its row was written, and the process ended
     publish(here, lost)
-    store_of(here).bucket.delete(store_of(here).objects(lost))  # somebody removed its objects
+    store_of(here).bucket.delete(store_of(here).list_keys(lost))  # somebody removed its objects
     left = store_of(here).bucket
-    left.put(File("dddd000000000004", "dddd000000000004.v5.duckdb", 1, "0" * 64, 1).key, b"x")  # without a manifest
+    left.put(
+        StoredFile("dddd000000000004", "dddd000000000004.v5.duckdb", 1, "0" * 64, 1).key, b"x"
+    )  # without a manifest
     monkeypatch.setattr(bucket_recovery, "LEFT_S", -5.0)
     here.recover()
     assert {one.id for one in here.list()} == {listed, unlisted}
@@ -383,7 +385,7 @@ def test_what_is_published_during_a_recovery_stays_listed(machine: Machine, monk
     here, there = machine(), machine()
     find = bucket_recovery._find_objects
 
-    def publish_after(store: Store) -> dict[str, dict[str, Object]]:
+    def publish_after(store: ObjectStore) -> dict[str, dict[str, Object]]:
         found = find(store)
         publish(there, ONE)
         return found
@@ -406,7 +408,7 @@ def test_what_was_prepared_while_its_report_was_deleted_goes(
     monkeypatch.setattr(bucket_recovery, "LEFT_S", -5.0)
     here.recover()
     assert keys(here) == []
-    assert store_of(here).index.all() == {}
+    assert store_of(here).index.all_files() == {}
 
 
 def test_prepared_answers_come_along(machine: Machine) -> None:
@@ -417,9 +419,9 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
     (folder / f"{'a' * 40}.answer").write_bytes(b"an answer")
     (folder / "findings.json").write_text("{}")
     here.share_prepared(ONE)
-    objects = store_of(here).objects(ONE)
+    objects = store_of(here).list_keys(ONE)
     here.share_prepared(ONE)
-    assert store_of(here).objects(ONE) == objects
+    assert store_of(here).list_keys(ONE) == objects
     there.fetch(ONE)
     assert (there.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
     assert (there.answers / ONE / "findings.json").read_text() == "{}"

@@ -45,7 +45,7 @@ def make_catalog(catalog: Catalog) -> Catalog:
         catalog.set_labels(report.id, ["slow"])
         catalog.marks.change(report.id, [Mark(1, "here")])
         catalog.decisions.choose(report.id, "nightly")
-        catalog.decisions.say(report.id, "step_ns", Note("open", "look"))
+        catalog.decisions.write_note(report.id, "step_ns", Note("open", "look"))
     catalog.links.put(OPEN.id, HIDDEN.id)
     catalog.spaces.put("kernels", ["kernel-team"])
     return catalog
@@ -86,7 +86,7 @@ def test_folders_above_the_inbox_say_nothing(tmp_path: Path) -> None:
     catalog.add_report(HIDDEN)
     catalog.put_job(Job(f"{inbox}/b/same.nsys-rep", "same.nsys-rep", "1", "duplicate", HIDDEN.id))
     assert {job.name for job in catalog.asked_by(OTTO).jobs()} == {"open.nsys-rep", "same.nsys-rep"}
-    assert catalog.spaces.of() == {HIDDEN.id: {"", "kernels"}}
+    assert catalog.spaces.spaces_by_report() == {HIDDEN.id: {"", "kernels"}}
     assert space_of(f"{tmp_path}/@team/inbox2/a.nsys-rep", inbox) == "team", "it lies elsewhere"
 
 
@@ -108,7 +108,7 @@ def test_a_change_counts_at_once_and_what_is_lost_hides(catalog: Catalog) -> Non
     assert seen(otto) == {"open", "secret"}
     catalog.spaces.remove("kernels")
     assert seen(otto) == seen(ann) == {"open"}
-    assert catalog.spaces.counts() == {"": 1, UNKNOWN: 1, "kernels": 1}
+    assert catalog.spaces.count_reports() == {"": 1, UNKNOWN: 1, "kernels": 1}
     with pytest.raises(AnalysisError, match="no space"):
         catalog.spaces.remove("kernels")
 
@@ -132,14 +132,19 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
     otto = catalog.asked_by(OTTO)
     told = [
         otto.report_ids(), otto.reports(), otto.jobs(), otto.labels(), otto.links.all(), otto.decisions.choices(),
-        otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.of(OPEN.id),
+        otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id),
     ]  # fmt: skip
     assert OPEN.id in str(told)
     assert not any(word in str(told) for word in (HIDDEN.id, HIDDEN.name, "lost"))
     with pytest.raises(NotAllowedError):
         otto.audit.entries()
-    assert (otto.spaces.seen(), catalog.asked_by(ANN).spaces.seen()) == ([], ["kernels"])
-    for ask in (otto.job_states, otto.spaces.counts, otto.spaces.of, lambda: otto.spaces.remove("kernels")):
+    assert (otto.spaces.visible_names(), catalog.asked_by(ANN).spaces.visible_names()) == ([], ["kernels"])
+    for ask in (
+        otto.job_states,
+        otto.spaces.count_reports,
+        otto.spaces.spaces_by_report,
+        lambda: otto.spaces.remove("kernels"),
+    ):
         with pytest.raises(NotAllowedError):
             ask()
     with pytest.raises(NotAllowedError):
@@ -166,10 +171,10 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
             "set_labels": [(hidden, [])], "dismiss": [(FILES["hidden"],)], "forget_job": [(FILES["hidden"],)],
             "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
         },
-        catalog.marks: {"of": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
+        catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
         catalog.links: {"put": [(hidden, shown), (shown, hidden)], "remove": [(hidden,)]},
-        catalog.decisions: {"choose": [(hidden, "x")], "say": [(hidden, "step_ns", Note("accepted", "x"))]},
-        catalog.sharing_links: {"new": [(hidden, 1, 30)]},
+        catalog.decisions: {"choose": [(hidden, "x")], "write_note": [(hidden, "step_ns", Note("accepted", "x"))]},
+        catalog.sharing_links: {"create": [(hidden, 1, 30)]},
     }  # fmt: skip
 
 
@@ -181,20 +186,20 @@ CATALOG_TELLS = {
     Marks: set(),
     ReportLinks: {"all"},
     SeriesDecisions: {"choices", "notes"},
-    SharingLinks: {"all", "end", "shown"},
+    SharingLinks: {"all", "end", "find"},
 }  # fmt: skip
 """Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
 
 
 def test_every_operation_of_a_catalog_refuses_a_hidden_report(catalog: Catalog) -> None:
-    before = (catalog.jobs(), catalog.labels(), catalog.marks.of(HIDDEN.id), catalog.links.all(), catalog.reports())
+    before = (catalog.jobs(), catalog.labels(), catalog.marks.get(HIDDEN.id), catalog.links.all(), catalog.reports())
     for part, calls in catalog_calls(catalog.asked_by(OTTO)).items():
         assert public_methods(type(part)) == calls.keys() | CATALOG_TELLS[type(part)], type(part)
         for name, arguments in calls.items():
             for values in arguments:
                 with pytest.raises((ReportNotFoundError, NotAllowedError)):
                     getattr(part, name)(*values)
-    now = (catalog.jobs(), catalog.labels(), catalog.marks.of(HIDDEN.id), catalog.links.all(), catalog.reports())
+    now = (catalog.jobs(), catalog.labels(), catalog.marks.get(HIDDEN.id), catalog.links.all(), catalog.reports())
     assert now == before
 
 
@@ -277,7 +282,7 @@ def test_nothing_but_a_library_uses_its_storage() -> None:
 def test_what_is_no_space(catalog: Catalog, name: str, groups: list[str]) -> None:
     with pytest.raises(AnalysisError):
         catalog.spaces.put(name, groups)
-    assert list(catalog.spaces.made()) == ["kernels"]
+    assert list(catalog.spaces.groups_by_space()) == ["kernels"]
 
 
 def test_spaces_stand_in_the_audit(catalog: Catalog) -> None:
@@ -294,7 +299,7 @@ def test_tables_that_were_lost_do_not_open_a_space(tmp_path: Path) -> None:
     with catalog.transaction() as db:
         db.execute("UPDATE report SET manifest = 'x' WHERE id = ?", [LOST.id])
         db.execute("DROP TABLE report_space")
-    assert Catalog(tmp_path / "catalog.sqlite").spaces.of() == PLACES
+    assert Catalog(tmp_path / "catalog.sqlite").spaces.spaces_by_report() == PLACES
 
 
 def test_a_database_that_goes_back_and_comes_again_keeps_its_spaces(postgres: Server) -> None:
@@ -306,6 +311,6 @@ def test_a_database_that_goes_back_and_comes_again_keeps_its_spaces(postgres: Se
     migrations.move(url, "0004")
     migrations.move(url)
     catalog = Catalog(Postgres(url))
-    assert (catalog.spaces.of(), catalog.spaces.made()) == (PLACES, {})
+    assert (catalog.spaces.spaces_by_report(), catalog.spaces.groups_by_space()) == (PLACES, {})
     catalog.spaces.put("kernels", ["kernel-team"])
     assert (seen(catalog.asked_by(OTTO)), seen(catalog.asked_by(ANN))) == ({"open"}, {"open", "secret"})

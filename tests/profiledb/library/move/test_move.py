@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalog.links.put(sample.id, OTHERS[1])
     catalog.links.put(OTHERS[2], OTHERS[0], "trace")
     catalog.decisions.choose(OTHERS[0], "nightly")
-    catalog.decisions.say(OTHERS[0], "step", Note("accepted", "a new driver"))
+    catalog.decisions.write_note(OTHERS[0], "step", Note("accepted", "a new driver"))
     catalog.name_columns("/inbox/x.csv", Columns("label", "seconds", "s", ""))
     catalog.put_job(Job("/inbox/gone.nsys-rep", "gone.nsys-rep", "1:2", "deleted", seconds=0.5))
     open_questions(library).keep("slowest", "SELECT 1 -- 'x'")
@@ -200,10 +200,10 @@ def test_killed_in_the_middle_it_goes_on(s3: S3, postgres: Server, tmp_path: Pat
     argv = [sys.executable, "-m", "profiledb", "move", str(source.folder), "--library", url]
     process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     target = open_library(config.load(library=url, database=database, data=tmp_path / "other"))
-    wait_until(lambda: len(store_of(target).index.all()) >= 5)
+    wait_until(lambda: len(store_of(target).index.all_files()) >= 5)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    there = len(store_of(target).index.all())
+    there = len(store_of(target).index.all_files())
     assert there < 60, "it was quicker than this test"
     assert target.catalog.labels() == {}
     moved = move(source.folder, target)
@@ -284,7 +284,7 @@ def test_what_is_cut_on_the_way_does_not_count(
     with pytest.raises(DamagedError, match="did not arrive"):
         move(folder, target)
     monkeypatch.undo()
-    assert store_of(target).index.all() == {}
+    assert store_of(target).index.all_files() == {}
     assert move(folder, target).damaged == ()
 
 
@@ -326,7 +326,7 @@ def test_what_is_damaged_in_the_bucket_stops_a_copy(folder: Path, team: Team, s3
     move(folder, target)
     backup(target, tmp_path / "copy")
     whole = contents(tmp_path / "copy")
-    (file,) = store_of(target).index.of(OTHERS[1]).values()
+    (file,) = store_of(target).index.files_of(OTHERS[1]).values()
     (path,) = [one for one in s3.files(store_of(target).bucket.url) if one.name == file.key.rpartition("/")[2]]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     (tmp_path / "copy" / "reports" / file.name).unlink()

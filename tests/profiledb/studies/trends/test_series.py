@@ -162,7 +162,7 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
     filled(library)
     decided = library.catalog.decisions
     first = f"{SLOW:016x}"
-    decided.say(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
+    decided.write_note(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
     board = Board(library)
     trend = board.one(board.series[SERIES])
     assert trend
@@ -171,8 +171,8 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
     assert (note.state, len(note.note), note.note[:7]) == ("dismissed", 500, "noise x")
     assert trend.level == tuple(range(40)), "the levels on both sides are one"
     with pytest.raises(AnalysisError, match="cannot be"):
-        decided.say(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
-    decided.say(first, "wall_ns", Note("open", ""))
+        decided.write_note(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
+    decided.write_note(first, "wall_ns", Note("open", ""))
     assert decided.notes() == {}
 
 
