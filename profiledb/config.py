@@ -242,7 +242,7 @@ def _folder(text: str) -> Path | None:
 
 def endpoint() -> str:
     """Return the server of buckets from the usual variables of S3 clients; empty for Amazon's."""
-    return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
+    return next((address for name in _ENDPOINTS if (address := os.environ.get(name, "").strip())), "")
 
 
 def _url(text: dict[str, str], field: str) -> str:

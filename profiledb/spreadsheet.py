@@ -35,8 +35,8 @@ def defused(text: str) -> str:
     return _ENDS.sub("\n", f"'{safe}" if _LEADS.match(safe) else safe)
 
 
-def _defuse(found: re.Match[str]) -> str:
-    return f"{found[0]}'" if found.start() or found[0].startswith(";") else f"'{found[0]}"
+def _defuse(match: re.Match[str]) -> str:
+    return f"{match[0]}'" if match.start() or match[0].startswith(";") else f"'{match[0]}"
 
 
 def defused_sql(column: str) -> str:

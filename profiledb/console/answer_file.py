@@ -21,8 +21,10 @@ def encode_rows(rows: "pa.Table", form: str) -> bytes:
         pq.write_table(rows, out, compression="zstd")
         return out.getvalue()
     if form == "json":
-        told = [{name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()]
-        return json.dumps(told, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
+        plain_rows = [
+            {name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()
+        ]
+        return json.dumps(plain_rows, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
     columns = [column.to_pylist() for column in rows.columns]
     cells = (["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
     return spreadsheet.csv_lines([rows.column_names, *cells]).encode(errors="replace")

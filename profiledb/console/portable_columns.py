@@ -8,19 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def make_portable(found: pa.Table) -> pa.Table:
+def make_portable(answer: pa.Table) -> pa.Table:
     """Return the rows with unique column names, and with numbers, texts, times and booleans only.
 
     Lists, structs and maps become JSON, bytes hexadecimal digits. Integers of 128 bits, the type of sums, become 64-bit
     integers if they fit, else floats.
     """
     names: list[str] = []
-    for name in found.column_names:
+    for name in answer.column_names:
         number, unique = 2, name
         while unique in names:
             unique, number = f"{name}_{number}", number + 1
         names.append(unique)
-    return pa.table([_column(column) for column in found.columns], names=names)
+    return pa.table([_column(column) for column in answer.columns], names=names)
 
 
 def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:

@@ -77,11 +77,11 @@ def main() -> None:
 
 def _set_limits(asked: dict[str, Any]) -> None:
     """Set the system's limits of this process: memory, processor time, no written files, no core dumps."""
-    taken = _taken_bytes()
+    taken_bytes = _taken_bytes()
     room = (2 * asked["memory_mb"] + _OVERHEAD_MB + 64 * asked["threads"]) * _MB
     seconds = int(asked["seconds"] * asked["threads"]) + 2
     for kind, value in (
-        (resource.RLIMIT_AS, taken + room),
+        (resource.RLIMIT_AS, taken_bytes + room),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
@@ -167,8 +167,8 @@ def _describe_error(error: Exception, files: list[Path], memory_mb: int) -> dict
     return {"error": text[:2_000]}
 
 
-def _say(said: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -65,10 +65,10 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         question = _question(library, report_id, sql, bounds)
     library.catalog.audit.write_or_log("asked SQL", report_id, logs.without_secrets(sql))
     with _wait_for_turn(library.catalog.visitor, bounds.seconds):
-        said, rest = _run(question, bounds, _environment(library, sql))
-    if "error" in said:
-        raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
-    return Answer(_parse_rows(rest), bool(said.get("cut")))
+        header, rest = _run(question, bounds, _environment(library, sql))
+    if "error" in header:
+        raise AnalysisError(str(header["error"]), hint=str(header.get("hint", "")))
+    return Answer(_parse_rows(rest), bool(header.get("cut")))
 
 
 @contextmanager
@@ -91,10 +91,10 @@ def _wait_for_turn(person: Visitor, seconds: float) -> Iterator[None]:
 
 
 def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
-    beside = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
+    sidecars = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
-        "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
+        "sidecars": {kind: str(path.resolve()) for kind, path in sidecars.items() if path.exists()},
         "summaries": _summaries_place(library) if _is_of_all(sql) else "",
         "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,
@@ -108,8 +108,10 @@ def _is_of_all(sql: str) -> bool:
 
 def _environment(library: Library, sql: str) -> dict[str, str]:
     opens = library.catalog.shared is not None and _is_of_all(sql)
-    kept = {name: said for name, said in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))}
-    return _QUIET | kept
+    inherited = {
+        name: value for name, value in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))
+    }
+    return _QUIET | inherited
 
 
 def _summaries_place(library: Library) -> str:
@@ -144,8 +146,8 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         process.stdout.close()
     line, _, rest = written.partition(b"\n")
     with suppress(ValueError):
-        if not late.is_set() and isinstance(said := json.loads(line), dict):
-            return said, rest
+        if not late.is_set() and isinstance(header := json.loads(line), dict):
+            return header, rest
     if late.is_set() or process.returncode in (-signal.SIGALRM, -signal.SIGXCPU):
         raise AnalysisError(f"The question took more than {bounds.seconds:g} s.", hint="Narrow it.")
     raise AnalysisError(

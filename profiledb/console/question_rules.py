@@ -63,8 +63,8 @@ def _one_select(sql: str) -> None:
     if "CREATE" in kinds and sql.lower().lstrip().startswith("pivot"):
         raise AnalysisError("PIVOT must name its values.", hint="Write ON column IN (...).")
     refused = next((kind for kind in kinds if kind in _KINDS), "")
-    said = f"{refused} is not allowed: this page only reads." if refused else "Ask one SELECT at a time."
-    raise AnalysisError(said, hint="A question is one SELECT, WITH, FROM, DESCRIBE or SUMMARIZE.")
+    message = f"{refused} is not allowed: this page only reads." if refused else "Ask one SELECT at a time."
+    raise AnalysisError(message, hint="A question is one SELECT, WITH, FROM, DESCRIBE or SUMMARIZE.")
 
 
 def _check_node(node: dict[str, Any], macros: frozenset[str]) -> None:

@@ -47,8 +47,8 @@ class Questions:
 
     def all(self) -> list[Question]:
         """Return all questions by name; foreign files are left out."""
-        found = [question for path in self._files() if (question := self.get(path.stem))]
-        return sorted(found, key=lambda one: (one.name.casefold(), one.id))
+        questions = [question for path in self._files() if (question := self.get(path.stem))]
+        return sorted(questions, key=lambda one: (one.name.casefold(), one.id))
 
     def get(self, question_id: str) -> Question | None:
         """Return a question by id; None if it is unknown."""
@@ -56,8 +56,8 @@ class Questions:
             return None
         try:
             with self._path(question_id).open("rb") as file:
-                told = json.loads(file.read(_LARGEST))
-            name, sql = told["name"], told["sql"]
+                stored = json.loads(file.read(_LARGEST))
+            name, sql = stored["name"], stored["sql"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not isinstance(name, str) or not isinstance(sql, str) or len(sql) > LONGEST:

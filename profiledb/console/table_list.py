@@ -48,13 +48,13 @@ def list_tables(report: Manifest) -> list[tuple[Table, int]]:
 @cache
 def list_views() -> tuple[View, ...]:
     """Return the commented views by name."""
-    found = {}
+    comments = {}
     for file in views.files().values():
         for match in _VIEW.finditer(file.sql):
             prose = " ".join(line.removeprefix("--").strip() for line in match["prose"].splitlines())
             if "includes:" not in prose:
-                found[match["name"]] = View(match["name"], prose)
-    return tuple(found[name] for name in sorted(found))
+                comments[match["name"]] = View(match["name"], prose)
+    return tuple(comments[name] for name in sorted(comments))
 
 
 @cache

@@ -132,8 +132,8 @@ class Audit:
         values = {"held": _pattern(search), "action": action, "report": report_id}
         where = " AND ".join(["id < :before", *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]
-        found = (self._read(table, where, values, most) for table in tables)
-        return islice(heapq.merge(*found, key=lambda entry: entry.at, reverse=True), max(0, most))
+        logs = (self._read(table, where, values, most) for table in tables)
+        return islice(heapq.merge(*logs, key=lambda entry: entry.at, reverse=True), max(0, most))
 
     def _read(self, table: str, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
         """Yield entries in several short transactions, each below the last one, so that none holds the catalog for

@@ -42,8 +42,8 @@ class CatalogFile:
                 f"BEGIN; {read_sql('catalog.sql', __package__)} COMMIT"
             )  # in one transaction: on a full disk none of them is created
             if tables and "report_space" not in tables:  # an earlier version made the catalog, or the table is lost
-                told = spaces.read_from_manifests(db.execute("SELECT id, manifest FROM report").fetchall())
-                db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
+                report_spaces = spaces.read_from_manifests(db.execute("SELECT id, manifest FROM report").fetchall())
+                db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", report_spaces)
             if db.execute("PRAGMA user_version").fetchone()[0] != versions.VERSION:
                 db.execute(f"PRAGMA user_version = {versions.VERSION}")
         self._is_prepared = True
@@ -83,9 +83,9 @@ class CatalogFile:
             return
         aside = catalog_repair.set_aside(self._path)
         self._prepare()
-        kept = catalog_repair.salvage(aside, self._path)
+        salvaged = catalog_repair.salvage(aside, self._path)
         _log.warning(
-            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
+            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, salvaged
         )
 
     def damaged_files(self) -> list[Path]:

@@ -37,21 +37,21 @@ READ_ONLY = Trouble(
 
 def free_bytes(folder: Path) -> int:
     """Return the bytes that an unprivileged process may still write to the disk of a folder."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
 def find_trouble(folder: Path) -> Trouble | None:
     """Return the reason why a library, or a folder of it, cannot be written now. Cheap; writes nothing."""
     try:
-        found = os.statvfs(folder)
+        status = os.statvfs(folder)
         paths = [path for path in (folder, *(folder / name for name in _WRITTEN)) if path.exists()]
     except OSError:  # the folder is gone, which is another trouble
         return None
-    if found.f_flag & os.ST_RDONLY or not all(os.access(path, os.W_OK) for path in paths):
+    if status.f_flag & os.ST_RDONLY or not all(os.access(path, os.W_OK) for path in paths):
         return READ_ONLY
-    has_no_inode = found.f_files > 0 and not found.f_favail
-    return FULL if has_no_inode or found.f_bavail * found.f_frsize < LEAST_BYTES else None
+    has_no_inode = status.f_files > 0 and not status.f_favail
+    return FULL if has_no_inode or status.f_bavail * status.f_frsize < LEAST_BYTES else None
 
 
 _WRITTEN = ("reports", "work", "catalog.sqlite")

@@ -70,9 +70,9 @@ def _read_catalog(library: Library) -> None:
     library.catalog.job("")
 
 
-def can_show_pages(parts: Mapping[str, str]) -> bool:
+def can_show_pages(states: Mapping[str, str]) -> bool:
     """Return True if pages can be shown: they can on a full disk and without the inbox."""
-    return all(word != MISSING for part, word in parts.items() if part != INBOX)
+    return all(word != MISSING for part, word in states.items() if part != INBOX)
 
 
 def check_inbox(settings: Settings) -> dict[str, str]:

@@ -252,14 +252,14 @@ class Library:
             AnalysisError: one of them is of another kind.
             ReportNotFoundError: one of them does not exist.
         """
-        found = self.find(systems), self.find(compute)
-        for report, subject, product in zip(found, (TIMELINE, LAUNCHES), ("Systems", "Compute"), strict=True):
+        reports = self.find(systems), self.find(compute)
+        for report, subject, product in zip(reports, (TIMELINE, LAUNCHES), ("Systems", "Compute"), strict=True):
             if subject not in report.subjects:
                 raise AnalysisError(
                     f"{report.name} is not a report of Nsight {product}.",
                     hint="Link a report of Nsight Systems to one of Nsight Compute.",
                 )
-        self.catalog.links.put(found[0].id, found[1].id)
+        self.catalog.links.put(reports[0].id, reports[1].id)
 
     def link_trace(self, systems_id: str, trace_id: str, pairs: Path) -> None:
         """Link a Systems report to a trace of the same program.

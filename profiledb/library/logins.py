@@ -100,9 +100,9 @@ class Logins:
     def end(self, person: str) -> bool:
         """End every login of a person; return True if there was one."""
         with self._connect() as db:
-            found = db.execute("DELETE FROM login WHERE person = ?", [person]).rowcount
+            ended = db.execute("DELETE FROM login WHERE person = ?", [person]).rowcount
         self._forget()
-        return found > 0
+        return ended > 0
 
     def all(self) -> list[Login]:
         """Return everybody who is logged in, last login first; some may have expired."""

@@ -61,13 +61,13 @@ class Marks:
                 raise AnalysisError(f"A report has at most {MOST} marks.", hint="Remove some before you add more.")
 
 
-def parse_marks(told: Any) -> list[Mark]:
+def parse_marks(sent: Any) -> list[Mark]:
     """Parse the marks that a browser sent, ``[{"t": ns, "note": text}, ...]``; anything else is left out."""
-    found = []
-    for one in told[:MOST] if isinstance(told, list) else []:
+    marks = []
+    for one in sent[:MOST] if isinstance(sent, list) else []:
         t, note = (one.get("t"), one.get("note")) if isinstance(one, dict) else (None, None)
         if not isinstance(t, int | float) or isinstance(t, bool) or not isinstance(note, str):
             continue
         if -FARTHEST_NS < t < FARTHEST_NS:
-            found.append(Mark(round(t), " ".join(visible(note[:LONGEST]).split())[:LONGEST]))
-    return found
+            marks.append(Mark(round(t), " ".join(visible(note[:LONGEST]).split())[:LONGEST]))
+    return marks

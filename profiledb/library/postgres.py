@@ -145,9 +145,9 @@ class Postgres:
     def __init__(self, url: str) -> None:
         self.url = url
         self._arguments = connection_arguments(url)
-        self._room = threading.BoundedSemaphore(MOST)
+        self._free_slots = threading.BoundedSemaphore(MOST)
         self._idle: list[Connected] = []
-        self._turns = postgres_timeout.SilenceGuard()
+        self._guard = postgres_timeout.SilenceGuard()
         weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
         self._written = 0
@@ -156,10 +156,10 @@ class Postgres:
     @contextmanager
     def connect(self, topic: str = CATALOG) -> Iterator[Connection]:
         """Open a transaction; see ``database.Shared``."""
-        if not self._room.acquire(timeout=PATIENCE_S):
+        if not self._free_slots.acquire(timeout=PATIENCE_S):
             raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
         try:
-            transaction = _Transaction(topic, self._begun)
+            transaction = _Transaction(topic, self._acquire)
             try:
                 yield transaction
                 transaction.commit()
@@ -168,7 +168,7 @@ class Postgres:
         except psycopg.Error as error:
             raise explain_error(error) from error
         finally:
-            self._room.release()
+            self._free_slots.release()
 
     def version(self, topic: str = CATALOG) -> tuple[int, int]:
         """Return a value that changes within a second after somebody wrote about a topic.
@@ -200,32 +200,32 @@ class Postgres:
         """Close idle connections."""
         _close(self._idle)
 
-    def _begun(self) -> Connected:
+    def _acquire(self) -> Connected:
         """Return a connection whose server answers: an idle one, else a new one."""
-        with self._turns.turn():
-            found = self._kept()
-            if found is None:
+        with self._guard.enter():
+            connection = self._take_idle()
+            if connection is None:
                 self.close()  # idle connections to it are dead, too
-                found = Connected.connect(**self._arguments, row_factory=_make_row_factory)
-                _require_known(found)
-            found.patience_s = PATIENCE_S + CONNECT_S
-            return found
+                connection = Connected.connect(**self._arguments, row_factory=_make_row_factory)
+                _require_known(connection)
+            connection.patience_s = PATIENCE_S + CONNECT_S
+            return connection
 
-    def _kept(self) -> Connected | None:
+    def _take_idle(self) -> Connected | None:
         """Take an idle connection on which the server still answers; None if there is none."""
         try:
-            kept = self._idle.pop()
+            connection = self._idle.pop()
         except IndexError:
             return None
         try:
-            kept.patience_s = CONNECT_S
-            kept.execute("SELECT 1")
+            connection.patience_s = CONNECT_S
+            connection.execute("SELECT 1")
         except postgres_timeout.SilentError:
             raise
         except psycopg.OperationalError:
-            kept.close()
+            connection.close()
             return None
-        return kept
+        return connection
 
     def _give_back(self, transaction: "_Transaction") -> None:
         connection = transaction.connection
@@ -263,11 +263,11 @@ def _close(connections: list[Connected]) -> None:
 class _Transaction:
     """A transaction that begins with its first statement."""
 
-    def __init__(self, topic: str, begun: Callable[[], Connected]) -> None:
+    def __init__(self, topic: str, acquire: Callable[[], Connected]) -> None:
         self.connection: Connected | None = None
         self.writes = False
         self._topic = topic
-        self._begun = begun
+        self._acquire = acquire
 
     def execute(self, sql: str, parameters: Values = (), /) -> Rows:
         """Run one statement."""
@@ -289,7 +289,7 @@ class _Transaction:
         increased.
         """
         if self.connection is None:
-            self.connection = self._begun()
+            self.connection = self._acquire()
         if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
             self.writes = True
             if self._topic:
@@ -372,7 +372,7 @@ def find_refusal(error: BaseException) -> str:
     """
     if not isinstance(error, psycopg.OperationalError | errors.InsufficientPrivilege):
         return ""
-    said = error.diag.message_primary or str(error)
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    message = error.diag.message_primary or str(error)
+    lines = [line for line in message.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
     last = lines[-1].rpartition("FATAL:")[2].strip()[:_LONGEST_DETAIL] if lines else ""
     return last if any(re.search(pattern, last) for pattern, _, _ in _REFUSALS) else ""

@@ -44,7 +44,7 @@ class SilenceGuard:
         self._one = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def enter(self) -> Iterator[None]:
         """Ask the server in the block.
 
         Raises:

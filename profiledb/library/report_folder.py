@@ -79,7 +79,7 @@ class ReportFolder:
         """Remove every file of a report, its answers included. Readers that have it open keep their snapshot."""
         current = (self.database(report_id), self.manifest(report_id), self.damage_note(report_id))
         patterns = (f"{report_id}.timeline*", f"*{report_id}*{report_pair.SUFFIX}")
-        found = (path for pattern in patterns for path in self.reports.glob(pattern))
-        for path in (*self.outdated(report_id), *current, *self.sidecars(report_id), *found):
+        matching = (path for pattern in patterns for path in self.reports.glob(pattern))
+        for path in (*self.outdated(report_id), *current, *self.sidecars(report_id), *matching):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.answers / report_id, ignore_errors=True)

@@ -48,8 +48,8 @@ class Serving:
 
 def describe_server(port: int, base: str, inbox: str) -> Serving:
     """Describe a starting server, with a new key."""
-    parts = "".join(f"/{part}" for part in base.split("/") if part)
-    return Serving(port, parts, inbox, secrets.token_hex(32))
+    path = "".join(f"/{part}" for part in base.split("/") if part)
+    return Serving(port, path, inbox, secrets.token_hex(32))
 
 
 def announce(library: Path, serving: Serving) -> None:
@@ -75,8 +75,8 @@ def read_announcement(library: Path) -> Serving | None:
     """Read an announcement; None if the file is missing or malformed."""
     try:
         with (library / NAME).open("rb") as file:
-            found = json.loads(file.read(LONGEST))
-        serving = Serving(**{name: found[name] for name in ("port", "base", "inbox", "key")})
+            content = json.loads(file.read(LONGEST))
+        serving = Serving(**{name: content[name] for name in ("port", "base", "inbox", "key")})
         whole = replace(serving, port=int(serving.port)) == serving and type(serving.port) is int
         named = _BASE.fullmatch(serving.base) and _KEY.fullmatch(serving.key) and isinstance(serving.inbox, str)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -74,8 +74,8 @@ class SharingLinks:
         """Return the active links to visible reports, newest first."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM share WHERE ends_at > ? ORDER BY made_at DESC, id"
-            found = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
-        return self._visibility.filter_items(found, lambda share: share.report_id)
+            links = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
+        return self._visibility.filter_items(links, lambda share: share.report_id)
 
     def end(self, number: str) -> None:
         """End a link at once. Raises AnalysisError if no link has this number."""

@@ -75,11 +75,11 @@ class SpaceRegistry:
     def spaces_by_report(self) -> dict[str, set[str]]:
         """Return the spaces of each report by its id."""
         self._visibility.require_all()
-        found: dict[str, set[str]] = {}
+        spaces: dict[str, set[str]] = {}
         with self._connect() as db:
             for row in db.execute("SELECT report_id, space FROM report_space"):
-                found.setdefault(row["report_id"], set()).add(row["space"])
-        return found
+                spaces.setdefault(row["report_id"], set()).add(row["space"])
+        return spaces
 
     def list_all(self) -> list[Space]:
         """Return all spaces by name except ``EVERYBODY``: registered ones, and those that have reports."""
@@ -100,8 +100,8 @@ class SpaceRegistry:
                 f"A space takes a name of 1 to {LONGEST} letters, digits, dots, dashes and underscores.",
                 hint="It begins with a letter or a digit.",
             )
-        told = sorted({" ".join(group.split()) for group in groups} - {""})
-        if len(told) > MOST_GROUPS or any(len(group) > LONGEST_GROUP or group == "*" for group in told):
+        cleaned = sorted({" ".join(group.split()) for group in groups} - {""})
+        if len(cleaned) > MOST_GROUPS or any(len(group) > LONGEST_GROUP or group == "*" for group in cleaned):
             raise AnalysisError(
                 f"A space takes up to {MOST_GROUPS} groups of at most {LONGEST_GROUP} characters, and no *.",
                 hint="What everybody may see needs no space.",
@@ -111,9 +111,9 @@ class SpaceRegistry:
             if name not in known and len(known) >= MOST:
                 raise AnalysisError(f"A library has at most {MOST:,} spaces.", hint="Remove some first.")
             db.execute("DELETE FROM space WHERE name = ?", [name])
-            db.execute("INSERT INTO space (name, seen_by) VALUES (?, ?)", [name, json.dumps(told)])
+            db.execute("INSERT INTO space (name, seen_by) VALUES (?, ?)", [name, json.dumps(cleaned)])
             self._audit.note(
-                db, "changed space" if name in known else "made space", "", f"{name}: {', '.join(told) or 'nobody'}"
+                db, "changed space" if name in known else "made space", "", f"{name}: {', '.join(cleaned) or 'nobody'}"
             )
 
     def remove(self, name: str) -> None:

@@ -133,8 +133,8 @@ def write_number(storage: TextStore) -> None:
         storage.write_text(NAME, format_number())
 
 
-def _newer(found: str, known: str) -> NewerLibraryError:
+def _newer(state: str, known: str) -> NewerLibraryError:
     return NewerLibraryError(
-        f"A later version of Warpdeck has changed this library: it {found}, and this program knows version {known}.",
+        f"A later version of Warpdeck has changed this library: it {state}, and this program knows version {known}.",
         hint="Use that later version of Warpdeck, or restore a backup made before it.",
     )

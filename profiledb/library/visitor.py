@@ -53,6 +53,6 @@ def audit_name(chosen: Iterable[object], proven: Iterable[object]) -> str:
     return ", ".join((*(f'"{text}"' for text in _clean_texts(chosen)), *_clean_texts(proven)))
 
 
-def _clean_texts(parts: Iterable[object]) -> Iterable[str]:
-    texts = (" ".join(visible(part).split())[:LONGEST] for part in parts if isinstance(part, str))
+def _clean_texts(values: Iterable[object]) -> Iterable[str]:
+    texts = (" ".join(visible(part).split())[:LONGEST] for part in values if isinstance(part, str))
     return dict.fromkeys(_QUOTES.sub("'", text) for text in texts if text)

@@ -55,8 +55,8 @@ class Workers:
 
 def list_converters(workers: Sequence[WorkerInfo]) -> str:
     """Return all converters that these workers have: when the text changes, failed files are tried again."""
-    found = {f"nsys {one.nsys}" for one in workers if one.nsys} | {f"ncu {one.ncu}" for one in workers if one.ncu}
-    return ", ".join(sorted(found)) or "no converter"
+    converters = {f"nsys {one.nsys}" for one in workers if one.nsys} | {f"ncu {one.ncu}" for one in workers if one.ncu}
+    return ", ".join(sorted(converters)) or "no converter"
 
 
 def newest_nsys(workers: Sequence[WorkerInfo]) -> str:

@@ -81,8 +81,8 @@ class Figures:
         for one in ALL:
             yield _counts(one) if isinstance(one, Counts) else _seconds(one)
         for gauge in self._gauges:
-            if (found := _gauge(gauge)) is not None:
-                yield found
+            if (metric := _gauge(gauge)) is not None:
+                yield metric
 
     def text(self) -> tuple[bytes, str]:
         """Return the present metrics, and the media type."""
@@ -121,8 +121,10 @@ class Listener:
                 (self._where.host, self._where.port), _handler(self._figures, self._health)
             )
         except OSError as error:
-            told = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
-            raise ConfigError(told, hint="WARPDECK_METRICS and WARPDECK_WORKER_METRICS name the addresses.") from error
+            message = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
+            raise ConfigError(
+                message, hint="WARPDECK_METRICS and WARPDECK_WORKER_METRICS name the addresses."
+            ) from error
         threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
 
     def stop(self) -> None:
@@ -154,8 +156,8 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
             if path == "/metrics":
                 self._answer(200, *figures.text())
             elif path == "/health":
-                well, parts = health()
-                self._answer(200 if well else 503, encode_health(well, parts), "application/json")
+                well, states = health()
+                self._answer(200 if well else 503, encode_health(well, states), "application/json")
             else:
                 self._answer(404, b"Not found", "text/plain")
 
@@ -173,10 +175,10 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def encode_health(well: bool, parts: Mapping[str, str]) -> bytes:
+def encode_health(well: bool, states: Mapping[str, str]) -> bytes:
     """Encode the health of a process as JSON: ``status``, and a word about each part."""
-    status = "not ready" if not well else "degraded" if _TROUBLES & set(parts.values()) else "ready"
-    return json.dumps({"status": status} | dict(parts)).encode()
+    status = "not ready" if not well else "degraded" if _TROUBLES & set(states.values()) else "ready"
+    return json.dumps({"status": status} | dict(states)).encode()
 
 
 def _counts(one: Counts) -> "Metric":

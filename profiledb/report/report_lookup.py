@@ -18,8 +18,8 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
     if len(exact) == 1:
         return exact[0]
     if exact:
-        told = ", ".join(f"{r.id} ({_describe_time(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
-        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
+        listing = ", ".join(f"{r.id} ({_describe_time(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {listing}.", hint="Name one by its id.")
     begins = [r for r in known if name and r.id.startswith(name)]
     if len(begins) == 1:
         return begins[0]

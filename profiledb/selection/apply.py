@@ -62,11 +62,11 @@ def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> b
 
 def _find_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
     """Resolve a text; return whether it is a path or a name, the matching paths, and the first and last instance."""
-    if meant := _paths(cursor, text):
-        return *meant, 1, _ALL
+    if matching := _paths(cursor, text):
+        return *matching, 1, _ALL
     match = INSTANCE.fullmatch(text)
-    if match and (meant := _paths(cursor, match["path"])):
-        return *meant, int(match["first"]), int(match["last"] or match["first"])
+    if match and (matching := _paths(cursor, match["path"])):
+        return *matching, int(match["first"]), int(match["last"] or match["first"])
     raise AnalysisError(f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists all paths.")
 
 

@@ -80,20 +80,26 @@ def create_views(
         skipped: exclude the content of ``skipped_range``.
         within: keep only the content of ``unit_range``, and only the time of ``unit``.
     """
-    kept = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
+    kept_tables = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
     times = _times(selection)
     for table in OPERATIONS:
-        _view(cursor, table, [*times, *_hardware(selection), *_range_conditions(table, selection.mode, kept, skipped)])
+        _view(
+            cursor,
+            table,
+            [*times, *_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)],
+        )
     for table in CALLS:
         mode = selection.mode if table == "api_call" else "thread"
-        _view(cursor, table, [*times, *([] if table == "sync" else _range_conditions(table, mode, kept, skipped))])
-    _view(cursor, "tensor_event", _tensor_conditions(selection, kept, skipped))
-    inside = [f"range_id IN (FROM {name}_id)" for name in kept]
+        _view(
+            cursor, table, [*times, *([] if table == "sync" else _range_conditions(table, mode, kept_tables, skipped))]
+        )
+    _view(cursor, "tensor_event", _tensor_conditions(selection, kept_tables, skipped))
+    inside = [f"range_id IN (FROM {name}_id)" for name in kept_tables]
     inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
     cursor.execute(_window_sql(selection, chosen=chosen, skipped=skipped, within=within))
-    cursor.execute(_active_sql(selection, kept, skipped))
+    cursor.execute(_active_sql(selection, kept_tables, skipped))
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -111,7 +117,7 @@ def _hardware(selection: Selection) -> list[str]:
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
-def _range_conditions(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[str]:
+def _range_conditions(table: str, mode: str, kept_tables: Sequence[str], skipped: bool) -> list[str]:
     """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
 
     Exclusion is by process in either mode, because a warm-up covers the threads that it drives.
@@ -126,10 +132,10 @@ def _range_conditions(table: str, mode: str, kept: Sequence[str], skipped: bool)
         further = f"call_id IN (SELECT call_id FROM call_range WHERE {column} IN (FROM {name}))"
         return f"({own} OR coalesce({further}, false))"
 
-    return [inside(name, column) for name in kept] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+    return [inside(name, column) for name in kept_tables] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
 
 
-def _tensor_conditions(selection: Selection, kept: Sequence[str], skipped: bool) -> list[str]:
+def _tensor_conditions(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> list[str]:
     """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
 
     By process, allocations of a driven thread belong to the open ranges of its driver, as calls do.
@@ -139,7 +145,7 @@ def _tensor_conditions(selection: Selection, kept: Sequence[str], skipped: bool)
         f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven_sql(name)}))"
         if selection.mode == "process"
         else f"coalesce(thread_range IN (FROM {name}), false)"
-        for name in kept
+        for name in kept_tables
     ]
     gone = ["NOT coalesce(thread_range IN (FROM skipped_range), false)"] * skipped
     return [*_times(selection, "time_ns"), *device, *inside, *gone]
@@ -163,14 +169,14 @@ def _window_sql(selection: Selection, *, chosen: bool, skipped: bool, within: bo
     """
     low = f"{selection.from_ns} + {_BEGIN}" if selection.from_ns is not None else "start_ns"
     high = f"{selection.to_ns} + {_BEGIN}" if selection.to_ns is not None else "end_ns"
-    kept = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
+    source = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
     gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
-    units = "FROM unit" if within else kept
+    units = "FROM unit" if within else source
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_window AS
 WITH edge AS (
-    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({kept})
-    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({kept})
+    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({source})
+    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({source})
     UNION ALL SELECT start_ns, 0, 1, 0 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1, 0 FROM ({gone})
     UNION ALL SELECT start_ns, 0, 0, 1 FROM ({units}) UNION ALL SELECT end_ns, 0, 0, -1 FROM ({units})
 ), depth AS (
@@ -190,13 +196,13 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active_sql(selection: Selection, kept: Sequence[str], skipped: bool) -> str:
+def _active_sql(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> str:
     """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
     selected.
     """
 
     def work(table: str) -> str:
-        conditions = [*_hardware(selection), *_range_conditions(table, selection.mode, kept, skipped)]
+        conditions = [*_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)]
         return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
 
     return f"""

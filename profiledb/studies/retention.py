@@ -46,18 +46,18 @@ class Deletion:
 
 def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
     """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
-    kept = _find_kept(library)
-    reports = [one for one in library.list() if one.id not in kept and not one.sample]
+    kept_ids = _find_kept(library)
+    reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
     sizes = library.report_bytes()
     series, spaces = _series_of_reports(library, rules), _space_of_reports(library, rules)
     going = {one.id: why for one in reports if (why := _find_age_rule(one, rules, series, spaces, now))}
     going |= _find_excess(library, rules, sizes, reports, going)
-    told = [
+    deletions = [
         Deletion("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
         for one in sorted(reports, key=lambda one: one.ingested_at)
         if one.id in going
     ]
-    return told + list(_plan_uploads(library, inbox, rules, settings, now))
+    return deletions + list(_plan_uploads(library, inbox, rules, settings, now))
 
 
 def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterator[Deletion]:
@@ -156,14 +156,14 @@ def _find_excess(
     if rules.total_gb is None:
         return {}
     left = sum(sizes.get(one.id, 0) for one in library.list() if one.id not in going)
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for one in sorted(reports, key=lambda one: one.ingested_at):
         if left <= rules.total_gb * 1e9:
             break
         if one.id not in going:
-            found[one.id] = f"the oldest above {rules.total_gb:g} GB"
+            reasons[one.id] = f"the oldest above {rules.total_gb:g} GB"
             left -= sizes.get(one.id, 0)
-    return found
+    return reasons
 
 
 def _plan_uploads(
@@ -178,7 +178,7 @@ def _plan_uploads(
     inbox.renew()
     why = f"uploads older than {rules.uploads_days:g} days"
     listed, jobs = set(library.catalog.report_ids()), library.catalog.jobs()
-    beside = {job.path: job for job in jobs if job.state == "companion"}
+    companions = {job.path: job for job in jobs if job.state == "companion"}
     for job in reversed(jobs):
         path = Path(job.path)
         done = (job.state == "deleted" and job.report_id) or (job.state in _TAKEN and job.report_id in listed)
@@ -189,7 +189,7 @@ def _plan_uploads(
         ):
             continue
         if inbox.is_upload(path) and settings.samples not in path.parents:
-            for one in (beside.get(str(path.with_suffix(".sqlite"))), job):
+            for one in (companions.get(str(path.with_suffix(".sqlite"))), job):
                 if one is not None and inbox.is_upload(Path(one.path)) and (state := inbox.look(Path(one.path))):
                     yield Deletion("upload", one.name, why, state.bytes, one.report_id or "", one.path)
         elif not inbox.look(path):

@@ -148,14 +148,14 @@ def _split_idle(
     """).fetchall()
     whole = [(name, ns) for name, _, ns in count_events(cursor, opened, idle, low, high).names().tolist()]
     causes = dict(cursor.execute("SELECT 4 * id + 3, class FROM own_name WHERE kind = 'idle'").fetchall())
-    found: dict[str | None, int] = {}
+    by_cause: dict[str | None, int] = {}
     for name, ns in (*whole, *sticking):
         cause = causes.get(name)
-        found[cause] = found.get(cause, 0) + ns
+        by_cause[cause] = by_cause.get(cause, 0) + ns
     places = {one.name: place for place, one in enumerate(opened.classes)}
     return [
         {"cause": _word(cause), "class": places.get(cause or ""), "ns": ns}
-        for cause, ns in sorted(found.items(), key=lambda one: (-one[1], one[0] or ""))
+        for cause, ns in sorted(by_cause.items(), key=lambda one: (-one[1], one[0] or ""))
     ]
 
 
@@ -164,11 +164,11 @@ def _longest_gaps(
 ) -> list[dict[str, Any]]:
     """Return the longest gaps that overlap the area, uncut."""
     columns, here = "lane, s, e, cause, during", f"e > {low} AND s < {high}"
-    found: list[Any] = []
+    gaps_found: list[Any] = []
     for lane in idle:
-        kept = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
-        rows = cursor.execute(f"FROM ({kept}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
-        ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({kept})").fetchall()
+        stored_gaps = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
+        rows = cursor.execute(f"FROM ({stored_gaps}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
+        ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({stored_gaps})").fetchall()
         if len(rows) < GAPS and known == gaps.KEPT:  # there may be more gaps, all shorter than those kept
             window = events.events_sql(opened, [lane], low - longest, high + longest)
             pieces = f"""
@@ -181,11 +181,11 @@ def _longest_gaps(
                 f"SELECT {columns} FROM ({gaps.LONGEST.format(pieces=pieces)}) WHERE {here}"
                 f" ORDER BY e - s DESC, s LIMIT {GAPS}"
             ).fetchall()
-        found += rows
-    found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
+        gaps_found += rows
+    gaps_found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
     return [
         {"start": s, "end": e, "cause": _word(cause), "during": during, "lane": lane}
-        for lane, s, e, cause, during in found[:GAPS]
+        for lane, s, e, cause, during in gaps_found[:GAPS]
     ]
 
 

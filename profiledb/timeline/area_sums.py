@@ -70,7 +70,7 @@ def count_events(
 ) -> EventCounts:
     """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
-    found = EventCounts(
+    counts = EventCounts(
         nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
     )
     for part in split_lanes(lanes, low, high):
@@ -78,11 +78,11 @@ def count_events(
         if part.whole:
             first, last = part.whole
             edges = [(low, first), (last, high)]
-            _from_sums(cursor, part, found)
+            _from_sums(cursor, part, counts)
         for begin, end in edges:
             if begin < end:
-                _read(cursor, opened, part.lanes, begin, end, found)
-    return found
+                _read(cursor, opened, part.lanes, begin, end, counts)
+    return counts
 
 
 def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
@@ -98,7 +98,7 @@ def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part
         yield Part(plain)
 
 
-def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: EventCounts) -> None:
+def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCounts) -> None:
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
     which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
@@ -111,31 +111,36 @@ def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: EventCounts
         " ORDER BY lane, bucket",
     )
     busy = cursor.execute(f"SELECT lane, sum(ns)::BIGINT FROM busy_sum WHERE {which} GROUP BY lane").fetchall()
-    found.by_name = np.concatenate([found.by_name, names]) if len(names) else found.by_name
-    found.stored = np.concatenate([found.stored, lengths]) if len(lengths) else found.stored
-    _add_busy(found, busy)
+    counts.by_name = np.concatenate([counts.by_name, names]) if len(names) else counts.by_name
+    counts.stored = np.concatenate([counts.stored, lengths]) if len(lengths) else counts.stored
+    _add_busy(counts, busy)
 
 
 def _read(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: EventCounts
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counts: EventCounts,
 ) -> None:
     rows = cursor.execute(
         f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
     ).fetchnumpy()
     lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
-    begun = s >= low
-    found.lane = np.concatenate([found.lane, lane[begun]])
-    found.name = np.concatenate([found.name, name[begun]])
-    found.ns = np.concatenate([found.ns, (e - s)[begun]])
+    has_started = s >= low
+    counts.lane = np.concatenate([counts.lane, lane[has_started]])
+    counts.name = np.concatenate([counts.name, name[has_started]])
+    counts.ns = np.concatenate([counts.ns, (e - s)[has_started]])
     order = np.lexsort((s, lane))
     lane, s, e = lane[order], np.maximum(s[order], low), np.minimum(e[order], high)
     begin, end = unions.find_new_parts(s, e, unions.find_latest_ends(lane, e))
-    _add_busy(found, _sum_by_key(lane, end - begin).tolist())
+    _add_busy(counts, _sum_by_key(lane, end - begin).tolist())
 
 
-def _add_busy(found: EventCounts, rows: Sequence[Sequence[int]]) -> None:
+def _add_busy(counts: EventCounts, rows: Sequence[Sequence[int]]) -> None:
     for lane, ns in rows:
-        found.busy[lane] = found.busy.get(lane, 0) + ns
+        counts.busy[lane] = counts.busy.get(lane, 0) + ns
 
 
 def _sum_by_key(key: Numbers, *values: Numbers) -> Numbers:

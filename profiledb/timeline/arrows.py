@@ -46,9 +46,9 @@ def _of_operation(
     if not rows:
         return []
     call, tid, pid, stream, end = rows[0]
-    found = []
+    arrows = []
     if tid is not None and (launch := _read_event(cursor, opened, _find_lane(opened, "api", tid=tid), call)):
-        found.append(_arrow(opened, launch, event, "launch"))
+        arrows.append(_arrow(opened, launch, event, "launch"))
     waits = cursor.execute(f"""
         SELECT sync_id FROM sync WHERE global_pid = {_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
             AND (stream_id = {_sql(stream)} OR sync_type IN (1, 4)) ORDER BY end_ns, sync_id LIMIT 1
@@ -56,23 +56,23 @@ def _of_operation(
     for (sync,) in waits:
         for lane in (one for one in opened.lanes if one.kind == "sync"):
             if wait := _read_event(cursor, opened, lane, sync):
-                found.append(_arrow(opened, event, wait, "wait"))
+                arrows.append(_arrow(opened, event, wait, "wait"))
                 break
-    return found
+    return arrows
 
 
 def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
-    parts = " UNION ALL ".join(
+    queries = " UNION ALL ".join(
         f"SELECT {_GROUND}, 4 * {key} + {code} AS ref, start_ns FROM {table} WHERE call_id = {call}"
         for table, key, code in _TABLES.values()
     )
-    rows = cursor.execute(f"FROM ({parts}) ORDER BY start_ns, ref LIMIT {MOST}").fetchall()
-    found = []
+    rows = cursor.execute(f"FROM ({queries}) ORDER BY start_ns, ref LIMIT {MOST}").fetchall()
+    arrows = []
     for device, pid, stream, ref, _ in rows:
         lane = _find_lane(opened, "stream", device=device, pid=pid, stream=stream)
         if launched := _read_event(cursor, opened, lane, ref):
-            found.append(_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
-    return found
+            arrows.append(_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
+    return arrows
 
 
 def _read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:

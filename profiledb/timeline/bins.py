@@ -21,8 +21,8 @@ def make_items(rows: Columns, z: int, base: int) -> Columns:
     parts = [_taken(rows, long)]
     if not long.all():
         parts += _bin_short(_taken(rows, ~long), z, base)
-    found = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
-    return _taken(found, np.lexsort((found["e"], found["s"], found["row"], found["lane"])))
+    items = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
+    return _taken(items, np.lexsort((items["e"], items["s"], items["row"], items["lane"])))
 
 
 def _taken(rows: Columns, which: NDArray[Any]) -> Columns:
@@ -47,11 +47,11 @@ def _bin_short(x: Columns, z: int, base: int) -> list[Columns]:
     several = n > 1
     carried = np.zeros(len(first), dtype=np.int64)
     carried[1:] = np.where(next_to[1:-1] & several[:-1], np.maximum(0, reach[:-1] - low[1:]), 0)
-    taken = np.zeros(len(first), dtype=bool)
-    taken[:-1] = next_to[1:-1] & several[1:]
+    is_taken = np.zeros(len(first), dtype=bool)
+    is_taken[:-1] = next_to[1:-1] & several[1:]
     top = _first_chosen(x["d"] == np.maximum.reduceat(x["d"], first)[group], group)
     last = _first_chosen(x["e"] == reach[group], group)
-    over = several & (reach > high) & ~taken
+    over = several & (reach > high) & ~is_taken
     rest = (x["n"] == 0) & ~several[group] & (x["e"] > low[group])
     return [
         _item(x, top[several], low[several], high[several], n[several], (inside + carried)[several]),
@@ -70,8 +70,8 @@ def _first_chosen(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArra
 def _item(
     x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any], n: NDArray[Any], busy: NDArray[Any]
 ) -> Columns:
-    kept = {name: x[name][named] for name in ("lane", "row", "name", "ref", "d")}
-    return {**kept, "s": s, "e": e, "n": n, "busy": busy}
+    columns = {name: x[name][named] for name in ("lane", "row", "name", "ref", "d")}
+    return {**columns, "s": s, "e": e, "n": n, "busy": busy}
 
 
 def _make_ends(x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any]) -> Columns:

@@ -111,14 +111,14 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None
 def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
     """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
-    found = []
+    lanes = []
     for kind, keys in KEYS.items():
         if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
-        found += scan.scan_lanes(db, kind, keys, _rows(kind), origin)
-    for lane in found:
+        lanes += scan.scan_lanes(db, kind, keys, _rows(kind), origin)
+    for lane in lanes:
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
-    return found
+    return lanes
 
 
 def _rows(kind: str) -> str:
@@ -192,8 +192,8 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
         db.unregister("placed")
     if top + 1 == ROWS:  # events in the last row may be cut, so that no sums would match
         lane.sum_z = None
-    kept = "NULL" if lane.sum_z is None else lane.sum_z
-    db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {kept} WHERE id = {lane.id}")
+    stored_zoom = "NULL" if lane.sum_z is None else lane.sum_z
+    db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {stored_zoom} WHERE id = {lane.id}")
 
 
 _BATCH = 100_000
@@ -242,8 +242,8 @@ def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> Non
         lasted = rows["e"] - rows["s"]
         rows |= {"n": np.ones(len(order), dtype=np.int64), "busy": lasted, "d": lasted}
         items = bins.make_items(rows, FINEST, int(rows["s"].min()) // width * width)
-        kept = (items["s"] >= low) & (items["s"] < high)
-        db.register("items", pa.table({name: items[name][kept] for name in bins.NAMES}))
+        is_inside = (items["s"] >= low) & (items["s"] < high)
+        db.register("items", pa.table({name: items[name][is_inside] for name in bins.NAMES}))
         db.execute(f"INSERT INTO finest SELECT {FINEST}, {binned.SOURCE} FROM items")
         db.unregister("items")
     db.execute("INSERT INTO t.level FROM finest ORDER BY lane, row, s, e; DROP TABLE finest")

@@ -113,18 +113,18 @@ def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int,
     Raises:
         AnalysisError: the lane or the event does not exist.
     """
-    found = events.read_event(cursor, opened, lane, ref)
+    event = events.read_event(cursor, opened, lane, ref)
     kind, number = find_source(opened.lanes[lane].kind, ref)
-    _, _, start, end, name, _ = found
+    _, _, start, end, name, _ = event
     facts = _facts(cursor, kind, number)
     titles = {one.name: one.title for one in opened.classes}
     facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
-    told = read_texts(cursor, [name]).get(name, "")
+    full_name = read_texts(cursor, [name]).get(name, "")
     rows: Rows = [("Start", words.duration(start)), ("Duration", words.duration(end - start))]
     rows += [(_LABELS[key], _word(key, value)) for key, value in facts.items() if key in _LABELS and value is not None]
     about = {"kernel": facts.get("kernel"), "range": facts.get("path"), "table": kind, "id": number}
-    return events.item(opened, found) | {
-        "name_id": name, "name": told, "rows": rows, "arrows": find_arrows(cursor, opened, found, kind, number),
+    return events.item(opened, event) | {
+        "name_id": name, "name": full_name, "rows": rows, "arrows": find_arrows(cursor, opened, event, kind, number),
         "about": about,
     }  # fmt: skip
 
@@ -141,8 +141,8 @@ def _facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[st
         return {}
     rows = cursor.execute(_QUERIES[kind].replace("$id", str(number)))
     columns: Sequence[str] = [column[0] for column in rows.description or []]
-    found = rows.fetchall()
-    return dict(zip(columns, found[0], strict=True)) if found else {}
+    facts = rows.fetchall()
+    return dict(zip(columns, facts[0], strict=True)) if facts else {}
 
 
 def _word(key: str, value: Any) -> str:

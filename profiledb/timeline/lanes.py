@@ -77,13 +77,13 @@ def tid_of(global_tid: int) -> int:
     return global_tid & 0xFFFFFF
 
 
-def build_tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
+def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
-    of_log = [lane for lane in found if lane.log]
-    found = [lane for lane in found if not lane.log]
-    top = [*_gpus(found, names), *_processes(found, names)]
+    of_log = [lane for lane in lanes if lane.log]
+    lanes = [lane for lane in lanes if not lane.log]
+    top = [*_gpus(lanes, names), *_processes(lanes, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
-    top += [_titled(lane) for lane in found if lane.kind == "overhead"]
+    top += [_titled(lane) for lane in lanes if lane.kind == "overhead"]
     listed, left_out = _limit_lanes(top)
     for number, lane in enumerate(listed):
         lane.id = number
@@ -94,8 +94,8 @@ def build_tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     return listed, left_out
 
 
-def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
-    of_gpu = [lane for lane in found if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
+def _gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
+    of_gpu = [lane for lane in lanes if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
     for device in sorted({lane.device for lane in of_gpu}, key=lambda one: (one is None, one or 0)):
         inside = [lane for lane in of_gpu if lane.device == device]
         inside.sort(key=lambda lane: (ON_GPU.index(lane.kind), -lane.events if lane.kind == "stream" else 0))
@@ -112,9 +112,9 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
         yield Lane("gpu", title, names.gpus.get(device or 0, ""), device=device, inside=inside)
 
 
-def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
+def _processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
     threads: dict[int, list[Lane]] = {}
-    for lane in found:
+    for lane in lanes:
         if lane.kind in ON_THREAD and not (lane.kind == "projection" and lane.device is not None):
             threads.setdefault(lane.tid or 0, []).append(_titled(lane))
     processes: dict[int, list[Lane]] = {}

@@ -27,11 +27,11 @@ def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
 
 def write_values(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
     """Write the values of lanes, and those of long lanes in bins, too; the events of a lane are its values."""
-    parts = [_values(lane, origin) for lane in lanes]
-    if not parts:
+    queries = [_values(lane, origin) for lane in lanes]
+    if not queries:
         return
     db.execute(
-        f"INSERT INTO t.point SELECT * FROM ({' UNION ALL '.join(parts)}) WHERE isfinite(value) ORDER BY lane, s"
+        f"INSERT INTO t.point SELECT * FROM ({' UNION ALL '.join(queries)}) WHERE isfinite(value) ORDER BY lane, s"
     )
     db.execute(
         """

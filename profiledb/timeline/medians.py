@@ -27,8 +27,8 @@ class MedianRange:
         """Return the median from the durations of all events between the two."""
         if self.low == self.high:
             return float(self.low)
-        found = np.partition(ns, sorted(set(self.places)))
-        return (int(found[self.places[0]]) + int(found[self.places[1]])) / 2
+        partitioned = np.partition(ns, sorted(set(self.places)))
+        return (int(partitioned[self.places[0]]) + int(partitioned[self.places[1]])) / 2
 
 
 def find_medians(
@@ -41,8 +41,8 @@ def find_medians(
 ) -> tuple[dict[int, float], float | None]:
     """Return the median duration of the events of each lane that start in an area, and that of all."""
     if opened.covered(low, high) and len(lanes) == len(opened.with_events):
-        kept = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
-        return {lane: median for lane, median in kept.items() if median is not None}, opened.median_ns
+        stored = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
+        return {lane: median for lane, median in stored.items() if median is not None}, opened.median_ns
     return read_medians(cursor, opened, lanes, low, high, counted)
 
 
@@ -58,16 +58,16 @@ def read_medians(
     rows = counted.buckets()
     if not len(rows):
         return {}, None
-    found = _medians_of_read(counted)
+    medians = _medians_of_read(counted)
     summed = np.unique(counted.stored[:, 0])
     wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in summed}
     total = _locate_median(_merge_buckets(rows))
     lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
     for number, one in wanted.items():
-        found[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
+        medians[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
     plain = counted.ns[~np.isin(counted.lane, summed)]
     everything = np.concatenate([ns, plain])
-    return found, total.of(everything[(everything >= total.low) & (everything <= total.high)])
+    return medians, total.of(everything[(everything >= total.low) & (everything <= total.high)])
 
 
 def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
@@ -119,14 +119,14 @@ def _read_between(
 
     Each lane has its own query: comparing with constants takes a third of the time of one condition for all lanes.
     """
-    parts = []
+    pieces = []
     for lane in lanes:
         needed = {(one.low, one.high) for one in (wanted[lane.id], total) if one.low < one.high}
         if needed:
             window = f"SELECT s, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
             between = " OR ".join(f"ns BETWEEN {least} AND {most}" for least, most in sorted(needed))
-            parts.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
-    if not parts:
+            pieces.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
+    if not pieces:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    rows = cursor.execute(" UNION ALL ".join(parts)).fetchnumpy()
+    rows = cursor.execute(" UNION ALL ".join(pieces)).fetchnumpy()
     return np.asarray(rows["lane"]), np.asarray(rows["ns"])

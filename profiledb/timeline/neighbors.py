@@ -40,8 +40,8 @@ def find_neighbor(
             f" WHERE s >= {low} AND s < {high}{named} ORDER BY {order} LIMIT 1"
         ).fetchall()
         if rows:
-            found: events.Event = rows[0]
-            return found
+            event: events.Event = rows[0]
+            return event
     return None
 
 

@@ -14,8 +14,8 @@ _LABELS = {
 def describe_operator(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
     """Return label and text of each known fact about the operator of a kernel; empty if it is unknown."""
     try:
-        found = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
+        answer = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
     except (NotCapturedError, NotLinkedError):
         return []
-    told = found.iloc[0].to_dict() if len(found) else {}
-    return [(label, words.visible(told[name])) for name, label in _LABELS.items() if isinstance(told.get(name), str)]
+    facts = answer.iloc[0].to_dict() if len(answer) else {}
+    return [(label, words.visible(facts[name])) for name, label in _LABELS.items() if isinstance(facts.get(name), str)]

@@ -66,27 +66,27 @@ def scan_lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], so
     groups: Columns = {name: np.asarray(column) for name, column in read.items()}
     if not len(groups["n"]):
         return []
-    found = _LaneReader(kind, keys, groups, origin)
+    reader = _LaneReader(kind, keys, groups, origin)
     low, high = int(groups["low"].min()), int(groups["high"].max())
-    parts = find_edges(db, source, int(groups["n"].sum()), "start_ns")
-    for first, last in pairwise([-FAR, *parts, FAR]):
+    window_edges = find_edges(db, source, int(groups["n"].sum()), "start_ns")
+    for first, last in pairwise([-FAR, *window_edges, FAR]):
         rows = db.execute(f"""
             SELECT {by}{depth}, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name
             FROM {source} WHERE start_ns >= {first} AND start_ns < {last}
         """).fetchnumpy()
-        found.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.choose_zoom(high - low))
-    found.write_busy(db)
-    return list(found.lanes(sums.choose_zoom(high - low)))
+        reader.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.choose_zoom(high - low))
+    reader.write_busy(db)
+    return list(reader.lanes(sums.choose_zoom(high - low)))
 
 
 def find_edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
     """Return times that divide events into windows of about ``WINDOW``; ``column`` has the start of each event."""
-    parts = -(-count // WINDOW)
-    if parts < 2:
+    windows = -(-count // WINDOW)
+    if windows < 2:
         return []
-    places = ", ".join(str(place / parts) for place in range(1, parts))
-    found = db.execute(f"SELECT reservoir_quantile({column}, [{places}]) FROM {source}").fetchall()
-    return sorted(set(found[0][0]))
+    places = ", ".join(str(place / windows) for place in range(1, windows))
+    quantiles = db.execute(f"SELECT reservoir_quantile({column}, [{places}]) FROM {source}").fetchall()
+    return sorted(set(quantiles[0][0]))
 
 
 class _LaneReader:

@@ -40,14 +40,16 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
         raise AnalysisError("This is no pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
-    found = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
+    matching = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
     rows = cursor.execute(
-        f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {found} GROUP BY bin ORDER BY bin"
+        f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {matching} GROUP BY bin ORDER BY bin"
     ).fetchall()
     density = [0] * BINS
     for place, count in rows:
         density[min(BINS - 1, max(0, place))] += count
-    first = cursor.execute(f"SELECT {events.COLUMNS} FROM {found} ORDER BY s, lane, row, ref LIMIT {FIRST}").fetchall()
+    first = cursor.execute(
+        f"SELECT {events.COLUMNS} FROM {matching} ORDER BY s, lane, row, ref LIMIT {FIRST}"
+    ).fetchall()
     names = [code for (code,) in cursor.execute(f"FROM hit_name ORDER BY code LIMIT {NAMES}").fetchall()]
     return {
         "hits": sum(density),

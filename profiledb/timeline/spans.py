@@ -33,7 +33,7 @@ def selected_spans(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection:
         FROM range SEMI JOIN chosen USING (range_id)
         LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id) GROUP BY range_id
     """).fetchall()
-    found = merge_spans((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
-    if not found:
+    merged = merge_spans((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
+    if not merged:
         raise AnalysisError("The range does not lie in this time.")
-    return found
+    return merged

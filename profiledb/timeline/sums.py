@@ -66,21 +66,21 @@ def add_events(
     db.unregister("seen")
 
 
-def add_busy(found: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end: Numbers, z: int) -> None:
+def add_busy(busy: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end: Numbers, z: int) -> None:
     """Add intervals that do not overlap, ordered by lane, to the busy time by lane and bin."""
     some = end > begin
     code, begin, end = code[some], begin[some], end[some]
     low, high = begin >> z, (end - 1) >> z
     across = low != high
     first = np.where(across, ((low + 1) << z) - begin, end - begin)
-    _add(found, code, low, first)
-    _add(found, code[across], high[across], end[across] - (high[across] << z))
+    _add(busy, code, low, first)
+    _add(busy, code[across], high[across], end[across] - (high[across] << z))
     gaps = (high - low - 1)[across]
     middle = np.repeat(low[across] + 1, gaps) + np.arange(gaps.sum()) - np.repeat(np.cumsum(gaps) - gaps, gaps)
-    _add(found, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
+    _add(busy, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
 
 
-def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
+def _add(busy: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
     if not len(code):
         return
     order = np.lexsort((bins, code))
@@ -88,15 +88,15 @@ def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Num
     first = np.flatnonzero(np.append(True, (np.diff(code) != 0) | (np.diff(bins) != 0)))
     totals = np.add.reduceat(ns[order], first).tolist()
     for one, at, total in zip(code[first].tolist(), bins[first].tolist(), totals, strict=True):
-        of_lane = found.setdefault(one, {})
+        of_lane = busy.setdefault(one, {})
         of_lane[at] = of_lane.get(at, 0) + total
 
 
-def store_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[int, int]]) -> None:
+def store_busy(db: duckdb.DuckDBPyConnection, kind: str, busy: dict[int, dict[int, int]]) -> None:
     """Store the busy time of the lanes of a kind with the other parts."""
     import pyarrow as pa
 
-    rows = list(chain.from_iterable(((code, at, ns) for at, ns in bins.items()) for code, bins in found.items()))
+    rows = list(chain.from_iterable(((code, at, ns) for at, ns in bins.items()) for code, bins in busy.items()))
     if rows:
         code, at, ns = zip(*rows, strict=True)
         db.register("seen", pa.table({"code": code, "bin": at, "ns": ns}))
@@ -120,10 +120,10 @@ def drop_long_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None
 
 def write_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
     """Write the sums of the remaining lanes, whose numbers are final by now."""
-    kept = [lane for lane in lanes if lane.sum_z is not None]
-    if not kept:
+    summed = [lane for lane in lanes if lane.sum_z is not None]
+    if not summed:
         return
-    values = ", ".join(f"({lane.id}, '{lane.kind}', {lane.code})" for lane in kept)
+    values = ", ".join(f"({lane.id}, '{lane.kind}', {lane.code})" for lane in summed)
     db.execute(f"CREATE OR REPLACE TEMP TABLE summed AS SELECT * FROM (VALUES {values}) AS x (lane, kind, code)")
     db.execute("""
         INSERT INTO t.name_sum SELECT lane, bin, name, sum(n), sum(ns) FROM name_part JOIN summed USING (kind, code)

@@ -39,9 +39,9 @@ def make_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequenc
         raise AnalysisError("There is no such group of lanes.")
     lanes = [lane for group in dict.fromkeys(groups) for lane in opened.groups[group]]
     low, high = (max(-_FAR, min(_FAR, (i + step) * BINS << z)) for step in (0, 1))
-    found = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
+    binned_items = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
     values = read_points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
-    return encode_tile(found, values)
+    return encode_tile(binned_items, values)
 
 
 def read_items(
@@ -51,10 +51,10 @@ def read_items(
     color.
     """
     width = 1 << z
-    parts = _source_queries(opened, lanes, z, low - width, high)
-    if not parts:
+    queries = _source_queries(opened, lanes, z, low - width, high)
+    if not queries:
         return _empty(_ITEMS)
-    query = " UNION ALL ".join(parts)
+    query = " UNION ALL ".join(queries)
     read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
     rows = bins.make_items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
     seen = (rows["s"] < high) & ((rows["e"] > low) | (rows["s"] >= low))
@@ -69,15 +69,15 @@ def _source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int,
     """Return queries for all content of these lanes between two times, unbinned or in bins of at most 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
     coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
-    parts = []
+    queries = []
     if coarse:
-        parts.append(
+        queries.append(
             f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.among('lane', coarse)}"
             f" AND e >= {low} AND s < {high}"
         )
     if fine := [lane for lane in lanes if lane.id not in coarse]:
-        parts.append(f"SELECT {binned.EVENTS} FROM ({events.events_sql(opened, fine, low, high)})")
-    return parts
+        queries.append(f"SELECT {binned.EVENTS} FROM ({events.events_sql(opened, fine, low, high)})")
+    return queries
 
 
 def read_points(
@@ -92,14 +92,14 @@ def read_points(
     ids = [lane.id for lane in lanes]
     leveled = [lane.id for lane in lanes if lane.leveled and level is not None]
     whole = [one for one in ids if one not in leveled]
-    parts = []
+    queries = []
     if leveled:
-        parts.append(
+        queries.append(
             f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level}"
             f" AND {events.among('lane', leveled)} AND s >= {low} AND s < {high}"
         )
     if whole:
-        parts.append(
+        queries.append(
             "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM point"
             f" WHERE {events.among('lane', whole)} AND s >= {low} AND s < {high}"
         )
@@ -108,18 +108,18 @@ def read_points(
             arg_max(value, s) AS high, arg_max(value, s) AS last
         FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
     """
-    query = f"{lines.binned_sql(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
+    query = f"{lines.binned_sql(' UNION ALL '.join(queries), 1 << z)} UNION ALL {before} ORDER BY lane, s"
     return {key: np.asarray(column) for key, column in cursor.execute(query).fetchnumpy().items()}
 
 
-def encode_tile(found: Columns, values: Columns) -> bytes:
+def encode_tile(binned_items: Columns, values: Columns) -> bytes:
     """Encode items and values as the bytes of a tile."""
-    parts = [struct.pack("<IIII", MAGIC, len(found["s"]), len(values["s"]), 0)]
-    for columns, layout in ((found, _ITEMS), (values, _POINTS)):
+    blocks = [struct.pack("<IIII", MAGIC, len(binned_items["s"]), len(values["s"]), 0)]
+    for columns, layout in ((binned_items, _ITEMS), (values, _POINTS)):
         for name, kind in layout:
             column = np.ascontiguousarray(columns[name]).astype(kind).tobytes()
-            parts += [column, b"\0" * (-len(column) % 8)]
-    return b"".join(parts)
+            blocks += [column, b"\0" * (-len(column) % 8)]
+    return b"".join(blocks)
 
 
 def _empty(layout: Sequence[tuple[str, str]]) -> Columns:

@@ -80,23 +80,23 @@ def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -
     """Yield row, start, end, name, number of the name, number, flows and range path of the events of a lane."""
     more, join = "NULL, NULL", ""
     if lane.kind == "stream":
-        parts = " UNION ALL ".join(
+        queries = " UNION ALL ".join(
             f"SELECT 4 * {key} + {code} AS ref, call_id, process_range FROM {table}"
             for table, (key, code) in _TABLE.items()
         )
         more = "CASE WHEN call_id IS NOT NULL THEN [ref + 1] END, path"
         join = f"""
-            LEFT JOIN ({parts}) AS operation USING (ref) LEFT JOIN range AS around ON around.pre = process_range
+            LEFT JOIN ({queries}) AS operation USING (ref) LEFT JOIN range AS around ON around.pre = process_range
             LEFT JOIN range_path USING (path_id)
         """
     elif lane.kind == "api":
-        parts = " UNION ALL ".join(
+        queries = " UNION ALL ".join(
             f"SELECT call_id, 4 * {key} + {code} + 1 AS flow FROM {table}" for table, (key, code) in _TABLE.items()
         )
         more = "flows, NULL"
         join = f"""
             LEFT JOIN (
-                SELECT call_id, list(flow ORDER BY flow) AS flows FROM ({parts}) WHERE call_id IS NOT NULL
+                SELECT call_id, list(flow ORDER BY flow) AS flows FROM ({queries}) WHERE call_id IS NOT NULL
                 GROUP BY call_id
             ) AS launched ON call_id = ref
         """
@@ -119,8 +119,8 @@ def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple
 
 
 def _fetched(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while found := rows.fetchmany(_FETCHED):
-        yield from found
+    while batch := rows.fetchmany(_FETCHED):
+        yield from batch
 
 
 class _Writer:
@@ -249,10 +249,10 @@ def _track_id(lane: int, row: int = 0) -> int:
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Merge intervals into ones that do not overlap, in order."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for low, high in sorted(spans):
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
-            found.append((low, high))
-    return found
+            merged.append((low, high))
+    return merged

@@ -41,11 +41,11 @@ def entries() -> list[dict[str, Any]]:
     """Describe every analysis for JSON, without its SQL."""
     from profiledb.query import header
 
-    told = [
+    described = [
         asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]}
         for a in header.analyses().values()
     ]
-    return [{k: v for k, v in entry.items() if k != "sql"} for entry in told]
+    return [{k: v for k, v in entry.items() if k != "sql"} for entry in described]
 
 
 def _selection(mode: str) -> "tuple[Param, ...]":

@@ -42,8 +42,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         )
     ncu = library.find(arguments.other)
     if ncu.rows.get("operator"):
-        told = links.link_trace(library, nsys.id, ncu.id).told
-        terminal.say(f"{nsys.name} is linked to {ncu.name}: {told}.")
+        match_text = links.link_trace(library, nsys.id, ncu.id).told
+        terminal.say(f"{nsys.name} is linked to {ncu.name}: {match_text}.")
         return
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]
     library.link(nsys.id, ncu.id)

@@ -37,9 +37,9 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
         print(json.dumps(entries, indent=1))
         return
     for e in entries:
-        told = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
+        remark = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
         labels = ", ".join(e["labels"])
-        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{told}"
+        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{remark}"
         terminal.say(line.rstrip())
 
 

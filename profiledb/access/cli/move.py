@@ -37,13 +37,13 @@ def run(library: "Library", arguments: argparse.Namespace) -> int | None:
         from profiledb.library import migrations
 
         migrations.move(settings.database)
-    told = _ProgressPrinter()
+    progress = _ProgressPrinter()
     try:
-        moved = move(arguments.source.expanduser().absolute(), library, told.look)
+        moved = move(arguments.source.expanduser().absolute(), library, progress.look)
     except WarpdeckError:
-        told.say(at_once=True)
+        progress.say(at_once=True)
         raise
-    told.say(at_once=True)
+    progress.say(at_once=True)
     terminal.say(f"{words.counted(moved.rows, 'row')} written to the catalog. {arguments.source} is as it was.")
     for name in moved.damaged:
         terminal.say(f"{name} is damaged and stays behind. Drop its source file again.", sys.stderr)

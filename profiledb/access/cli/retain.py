@@ -45,5 +45,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         if settings.log != logs.JSON:
             terminal.say(f"{one.what:<7} {one.report_id or '-':<16}  {one.name}  ({one.why})")
     if settings.log != logs.JSON:
-        told = "would go" if arguments.dry_run else "removed"
-        terminal.say(f"{words.counted(count, 'thing')} {told}: {words.bytes_(size)}.")
+        outcome = "would go" if arguments.dry_run else "removed"
+        terminal.say(f"{words.counted(count, 'thing')} {outcome}: {words.bytes_(size)}.")

@@ -92,8 +92,8 @@ def _entry(trend: "Trend") -> dict[str, Any]:
     }
 
 
-def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
-    trend = board.one(of)
+def _reports(board: "Board", series: "Series") -> list[dict[str, Any]]:
+    trend = board.one(series)
     values = dict(zip((point.id for point in trend.points), trend.values, strict=True)) if trend else {}
     return [
         {
@@ -104,7 +104,7 @@ def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
             "moved": point.moved,
             "wall_ns": values.get(point.id),
         }
-        for point in of.points
+        for point in series.points
     ]
 
 
@@ -121,5 +121,7 @@ def _print(entries: list[dict[str, Any]], form: str) -> None:
             terminal.say(f"{e['report']}  {e['at'][:16]}  {commit:<12}  {words.duration(e['wall_ns']):>9}  {e['name']}")
             continue
         change = e["change"]
-        told = f"{e['measure']} {format_percent_change(change['change_pct'])} {change['kind']}" if change else "-"
-        terminal.say(f"{e['key']}  {e['reports']:>5}  {told:<36}  {e['series']}")
+        newest_change = (
+            f"{e['measure']} {format_percent_change(change['change_pct'])} {change['kind']}" if change else "-"
+        )
+        terminal.say(f"{e['key']}  {e['reports']:>5}  {newest_change:<36}  {e['series']}")

@@ -55,15 +55,15 @@ def _milliseconds(ns: Any) -> str:
 
 def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
     """Describe how much of the report is selected, and the gaps that the capture reports itself."""
-    told: dict[str, Any] = {"notes": _notes(library, one)}
+    covered: dict[str, Any] = {"notes": _notes(library, one)}
     if TIMELINE not in one.subjects:
-        return told
+        return covered
     asked = header.get("selection_summary").taken(params)
     try:
         rows = analysis.run(library, one.id, "selection_summary", asked)
     except WarpdeckError:
-        return told
-    return told | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
+        return covered
+    return covered | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
 
 
 def _notes(library: Library, one: Manifest) -> list[str]:

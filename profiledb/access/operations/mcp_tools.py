@@ -80,8 +80,8 @@ def server(library: Callable[[], Library], address: str = "", run: Run = _in_thr
         try:
             text = await run(asked.name, partial(answer, library(), asked.name, asked.arguments or {}, address))
         except WarpdeckError as error:
-            said = f"{error.message} {error.hint}".strip()
-            return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+            message = f"{error.message} {error.hint}".strip()
+            return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=json.loads(text))
 
     return Server("warpdeck", instructions=_ABOUT, on_list_tools=listed, on_call_tool=called)
@@ -117,10 +117,10 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any], address: s
     most = given.pop("rows", USUAL_ROWS) if operation.rows else USUAL_ROWS
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS:
         raise AnalysisError(f"rows takes a whole number from 1 to {MOST_ROWS}.")
-    told = operation.run(library, operation.check(_values(operation, given))).plain(most)
-    if isinstance(page := told.get("page"), str):
-        told["page"] = address + page
-    return _bounded(told)
+    content = operation.run(library, operation.check(_values(operation, given))).plain(most)
+    if isinstance(page := content.get("page"), str):
+        content["page"] = address + page
+    return _bounded(content)
 
 
 def _values(operation: Operation, given: dict[str, Any]) -> Values:
@@ -139,11 +139,11 @@ def _text(name: str, value: Any) -> str | tuple[str, ...]:
     raise AnalysisError(f"{name} takes a text, a number or a list of texts.")
 
 
-def _bounded(told: dict[str, Any]) -> str:
+def _bounded(content: dict[str, Any]) -> str:
     """Format as JSON, with fewer rows and list entries and shorter texts if it is too long."""
     longest = 4_000
-    while len(text := json.dumps(told, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
-        told = _halved(told, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
+    while len(text := json.dumps(content, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
+        content = _halved(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
         longest //= 2
     return text
 

@@ -34,9 +34,9 @@ def _report(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     facts = analysis.run(library, one.id, "report_facts").iloc[0].dropna()
-    told = {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}
+    plain_facts = {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}
     rest = {
-        "facts": told,
+        "facts": plain_facts,
         "rows": dict(one.rows),
         "coverage": answer_context.coverage(library, one, {}),
         "page": answer_context.page(one),
@@ -48,7 +48,7 @@ def _analyses(_: Library, values: Values) -> Result:
     from profiledb.query import header
 
     topic = values.get("topic")
-    told = [
+    described = [
         {
             "name": one.name,
             "title": one.title,
@@ -59,7 +59,7 @@ def _analyses(_: Library, values: Values) -> Result:
         for one in header.analyses().values()
         if topic in (None, one.topic)
     ]
-    return Result({"analyses": told, "selection": dict(model.HELP)})
+    return Result({"analyses": described, "selection": dict(model.HELP)})
 
 
 def _described(_: Library, values: Values) -> Result:
@@ -94,8 +94,8 @@ def _findings(library: Library, values: Values) -> Result:
     one, verdict = library.find(str(values["report"])), values.get("verdict")
     params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
     part = judge.steady_part(library, one, params) if steady else None
-    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
-    told = [output.record(finding) for finding in found if verdict in (None, finding.verdict)]
+    findings = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
+    records = [output.record(finding) for finding in findings if verdict in (None, finding.verdict)]
     units = {
         "saving_ns": "ns",
         "saving_pct": "%",
@@ -108,7 +108,7 @@ def _findings(library: Library, values: Values) -> Result:
             "judged": asdict(part) if part else None,
             "program": program.records(program.recognize(library, one.id)),
             "units": units,
-            "findings": told,
+            "findings": records,
             "coverage": answer_context.coverage(library, one, params),
             "page": answer_context.page(one, "findings", params),
         }
@@ -126,17 +126,17 @@ def _compare(library: Library, values: Values) -> Result:
     if table == "kernels":
         answer.require_kernels(reports, [a, b])
     rows = answer.make_table(table, a, b, basis)
-    said = [
+    sentences = [
         verdict.state_headline(a, b),
         verdict.state_figures(a, b),
         verdict.explain_change(a, b),
         verdict.state_outside(a, b),
     ]
-    told = {
+    content = {
         "a": answer_context.report(reports[0]),
         "b": answer_context.report(reports[1]),
         "basis": basis,
-        "verdict": [sentence for sentence in said if sentence],
+        "verdict": [sentence for sentence in sentences if sentence],
         "different_gpus": matching.other_gpus(a, b),
         "columns": answer_context.columns(columns.TABLES[table]),
         "coverage": {
@@ -144,7 +144,7 @@ def _compare(library: Library, values: Values) -> Result:
         },
         "page": answer_context.page(reports[0], "compare", other=reports[1].id),
     }
-    return Result(told, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
+    return Result(content, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
 
 
 def _summary(library: Library, values: Values) -> Result:
@@ -163,22 +163,22 @@ def _sql(library: Library, values: Values) -> Result:
 
     one, sql = library.find(str(values["report"])), str(values["sql"])
     answer = ask(library, one.id, sql, question_limits.page_limits(config.load()))
-    told = {
+    content = {
         "report": answer_context.report(one),
         "sql": sql,
         "columns": [{"name": field.name, "type": str(field.type)} for field in answer.rows.schema],
         "more": answer.cut,
         "page": answer_context.page(one, "sql"),
     }
-    return Result(told, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
+    return Result(content, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 
 
 def _jobs(library: Library, values: Values) -> Result:
     wanted = values.get("name")
     listed = library.catalog.jobs()
     names = ("name", "state", "report_id", "message", "hint", "changed_at", "seconds")
-    found = [{name: getattr(job, name) for name in names} for job in listed if wanted in (None, job.name)]
-    return Result({"jobs": found[:1_000]})
+    records = [{name: getattr(job, name) for name in names} for job in listed if wanted in (None, job.name)]
+    return Result({"jobs": records[:1_000]})
 
 
 _SELECTING = "Further parameters are those of the selection: range, warmup, mode, within, device, stream ..."

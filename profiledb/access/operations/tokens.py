@@ -76,11 +76,11 @@ class Tokens:
         """Return all tokens; none if the file cannot be read."""
         try:
             with self._file.open("rb") as file:
-                told = json.loads(file.read(LARGEST))
-            found = [Token(**one) for one in told]
+                stored = json.loads(file.read(LARGEST))
+            tokens = [Token(**one) for one in stored]
         except (OSError, ValueError, TypeError):
             return []
-        return [one for one in found if one.role in ROLES and isinstance(one.digest, str)]
+        return [one for one in tokens if one.role in ROLES and isinstance(one.digest, str)]
 
     def new(self, name: str, role: Role, days: int | None = DAYS) -> str:
         """Make a token and return its text, which cannot be retrieved later.
@@ -134,9 +134,9 @@ class Tokens:
     def _drop(self, name: str) -> bool:
         known = self.all()
         rest = [one for one in known if one.name != name]
-        if found := len(rest) < len(known):
+        if is_known := len(rest) < len(known):
             self._write(rest)
-        return found
+        return is_known
 
     def _write(self, tokens: list[Token]) -> None:
         text = json.dumps([asdict(one) for one in tokens], indent=1)

@@ -15,15 +15,15 @@ _NAME = re.compile(r"[0-9a-f]{40}\.answer")
 
 def pack(folder: Path, target: Path) -> bool:
     """Write the answers of a folder into one file; return False if there are none."""
-    found, size = [], 0
+    answers, size = [], 0
     for path in sorted(folder.glob("*.answer")):
         size += path.stat().st_size
         if _NAME.fullmatch(path.name) and size <= MOST_BYTES:
-            found.append(path)
-    if not found:
+            answers.append(path)
+    if not answers:
         return False
     with tarfile.open(target, "w") as tar:
-        for path in found:
+        for path in answers:
             entry = tarfile.TarInfo(path.name)  # without times and owners, so that equal answers make equal files
             content = path.read_bytes()
             entry.size = len(content)

@@ -77,7 +77,7 @@ class Bucket:
         from obstore.exceptions import BaseError
 
         seen = set[str]()
-        with self._told(""):
+        with self._translate_errors(""):
             try:
                 for part in self._store.list(below or None, chunk_size=1000):
                     for one in map(_object, part):
@@ -86,11 +86,11 @@ class Bucket:
             except BaseError as error:
                 if not _NO_LIST.search(str(error)):
                     raise
-                for one in self._listed(below, error):
+                for one in self._list_odd_names(below, error):
                     if one.key not in seen:
                         yield one
 
-    def _listed(self, below: str, error: Exception) -> Iterator[Object]:
+    def _list_odd_names(self, below: str, error: Exception) -> Iterator[Object]:
         """Yield the objects through another client, if a name is too unusual for the first one."""
         folder = f"{below}/" if below else ""
         start = f"{self._prefix}/{folder}" if self._prefix else folder
@@ -103,18 +103,18 @@ class Bucket:
     def head(self, key: str) -> Object | None:
         """Return an object as it is now; None if there is none."""
         try:
-            with self._told(key):
+            with self._translate_errors(key):
                 return _object(self._store.head(key))
         except GoneError:
             return None
 
     def read(self, key: str, most: int) -> bytes:
         """Return the content of an object of at most ``most`` bytes. Raises GoneError if there is none."""
-        with self._told(key):
-            found = self._store.get(key)
-            if found.meta["size"] > most:
+        with self._translate_errors(key):
+            answer = self._store.get(key)
+            if answer.meta["size"] > most:
                 raise StorageError(f"An object of the bucket {self.name} is larger than it may be.")
-            return bytes(found.bytes())
+            return bytes(answer.bytes())
 
     def fetch(self, key: str, target: Path, most: int | None = None) -> str:
         """Write an object to a file with the object's time; return its SHA-256, hexadecimal.
@@ -131,21 +131,21 @@ class Bucket:
         """
         digest = hashlib.sha256()
         with target.open("wb") as file:
-            with self._told(key):
-                found = self._store.get(key)
-                pieces = iter(found.stream(_CHUNK))
-            if most is not None and found.meta["size"] > most:
+            with self._translate_errors(key):
+                answer = self._store.get(key)
+                pieces = iter(answer.stream(_CHUNK))
+            if most is not None and answer.meta["size"] > most:
                 raise ConversionError(f"{target.name} is larger than {most >> 20:,} MB.", hint=_LARGER)
             while True:
-                with self._told(key):
+                with self._translate_errors(key):
                     piece = next(pieces, None)
                 if piece is None:
                     break
                 digest.update(piece)
                 file.write(piece)
-            if file.tell() != found.meta["size"]:
+            if file.tell() != answer.meta["size"]:
                 raise StorageError(f"The bucket {self.name} sent half of an object.", hint=_HINT)
-        time_ns = _object(found.meta).time_ns
+        time_ns = _object(answer.meta).time_ns
         os.utime(target, ns=(time_ns, time_ns))
         return digest.hexdigest()
 
@@ -157,17 +157,17 @@ class Bucket:
         """
         if isinstance(content, Path):
             content.open("rb").close()
-        with self._told(""):
+        with self._translate_errors(""):
             self._store.put(key, content)
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove objects; one that is gone already counts as removed."""
         if names := list(keys):
-            with self._told(""):
+            with self._translate_errors(""):
                 self._store.delete(names)
 
     @contextmanager
-    def _told(self, key: str) -> Iterator[None]:
+    def _translate_errors(self, key: str) -> Iterator[None]:
         """Translate errors of the client, whose own text may contain secrets."""
         from obstore.exceptions import BaseError, InvalidPathError, PermissionDeniedError, UnauthenticatedError
 

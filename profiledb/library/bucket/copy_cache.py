@@ -63,13 +63,13 @@ class CopyCache:
     def has_copy(self, file: StoredFile) -> bool:
         """Return True if a copy with the file's content exists."""
         path = self.path(file)
-        found = read_state(path)
-        if found is None or found[1] != file.bytes:
+        present = read_state(path)
+        if present is None or present[1] != file.bytes:
             return False
-        if self._verified.get(path) != (found, file.sha256):
+        if self._verified.get(path) != (present, file.sha256):
             if hash_file(path) != file.sha256:
                 return False
-            self._verified[path] = (found, file.sha256)
+            self._verified[path] = (present, file.sha256)
         return True
 
     def verify(self, file: StoredFile) -> bool:
@@ -89,7 +89,7 @@ class CopyCache:
         path = self.path(file)
         if self.has_copy(file):
             return path
-        with self._locked(file.report_id):
+        with self._lock_fetching(file.report_id):
             if not self.has_copy(file):
                 self._fetch(file, path)
         return path
@@ -102,7 +102,7 @@ class CopyCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             source.replace(path)
         self._note(path, file)
-        self._make_room(0, file.report_id)
+        self._free_space(0, file.report_id)
 
     def fetched_bytes(self, report_id: str) -> int:
         """Return the bytes that have arrived of the report's file being fetched by any process of this machine."""
@@ -152,7 +152,7 @@ class CopyCache:
                 os.close(self._held.pop(report_id))
 
     def _fetch(self, file: StoredFile, path: Path) -> None:
-        self._make_room(file.bytes, file.report_id)
+        self._free_space(file.bytes, file.report_id)
         half = self._fetching / f"{file.report_id}.{file.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -167,11 +167,11 @@ class CopyCache:
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
     def _note(self, path: Path, file: StoredFile) -> None:
-        if found := read_state(path):
-            self._verified[path] = (found, file.sha256)
+        if present := read_state(path):
+            self._verified[path] = (present, file.sha256)
 
     @contextmanager
-    def _locked(self, report_id: str) -> Iterator[None]:
+    def _lock_fetching(self, report_id: str) -> Iterator[None]:
         """Let one thread of one process fetch files of a report at a time.
 
         Reports share 256 locks by the first digits of their ids.
@@ -180,7 +180,7 @@ class CopyCache:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _make_room(self, need: int, keep: str) -> None:
+    def _free_space(self, need: int, keep: str) -> None:
         """Remove reports that nobody holds, least recently used first."""
         sizes: dict[str, int] = {}
         with os.scandir(self._reports) as listing:
@@ -231,5 +231,5 @@ class CopyCache:
 
 def _has_name(number: int, path: Path) -> bool:
     """Return True if an open file still has its name: a lock on a removed file locks nothing."""
-    found = read_state(path)
-    return found is not None and found[0] == os.fstat(number).st_ino
+    present = read_state(path)
+    return present is not None and present[0] == os.fstat(number).st_ino

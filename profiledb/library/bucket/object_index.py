@@ -54,8 +54,8 @@ class StoredFile:
     @classmethod
     def parse(cls, key: str, size: int) -> "StoredFile | None":
         """Parse the name of an object; None if it is not one of ours."""
-        found = _KEY.fullmatch(key)
-        return cls(found[1], found[4], size, found[3], int(found[2])) if found else None
+        match = _KEY.fullmatch(key)
+        return cls(match[1], match[4], size, match[3], int(match[2])) if match else None
 
 
 _COLUMNS = "report_id, name, bytes, sha256, time_ns"
@@ -77,11 +77,11 @@ class ObjectIndex:
 
     def all_files(self, *, damaged: bool = False) -> dict[str, dict[str, StoredFile]]:
         """Return the files of all reports, by report id and name; damaged ones only if ``damaged``."""
-        found: dict[str, dict[str, StoredFile]] = {}
+        files: dict[str, dict[str, StoredFile]] = {}
         with self._connect() as db:
             for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
-                found.setdefault(row["report_id"], {})[row["name"]] = _file(row)
-        return found
+                files.setdefault(row["report_id"], {})[row["name"]] = _file(row)
+        return files
 
     def claim(self, file: StoredFile) -> bool:
         """Publish a file unless another process has; return False if so. A damaged file may be replaced."""

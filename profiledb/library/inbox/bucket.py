@@ -59,8 +59,8 @@ class BucketInbox:
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Return the names in a folder as of the last listing."""
-        found = sorted(self._tree.folders.get(self._key(path), {}))
-        return [(name, "folder" if is_folder else "file") for name, is_folder in found]
+        names = sorted(self._tree.folders.get(self._key(path), {}))
+        return [(name, "folder" if is_folder else "file") for name, is_folder in names]
 
     def look(self, path: Path) -> State | None:
         """Return the state of an object or folder as of the last listing; of a sample, the present state."""
@@ -146,12 +146,12 @@ class BucketInbox:
             for one in self._bucket.list(key)
             if one.key.endswith(".parquet") and one.key.rpartition("/")[0] == key and one.size
         )
-        found = list(islice(inside, MOST_FILES + 1))
-        if len(found) > MOST_FILES:
+        objects = list(islice(inside, MOST_FILES + 1))
+        if len(objects) > MOST_FILES:
             raise ConversionError(f"{target.name} has more than {MOST_FILES:,} Parquet files.")
-        if found:
+        if objects:
             target.mkdir()
-        for one in found:
+        for one in objects:
             with suppress(GoneError):
                 most -= self._fetch(one.key, target / one.key.rpartition("/")[2], most)
 

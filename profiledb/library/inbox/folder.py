@@ -142,8 +142,8 @@ def _reserve(folder: Path, name: str, content: Path) -> Path:
         try:
             target.open("xb").close()
         except FileExistsError:
-            beside = target.name.lower().endswith(sidecar.DROPPED)
-            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
+            is_sidecar = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (is_sidecar or filecmp.cmp(target, content, shallow=False)):
                 return target
             number += 1
         else:

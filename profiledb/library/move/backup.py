@@ -49,16 +49,16 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     reports.mkdir(parents=True, exist_ok=True)
     (to / MARK).touch()
     (to / version.NAME).write_text(version.format_number(), encoding="utf-8")
-    said = to / f"{FILE}{_PART}"
-    snapshot.take_snapshot(library.catalog, library.folder, said)
+    copied_catalog = to / f"{FILE}{_PART}"
+    snapshot.take_snapshot(library.catalog, library.folder, copied_catalog)
     if isinstance(library.storage, BucketStorage):
-        copied = _copy_objects(library.storage.store, said, reports)
+        copied = _copy_objects(library.storage.store, copied_catalog, reports)
     else:
         copied = _copy_files(library.reports, reports)
     for table in small_files.TABLES:
-        small_files.write_rows(to, table, list(snapshot.read_rows(said, table)))
-    snapshot.finish_catalog(said)
-    said.replace(to / FILE)
+        small_files.write_rows(to, table, list(snapshot.read_rows(copied_catalog, table)))
+    snapshot.finish_catalog(copied_catalog)
+    copied_catalog.replace(to / FILE)
     return copied
 
 
@@ -77,11 +77,11 @@ def _copy_files(source: Path, target: Path) -> tuple[int, int]:
     return count, size
 
 
-def _copy_objects(store: ObjectStore, said: Path, target: Path) -> tuple[int, int]:
+def _copy_objects(store: ObjectStore, copied_catalog: Path, target: Path) -> tuple[int, int]:
     """Copy the objects that the catalog named at that moment, or their replacements since."""
     there, count, size = set(), 0, 0
-    manifests = {row[0]: row[-1] for row in snapshot.read_rows(said, "report")}
-    for row in snapshot.read_rows(said, "stored_file"):
+    manifests = {row[0]: row[-1] for row in snapshot.read_rows(copied_catalog, "report")}
+    for row in snapshot.read_rows(copied_catalog, "stored_file"):
         file, damaged = StoredFile(*row[:5]), row[5]
         if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
             continue

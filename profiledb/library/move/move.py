@@ -38,13 +38,13 @@ class Moved:
     damaged: tuple[str, ...] = ()
 
 
-def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda _: None) -> Moved:
+def move(source: Path, library: Library, report_progress: Callable[[Moved], None] = lambda _: None) -> Moved:
     """Copy a library into another one.
 
     Args:
         source: folder of a library, or of a copy made by ``backup``.
         library: the target.
-        told: called with the progress after each report.
+        report_progress: called with the progress after each report.
 
     Raises:
         ConfigError: the source is no library or of a later version, a worker holds it, or the target's catalog belongs
@@ -62,19 +62,22 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
     with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
         library_id.require(library.storage, library.catalog.shared)
         version.write_number(library.storage)
-        said = Path(work) / FILE
-        snapshot.copy_folder_catalog(source, said)
-        if found := rows.find_contradictions(said, library.catalog, library.folder):
+        copied_catalog = Path(work) / FILE
+        snapshot.copy_folder_catalog(source, copied_catalog)
+        if contradictions := rows.find_contradictions(copied_catalog, library.catalog, library.folder):
             raise ConfigError(
-                f"The target says something else of: {', '.join(found)}.", hint="Change it there, then run this again."
+                f"The target says something else of: {', '.join(contradictions)}.",
+                hint="Change it there, then run this again.",
             )
-        moved = _copy_files(source / "reports", said, library, told)
-        moved.rows = rows.write_rows(said, library.catalog, library.folder)
+        moved = _copy_files(source / "reports", copied_catalog, library, report_progress)
+        moved.rows = rows.write_rows(copied_catalog, library.catalog, library.folder)
     return moved
 
 
-def _copy_files(reports: Path, said: Path, library: Library, told: Callable[[Moved], None]) -> Moved:
-    manifests = {row[0]: row[-1] for row in snapshot.read_rows(said, "report")}
+def _copy_files(
+    reports: Path, copied_catalog: Path, library: Library, report_progress: Callable[[Moved], None]
+) -> Moved:
+    manifests = {row[0]: row[-1] for row in snapshot.read_rows(copied_catalog, "report")}
     by_report: dict[str, list[Path]] = {}
     for path in sorted(reports.iterdir()):
         if path.is_file() and _is_wanted(path.name):
@@ -92,7 +95,7 @@ def _copy_files(reports: Path, said: Path, library: Library, told: Callable[[Mov
                 if library.take_over(report_id, path, manifest):
                     moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
         moved.reports += 1
-        told(moved)
+        report_progress(moved)
     return moved
 
 

@@ -33,7 +33,7 @@ _AT_ONCE = 500
 
 def find_contradictions(path: Path, catalog: Catalog, folder: Path) -> list[str]:
     """Describe the first few rows of the target that have the key of a snapshot's row and other content."""
-    found: list[str] = []
+    contradictions: list[str] = []
     for table, columns in _moved_tables().items():
         keys = _key_columns(path, table)
         places = [columns.index(name) for name in _SAME_BY.get(table, columns)]
@@ -44,10 +44,10 @@ def find_contradictions(path: Path, catalog: Catalog, folder: Path) -> list[str]
         for row in snapshot.read_rows(path, table):
             other = there.get(tuple(row[i] for i in at))
             if other is not None and [row[i] for i in places] != [other[i] for i in places]:
-                found.append(f"{table} {' '.join(str(row[i])[:80] for i in at)}")
-                if len(found) == SHOWN:
-                    return found
-    return found
+                contradictions.append(f"{table} {' '.join(str(row[i])[:80] for i in at)}")
+                if len(contradictions) == SHOWN:
+                    return contradictions
+    return contradictions
 
 
 def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
@@ -69,8 +69,8 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
 
 def _moved_tables() -> dict[str, tuple[str, ...]]:
     """Return the tables that are copied; entries of the audit get new numbers."""
-    found = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
-    return found | {table: tuple(name for name in found[table] if name != "id") for table in LOGS}
+    tables = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
+    return tables | {table: tuple(name for name in tables[table] if name != "id") for table in LOGS}
 
 
 def _key_columns(path: Path, table: str) -> list[str]:

@@ -22,23 +22,23 @@ Row = Sequence[Any]
 def read_rows(folder: Path, table: str) -> list[Row]:
     """Return the rows of one of the tables; foreign entries are left out."""
     columns = TABLES[table]
-    told = _tokens(folder) if table == "token" else _questions(folder)
-    return [[one[name] for name in columns] for one in told if set(columns) <= one.keys()]
+    entries = _tokens(folder) if table == "token" else _questions(folder)
+    return [[one[name] for name in columns] for one in entries if set(columns) <= one.keys()]
 
 
 def write_rows(folder: Path, table: str, rows: Iterable[Row]) -> None:
     """Write these rows in place of all present ones."""
-    told = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
+    entries = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
     if table == "token":
-        if told or (folder / TOKENS).exists():
+        if entries or (folder / TOKENS).exists():
             half = folder / f".{TOKENS}.part"
             half.unlink(missing_ok=True)
             half.touch(mode=0o600)
-            durable.write_text(folder / TOKENS, json.dumps(told, indent=1), half)
+            durable.write_text(folder / TOKENS, json.dumps(entries, indent=1), half)
         return
     questions = folder / QUESTIONS
     questions.mkdir(exist_ok=True)
-    for one in told:
+    for one in entries:
         name = one.pop("id")
         durable.write_text(questions / f"{name}.json", json.dumps(one), questions / f".{name}.part")
     for path in questions.glob("*.json"):
@@ -47,14 +47,14 @@ def write_rows(folder: Path, table: str, rows: Iterable[Row]) -> None:
 
 
 def _tokens(folder: Path) -> list[dict[str, Any]]:
-    told = _json(folder / TOKENS)
-    known = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    entries = _json(folder / TOKENS)
+    known = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
     return [{"ends_at": None} | one for one in known]  # those of earlier versions do not expire yet
 
 
 def _questions(folder: Path) -> list[dict[str, Any]]:
-    found = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
-    return [{"id": stem} | told for stem, told in found if isinstance(told, dict)]
+    contents = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
+    return [{"id": stem} | content for stem, content in contents if isinstance(content, dict)]
 
 
 def _json(path: Path) -> Any:

@@ -98,9 +98,9 @@ def _create_tables(path: Path) -> None:
             db.execute(f"CREATE TABLE {table} ({columns[0]} PRIMARY KEY, {', '.join(columns[1:])})")
 
 
-def _insert_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any) -> None:
+def _insert_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows_to_insert: Any) -> None:
     names = ", ".join(map(identifier, columns))
-    db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", found)
+    db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", rows_to_insert)
 
 
 @contextmanager

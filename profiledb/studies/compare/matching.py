@@ -85,9 +85,9 @@ class Side(Part):
 
 def gather(run: Run) -> Side:
     """Gather one side of a comparison; ``run`` answers an analysis by name, under the selection of that side."""
-    found, lacks = gather_answers(run)
+    results, lacks = gather_answers(run)
     steps, _ = _answer(run, STEPS)
-    whole = Side(**found, iteration_summary=steps, inside=None, lacks=lacks)
+    whole = Side(**results, iteration_summary=steps, inside=None, lacks=lacks)
     if whole.unit is None:
         return whole
     within = "ranges" if whole.steps is None else "steps"
@@ -97,8 +97,8 @@ def gather(run: Run) -> Side:
 
 def gather_answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
     """Return the results of ``ANALYSES``, and the reason why kernels are missing, if they are."""
-    found = {name: _answer(run, name) for name in ANALYSES}
-    return {name: rows for name, (rows, _) in found.items()}, found["kernel_totals"][1]
+    results = {name: _answer(run, name) for name in ANALYSES}
+    return {name: rows for name, (rows, _) in results.items()}, results["kernel_totals"][1]
 
 
 def _answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | None]:

@@ -40,13 +40,13 @@ def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
 def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
     """Return sampled durations in ns, of both sides, for a row of ``kernels``; empty if it is new or gone."""
-    found = []
+    durations = []
     sides = [part for part, _ in compared_parts(a, b, basis)]
     for letter, part, keyed in zip("ab", sides, _add_keys(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
         chosen = _samples(part, keyed[keyed["key"].isin(wanted)])
-        found.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
-    return found[0], found[1]
+        durations.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
+    return durations[0], durations[1]
 
 
 def compare_phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
@@ -77,15 +77,15 @@ def _add_keys(a: Part, b: Part) -> list[pd.DataFrame]:
 def _group_by_key(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
     """Group the kernels of one side by key: sums, divided by the steps, and the names of the longest."""
     groups = rows.groupby("key", sort=False)
-    found = groups[["name", "class", "demangled", "kernel"]].first()
-    found["kernels"] = groups.size().astype("Int64")
-    found["avg_ns"] = groups["total_ns"].sum() / groups["calls"].sum()
-    found["threads"] = groups["threads"].sum() / groups["calls"].sum()
+    longest = groups[["name", "class", "demangled", "kernel"]].first()
+    longest["kernels"] = groups.size().astype("Int64")
+    longest["avg_ns"] = groups["total_ns"].sum() / groups["calls"].sum()
+    longest["threads"] = groups["threads"].sum() / groups["calls"].sum()
     for column in ("total_ns", "calls"):
-        found[column] = _divided(groups[column].sum(), steps)
-    whole = float(found["total_ns"].sum())
-    found["share_pct"] = 100 * found["total_ns"].astype("Float64") / (whole or np.nan)
-    return found.reset_index()
+        longest[column] = _divided(groups[column].sum(), steps)
+    whole = float(longest["total_ns"].sum())
+    longest["share_pct"] = 100 * longest["total_ns"].astype("Float64") / (whole or np.nan)
+    return longest.reset_index()
 
 
 def _divided(values: pd.Series, steps: int) -> pd.Series:
@@ -126,13 +126,13 @@ def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
     by_kernel = {
         kernel: group.to_numpy(dtype=float) for kernel, group in side.kernel_sample.groupby("kernel")["duration_ns"]
     }
-    found = {}
+    by_key = {}
     for key, group in keyed.groupby("key", sort=False):
         drawn = [by_kernel.get(kernel, np.empty(0)) for kernel in group["kernel"]]
         part = min(len(one) / calls for one, calls in zip(drawn, group["calls"], strict=True))
-        kept = [one[: max(1, round(calls * part))] for one, calls in zip(drawn, group["calls"], strict=True)]
-        found[str(key)] = np.concatenate(kept)
-    return found
+        trimmed = [one[: max(1, round(calls * part))] for one, calls in zip(drawn, group["calls"], strict=True)]
+        by_key[str(key)] = np.concatenate(trimmed)
+    return by_key
 
 
 def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
@@ -145,12 +145,12 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
             )
     ends = ratio_intervals([(a.get(key, none), b.get(key, none)) for key in rows["key"]])
     rows["low_pct"], rows["high_pct"] = (pd.array(100 * (ends[:, side] - 1), dtype="Float64") for side in (0, 1))
-    told = np.select(
+    verdicts = np.select(
         [rows["status"] != "same", np.isnan(ends[:, 0]), ends[:, 0] > 1, ends[:, 1] < 1],
         ["", "too few launches", "slower", "faster"],
         "not significant",
     )
-    rows["verdict"] = pd.Series(told, index=rows.index).where(rows["status"] == "same")
+    rows["verdict"] = pd.Series(verdicts, index=rows.index).where(rows["status"] == "same")
 
 
 def _side_by_side(

@@ -42,8 +42,8 @@ def summarize(a: Side, b: Side) -> pd.DataFrame:
     """Return one row per measure of either side (``columns.SUMMARY``); unknown values are missing."""
     sides = (measure(a), measure(b))
     rows = pd.DataFrame({"measure": list(MEASURES), "unit": list(MEASURES.values())})
-    for letter, found in zip("ab", sides, strict=True):
-        rows[letter] = pd.array([found.get(name) for name in MEASURES], dtype="Float64")
+    for letter, values in zip("ab", sides, strict=True):
+        rows[letter] = pd.array([values.get(name) for name in MEASURES], dtype="Float64")
     rows["change"] = rows["b"] - rows["a"]
     rows["change_pct"] = 100 * rows["change"] / rows["a"].where(rows["a"] > 0)
     return rows[rows["a"].notna() | rows["b"].notna()].reset_index(drop=True)
@@ -52,14 +52,14 @@ def summarize(a: Side, b: Side) -> pd.DataFrame:
 def measure(side: Side) -> dict[str, float]:
     """Return the ``MEASURES`` of a side that its report knows; outermost ranges stand in for missing steps."""
     whole = sum_up(side)
-    found = whole | _shares(side)
+    values = whole | _shares(side)
     if side.unit is None or side.inside is None:
-        return found
+        return values
     inside, (_, count) = sum_up(side.inside), side.unit
-    found |= {"steps": count} | {f"{name}{PER_STEP}": value / count for name, value in inside.items()}
+    values |= {"steps": count} | {f"{name}{PER_STEP}": value / count for name, value in inside.items()}
     outside = {name: whole[name] - value for name, value in inside.items() if f"{name}{OUTSIDE}" in MEASURES}
     return (
-        found
+        values
         | {f"{name}{OUTSIDE}": value for name, value in outside.items()}
         | _measure_pace(side, inside.get("wall_ns"))
     )
@@ -67,21 +67,21 @@ def measure(side: Side) -> dict[str, float]:
 
 def sum_up(part: Part) -> dict[str, float]:
     """Return the ``SUMS`` of a part of a report; a sum that was not captured is missing instead of 0."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     if len(part.gpu_busy):
         worked = part.gpu_busy[part.gpu_busy["operations"] > 0]
         window = number(part.gpu_busy["capture_ns"].max())
-        found |= {} if window is None else {"wall_ns": window}
+        values |= {} if window is None else {"wall_ns": window}
         if window is not None and len(worked):
             busy = worked["busy_ns"]
-            found |= {"busy_ns": float(busy.sum()), "idle_ns": float((window - busy).clip(lower=0).sum())}
+            values |= {"busy_ns": float(busy.sum()), "idle_ns": float((window - busy).clip(lower=0).sum())}
     if len(part.kernel_totals.columns):
-        found |= {"kernel_ns": part.kernel_ns, "launches": int(part.kernel_totals["calls"].sum())}
+        values |= {"kernel_ns": part.kernel_ns, "launches": int(part.kernel_totals["calls"].sum())}
     if len(part.copies.columns):
         for kind, names in _KINDS.items():
             rows = part.copies[part.copies["kind"] == kind]
-            found |= {name: int(rows[column].sum()) for column, name in names.items()}
-    return found
+            values |= {name: int(rows[column].sum()) for column, name in names.items()}
+    return values
 
 
 _KINDS = {
@@ -91,11 +91,11 @@ _KINDS = {
 
 
 def _shares(side: Side) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
     if len(worked) and (share := number(worked["busy_pct"].mean())) is not None:
-        found["busy_pct"] = share
-    return found | ({"kernels": len(side.kernel_totals)} if len(side.kernel_totals) else {})
+        values["busy_pct"] = share
+    return values | ({"kernels": len(side.kernel_totals)} if len(side.kernel_totals) else {})
 
 
 def _measure_pace(side: Side, inside_ns: float | None) -> dict[str, float]:
@@ -104,7 +104,7 @@ def _measure_pace(side: Side, inside_ns: float | None) -> dict[str, float]:
         return {}
     row = side.iteration_summary.iloc[0]
     median, rate = number(row["median_ns"]), number(row["per_second"])
-    found = {} if median is None else {"step_median_ns": median}
+    pace = {} if median is None else {"step_median_ns": median}
     if rate and inside_ns is not None and side.steps > 1:
-        found["between_steps_ns"] = max(0.0, side.steps / rate * 1e9 - inside_ns) / (side.steps - 1)
-    return found
+        pace["between_steps_ns"] = max(0.0, side.steps / rate * 1e9 - inside_ns) / (side.steps - 1)
+    return pace

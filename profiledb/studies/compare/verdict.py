@@ -82,32 +82,32 @@ def describe_basis(both: Units | None, escape: Escape = words.visible) -> str:
 
 def state_headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
     """State in a sentence how long B takes against A."""
-    change, of = find_changes(a, b)[WALL], describe_basis(find_units(a, b), escape)
+    change, basis = find_changes(a, b)[WALL], describe_basis(find_units(a, b), escape)
     if change.a is None or change.b is None:
-        return f"Wall time{of} of {'A' if change.a is None else 'B'} is unknown."
+        return f"Wall time{basis} of {'A' if change.a is None else 'B'} is unknown."
     pct = change.pct
     if pct is None or abs(pct) < SAME_PCT:
-        return f"B takes as long as A: {words.duration(change.b)}{of}."
+        return f"B takes as long as A: {words.duration(change.b)}{basis}."
     slow, fast = max(change.a, change.b), min(change.a, change.b)
     times = f" ({slow / fast:,.3g}×)" if fast else ""
     return (
         f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.a)} →"
-        f" {words.duration(change.b)} wall time{of} ({format_percent_change(pct)})."
+        f" {words.duration(change.b)} wall time{basis} ({format_percent_change(pct)})."
     )
 
 
 def state_figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
     """State busy, kernel, copy and idle time of both sides in a sentence; empty if neither is known."""
-    found = find_changes(a, b)
-    told = [
+    metrics = find_changes(a, b)
+    phrases = [
         f"{METRICS[metric][1][0].lower() if metric in _SMALL else METRICS[metric][1][0]}{METRICS[metric][1][1:]}"
         f" {change.value(change.a)} → {change.value(change.b)}{_in_brackets(change.pct)}"
         for metric in ("busy", "kernels", "copies", "memsets", "idle")
-        if (change := found[metric]).a or change.b
+        if (change := metrics[metric]).a or change.b
     ]
-    if not told:
+    if not phrases:
         return ""
-    text = ", ".join(told) + describe_basis(find_units(a, b), escape)
+    text = ", ".join(phrases) + describe_basis(find_units(a, b), escape)
     return text[0].upper() + text[1:] + "."
 
 
@@ -123,25 +123,27 @@ def explain_change(a: Side, b: Side) -> str:
 
     On one GPU the parts add up: wall time is idle time plus the time of all work, minus overlapping work.
     """
-    found = find_changes(a, b)
-    whole = found[WALL].difference
+    metrics = find_changes(a, b)
+    whole = metrics[WALL].difference
     single = all(len(side.gpu_busy) and (side.gpu_busy["operations"] > 0).sum() == 1 for side in (a, b))
-    if not whole or not single or abs(found[WALL].pct or 0) < SAME_PCT:
+    if not whole or not single or abs(metrics[WALL].pct or 0) < SAME_PCT:
         return ""
     kinds = {"kernels": "kernels", "copies": "copies", "memsets": "memsets", "idle": "idle"}
-    sizes = {title: (found[metric].b or 0) - (found[metric].a or 0) for metric, title in kinds.items()}
+    sizes = {title: (metrics[metric].b or 0) - (metrics[metric].a or 0) for metric, title in kinds.items()}
     rest = whole - sum(sizes.values())
-    beside = [_overlap_ns(found, letter) for letter in "ab"]
-    sizes["other GPU work" if min(beside) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
-    told = sorted((item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1]))
-    parts = ", ".join(f"{title} {format_difference(ns)}" for title, ns in told)
-    return f"Wall time {format_difference(whole)}: {parts}."
+    overlaps = [_overlap_ns(metrics, letter) for letter in "ab"]
+    sizes["other GPU work" if min(overlaps) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
+    largest = sorted(
+        (item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1])
+    )
+    listing = ", ".join(f"{title} {format_difference(ns)}" for title, ns in largest)
+    return f"Wall time {format_difference(whole)}: {listing}."
 
 
-def _overlap_ns(found: dict[str, Change], letter: str) -> float:
+def _overlap_ns(metrics: dict[str, Change], letter: str) -> float:
     """Return the time of kernels, copies and memsets that overlap others; below 0 if graphs kept the GPU busy."""
-    work = sum(getattr(found[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
-    return float(work - (getattr(found["busy"], letter) or 0))
+    work = sum(getattr(metrics[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
+    return float(work - (getattr(metrics["busy"], letter) or 0))
 
 
 def state_outside(a: Side, b: Side) -> str:
@@ -151,17 +153,17 @@ def state_outside(a: Side, b: Side) -> str:
     if find_units(a, b) is None:
         return ""
     sides = [totals.measure(side) for side in (a, b)]
-    told = []
+    phrases = []
     for title, name in (("kernels", "kernel_ns"), ("copies", "copy_ns"), ("memsets", "memset_ns")):
         pair = [side.get(f"{name}{totals.OUTSIDE}") for side in sides]
         if any(pair):
-            told.append(f"{title} {words.duration(pair[0])} in A, {words.duration(pair[1])} in B")
-    said = [f"Outside steps: {'; '.join(told)}."] if told else []
+            phrases.append(f"{title} {words.duration(pair[0])} in A, {words.duration(pair[1])} in B")
+    sentences = [f"Outside steps: {'; '.join(phrases)}."] if phrases else []
     gaps = [side.get("between_steps_ns") for side in sides]
     walls = [side.get(f"wall_ns{totals.PER_STEP}") or 0 for side in sides]
     if any(gap is not None and gap >= FEW * wall for gap, wall in zip(gaps, walls, strict=True)):
-        said.append(f"Time between steps: {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
-    return " ".join(said)
+        sentences.append(f"Time between steps: {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
+    return " ".join(sentences)
 
 
 def check_limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:

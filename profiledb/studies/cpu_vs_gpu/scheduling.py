@@ -58,7 +58,7 @@ def overall_row(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
 def judge_policy(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Remark]:
     """Return the sentences about a policy; ``errors`` and ``regrets`` are the rows of all policies."""
     row = overall_row(policies, policy)
-    found: list[Remark | None] = [
+    remarks: list[Remark | None] = [
         _predictions(row, errors[errors["policy"] == policy]),
         _regret(row, regrets[regrets["policy"] == policy]),
         _state_better_rules(policies, policy),
@@ -66,7 +66,7 @@ def judge_policy(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataF
         _state_energy(policies, policy),
         _speed(row),
     ]
-    return [said for said in found if said]
+    return [remark for remark in remarks if remark]
 
 
 def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
@@ -108,20 +108,20 @@ def _state_better_rules(policies: pd.DataFrame, policy: str) -> Remark | None:
     own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
     single = [load for load in own.index if load != ALL] or [ALL]
     rules = policies[policies["policy"].isin(RULES) & policies["load"].isin(single)].to_dict("records")
-    found = []
+    better = []
     for one in rules:
         mine, other = number(own.get(one["load"])), number(one["regret_pct"])
         if mine is not None and other is not None and mine > other + _FEW_PCT:
             where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
-            found.append(f"{policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
-    return Remark(f"Simpler rules have less regret: {'; '.join(found)}.", missed=True) if found else None
+            better.append(f"{policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
+    return Remark(f"Simpler rules have less regret: {'; '.join(better)}.", missed=True) if better else None
 
 
 def _state_single_runs(policies: pd.DataFrame, row: "pd.Series[Any]") -> Remark | None:
     """Report how far single runs determine the figures: the policy's regret, and the time that deviates most."""
-    told = []
+    phrases = []
     if row["single_runs"]:
-        told.append(
+        phrases.append(
             f"{count(row['single_runs'])} of {counted(row['judged'], 'decision')} compare with a size that ran once on"
             " a device, so their regret depends on chance."
         )
@@ -129,13 +129,13 @@ def _state_single_runs(policies: pd.DataFrame, row: "pd.Series[Any]") -> Remark 
     off = (last["measured_ns"] / last["expected_ns"] - 1).abs()
     if len(off) and off.max() > _SPREAD_PCT / 100:
         worst = last[off == off.max()].iloc[0]
-        told.append(
+        phrases.append(
             f"Tasks of the policy {policy_title(worst['policy'])} took {duration(worst['measured_ns'])},"
             " where the medians of"
             f" the same sizes on the same devices add up to {duration(worst['expected_ns'])}: runs scatter by as much,"
             " so smaller differences between the times of policies mean nothing."
         )
-    return Remark(" ".join(told)) if told else None
+    return Remark(" ".join(phrases)) if phrases else None
 
 
 def _state_energy(policies: pd.DataFrame, policy: str) -> Remark | None:
@@ -144,8 +144,8 @@ def _state_energy(policies: pd.DataFrame, policy: str) -> Remark | None:
     if policy not in last:
         return None
     own, others = last[policy], last.drop(policy)
-    beside = ", ".join(f"{policy_title(name)} {significant(joules)} J" for name, joules in others.items())
-    return Remark(f"The GPUs drew {significant(own)} J meanwhile{f' ({beside})' if beside else ''}.")
+    listing = ", ".join(f"{policy_title(name)} {significant(joules)} J" for name, joules in others.items())
+    return Remark(f"The GPUs drew {significant(own)} J meanwhile{f' ({listing})' if listing else ''}.")
 
 
 def _speed(row: "pd.Series[Any]") -> Remark | None:
@@ -187,7 +187,7 @@ def describe_terms(model: pd.DataFrame) -> list[str]:
 
 
 def _terms(row: Any) -> str:
-    parts: Sequence[str] = [
+    terms: Sequence[str] = [
         words
         for column, words in (
             ("call_ns", f"{duration(row['call_ns'])} per run"),
@@ -198,4 +198,4 @@ def _terms(row: Any) -> str:
         )
         if number(row[column]) is not None
     ]
-    return " + ".join(parts)
+    return " + ".join(terms)

@@ -77,25 +77,25 @@ def _draw_bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str
     if rows.empty:
         return []
     room, most = WIDTH - _LABEL - 120, float(rows["share_pct"].max() or 1)
-    parts = []
+    shapes = []
     values = zip(names, rows["share_pct"].astype(float), rows["total_ns"], strict=True)
     for at, (name, share, total_ns) in enumerate(values):
         y, wide = at * _ROW, room * share / most
-        told = f"{words.duration(total_ns)}, {words.percent(share)}"
-        parts.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
-        parts.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
-        parts.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(told)}</text>')
-    return [_draw_figure(title, len(rows) * _ROW, parts)]
+        label = f"{words.duration(total_ns)}, {words.percent(share)}"
+        shapes.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
+        shapes.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
+        shapes.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(label)}</text>')
+    return [_draw_figure(title, len(rows) * _ROW, shapes)]
 
 
-def _draw_figure(title: str, height: int, parts: Sequence[str]) -> str:
+def _draw_figure(title: str, height: int, shapes: Sequence[str]) -> str:
     """Return a drawing under its title; its words are text, and the table below repeats them for readers who cannot
     see it.
     """
     name = escape(title)
     return (
         f'<figure><figcaption>{name}</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{name}">'
-        f"{''.join(parts)}</svg></figure>"
+        f"{''.join(shapes)}</svg></figure>"
     )
 
 

@@ -72,35 +72,37 @@ def read_run_facts(library: Library, manifest: Manifest) -> dict[str, Any]:
     return {} if rows.empty else {str(key): value for key, value in rows.iloc[0].dropna().items()}
 
 
-def parse_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
+def parse_name(
+    report_id: str, name: str, facts: Mapping[str, Any], run_facts: Mapping[str, Any] | None = None
+) -> Named:
     """Return the facts from a name and from given facts; invalid ones are ignored. The program's win over the
     report's.
     """
-    said = said or {}
-    told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
+    run_facts = run_facts or {}
+    facts = {key: run_facts[key] for key in ("rank", "ranks") if key in run_facts} | dict(facts)
     stem, kind = _split_name(name)
     match = _RANK.search(stem)
     run = (stem[: match.start()] if match else stem) or stem
-    rank = _whole(told.get("rank"))
+    rank = _whole(facts.get("rank"))
     if rank is None and match:
         rank = int(match[1])
-    scaling = str(told.get("scaling", "")).lower()
+    scaling = str(facts.get("scaling", "")).lower()
     return Named(
         id=report_id,
         name=name,
-        rank=rank if match or (_whole(told.get("ranks")) or 0) > 1 else None,
-        size=_whole(told.get("ranks")) or _whole(told.get("world_size")),
+        rank=rank if match or (_whole(facts.get("ranks")) or 0) > 1 else None,
+        size=_whole(facts.get("ranks")) or _whole(facts.get("world_size")),
         run=run + kind,
         curve=(_COUNT.sub("", run) or run) + kind,
-        workload=str(told.get("workload", "")),
+        workload=str(facts.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
-        items=_items(told),
-        during=None if match else _during(said),
+        items=_items(facts),
+        during=None if match else _during(run_facts),
     )
 
 
-def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
-    return (int(said["begin_ns"]), int(said["end_ns"])) if {"begin_ns", "end_ns"} <= set(said) else None
+def _during(run_facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (int(run_facts["begin_ns"]), int(run_facts["end_ns"])) if {"begin_ns", "end_ns"} <= set(run_facts) else None
 
 
 def join_overlapping(every: Sequence[Named]) -> list[Named]:
@@ -112,7 +114,7 @@ def join_overlapping(every: Sequence[Named]) -> list[Named]:
     timed = [(one.size, one.during, one) for one in every if one.during and one.rank is not None and one.size]
     groups: list[list[Named]] = []
     until = 0
-    for size, (begin, end), one in sorted(timed, key=lambda told: told[:2]):
+    for size, (begin, end), one in sorted(timed, key=lambda entry: entry[:2]):
         if groups and groups[-1][0].size == size and begin < until:
             groups[-1].append(one)
             until = max(until, end)
@@ -136,8 +138,8 @@ def _split_name(name: str) -> tuple[str, str]:
     return _ENDING.sub("", name), ""
 
 
-def _items(told: Mapping[str, Any]) -> tuple[float, str] | None:
-    for key, value in told.items():
+def _items(facts: Mapping[str, Any]) -> tuple[float, str] | None:
+    for key, value in facts.items():
         if key.startswith("items_per_step."):
             try:
                 number = float(value)

@@ -44,9 +44,9 @@ def state_losses(row: "pd.Series[Any]") -> str:
     if over <= 0:
         return f"Steps of {row['run']} take no longer than ideal, relative to {row['base']}."
     causes = _WEAK if row["scaling"] == "weak" else _CAUSES
-    parts = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
-    longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in parts if ns > 0.02 * over)
-    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in parts if ns < -0.02 * over)
+    losses = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
+    longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in losses if ns > 0.02 * over)
+    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in losses if ns < -0.02 * over)
     less = f", and {saved}" if saved else ""
     return (
         f"Steps of {row['run']} take {words.duration(over)} longer than ideal, relative to {row['base']}:"
@@ -120,16 +120,16 @@ def state_gaps(runs: Sequence[Run]) -> list[str]:
 def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
     """Return a sentence for each run whose kind of scaling its program does not tell, with the evidence for it."""
     bases = [(run, base) for run in runs if (base := scaling.find_base(run, runs, assumed))]
-    told = [(run, base, scaling.classify_scaling(run, base, assumed)) for run, base in bases]
-    said = [_by_work(run, base, one.kind) for run, base, one in told if one.told_by == "work" and run.items]
-    names = ", ".join(run.name for run, _, one in told if one.told_by == "nothing")
+    classified = [(run, base, scaling.classify_scaling(run, base, assumed)) for run, base in bases]
+    sentences = [_by_work(run, base, one.kind) for run, base, one in classified if one.told_by == "work" and run.items]
+    names = ", ".join(run.name for run, _, one in classified if one.told_by == "nothing")
     if names:
         other = "weak" if assumed == "strong" else "strong"
-        said.append(
+        sentences.append(
             f"Assuming {assumed} scaling for {names}: neither the program nor the items per step (items_per_step"
             f" in NAME.meta.json) say. If it is {other}, choose {other} (--scaling {other})."
         )
-    return said
+    return sentences
 
 
 def _by_work(run: Run, base: Run, kind: str) -> str:

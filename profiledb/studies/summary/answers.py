@@ -63,17 +63,18 @@ _TEXTS: dict[str, Text] = {
 }  # fmt: skip
 
 
-def list_contradictions(rows: pd.DataFrame, name: str, told: str = "contradiction", kind: str = "") -> str:
+def list_contradictions(rows: pd.DataFrame, name: str, reason: str = "contradiction", kind: str = "") -> str:
     """Return a line for each impossible share of a peak, which the table above leaves out.
 
     Args:
         rows: of an analysis.
         name: column of the names.
-        told: column with the reason why the share is impossible.
+        reason: column with the reason why the share is impossible.
         kind: kind of the names, written before each.
     """
     lines = [
-        f"- {kind}{words.code(row[name])}: {words.plain(row[told])}" for _, row in rows.dropna(subset=[told]).iterrows()
+        f"- {kind}{words.code(row[name])}: {words.plain(row[reason])}"
+        for _, row in rows.dropna(subset=[reason]).iterrows()
     ]
     return "\n\n" + "\n".join(lines) if lines else ""
 
@@ -85,7 +86,7 @@ Shown = Mapping[str, str | tuple[str, Text]]
 def markdown_table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
     """Format rows of an analysis as a Markdown table."""
     units = {column.name: column.unit for column in header.get(asked).columns}
-    told = {head: (one, _TEXTS[units[one]]) if isinstance(one, str) else one for head, one in shown.items()}
-    cells = [[text(value) for value in rows[column]] for column, text in told.values()]
-    lines = [tuple(told), ("---",) * len(told), *zip(*cells, strict=True)]
+    columns = {head: (one, _TEXTS[units[one]]) if isinstance(one, str) else one for head, one in shown.items()}
+    cells = [[text(value) for value in rows[column]] for column, text in columns.values()]
+    lines = [tuple(columns), ("---",) * len(columns), *zip(*cells, strict=True)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -106,11 +106,11 @@ def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     """List the missing data of this capture with its use and the flag that records it, each once."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
-    told = {table for error in errors for table in error.tables}
+    explained = {table for error in errors for table in error.tables}
     reasons = list(dict.fromkeys(map(_format_reason, errors)))
     lines = [
         f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else one.none}"
         for one in missing
-        if one.table not in told
+        if one.table not in explained
     ]
     return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""

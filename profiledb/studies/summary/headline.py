@@ -71,8 +71,8 @@ class Statement:
 
 def find_statements(ask: Ask) -> list[Statement]:
     """Return the three most important statements, an idle GPU first, then by weight; fewer if there is less to say."""
-    if told := state_snapshot(ask):
-        return told
+    if statements := state_snapshot(ask):
+        return statements
     topics = (
         state_idle,
         state_unused,
@@ -83,14 +83,14 @@ def find_statements(ask: Ask) -> list[Statement]:
         state_steps,
         state_calls,
     )
-    told = [statement for topic in topics if (statement := _or_none(topic, ask))]
-    if told and told[0].page == "idle":
-        told = [
-            one for one in told if one.page != "timeline"
+    statements = [statement for topic in topics if (statement := _or_none(topic, ask))]
+    if statements and statements[0].page == "idle":
+        statements = [
+            one for one in statements if one.page != "timeline"
         ]  # idle time explains it better than the edges of the capture
-    least = LEAST * max((statement.worth_ns for statement in told), default=0.0)
-    told = [statement for statement in told if statement.worth_ns >= least]
-    return sorted(told, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
+    least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
+    statements = [statement for statement in statements if statement.worth_ns >= least]
+    return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
 
 
 def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
@@ -117,8 +117,8 @@ def state_idle(ask: Ask) -> Statement | None:
         top = reasons.iloc[0]
         reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
-    if reasons["reason"].iloc[0] == HOST_CODE and (told := find_code(rows_or_none(ask, "idle_code"))):
-        text += f" {told}"
+    if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
+        text += f" {code}"
     return Statement(text, worth, "Why the GPU is idle", "idle", rank=0)
 
 
@@ -206,11 +206,11 @@ def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
 def name_without_class(kernels: pd.DataFrame) -> str:
     """Name the largest kernels without a class, with their shares of kernel time; Markdown."""
     rows = kernels[kernels["class"] == OTHER]
-    told = [
+    listing = [
         f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
         for name, share in zip(rows["name"].head(NAMED), rows["share_pct"].head(NAMED), strict=True)
     ]
-    return ", ".join(told) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
+    return ", ".join(listing) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
 
 
 def state_kernel(ask: Ask) -> Statement | None:
@@ -254,8 +254,8 @@ def state_snapshot(ask: Ask) -> list[Statement]:
         return []
     most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
-    told = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
-    return [Statement(text, 0.0, "Memory of tensors", "memory") for text in told if text]
+    statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
+    return [Statement(text, 0.0, "Memory of tensors", "memory") for text in statements if text]
 
 
 def shorten_line(name: Any) -> str:
@@ -272,16 +272,16 @@ def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
-    if (parts := _of(ask, "tensor_peak", device)).empty:
+    if (holders := _of(ask, "tensor_peak", device)).empty:
         return text
-    named = parts[parts["part"] == "named"]
-    told = [
+    named = holders[holders["part"] == "named"]
+    sentences = [
         f"{words.code(shorten_line(one['name']))} {words.percent(one['share_pct'])}"
         for _, one in named.head(NAMED).iterrows()
     ]
-    before = parts.loc[parts["part"] == "before", "share_pct"]
-    told += [f"allocated before the capture {words.percent(share)}" for share in before]
-    return f"{text} By what allocated it: {', '.join(told)}." if told else text
+    before = holders.loc[holders["part"] == "before", "share_pct"]
+    sentences += [f"allocated before the capture {words.percent(share)}" for share in before]
+    return f"{text} By what allocated it: {', '.join(sentences)}." if sentences else text
 
 
 def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
@@ -294,14 +294,16 @@ def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
     per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
     text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
-    if (kept := _of(ask, "tensor_allocations", device)).empty:
+    if (allocations := _of(ask, "tensor_allocations", device)).empty:
         return text
-    kept = kept[(kept["net_bytes"] > 0) & kept["name"].notna()].sort_values("net_bytes", ascending=False, kind="stable")
-    told = [
+    allocations = allocations[(allocations["net_bytes"] > 0) & allocations["name"].notna()].sort_values(
+        "net_bytes", ascending=False, kind="stable"
+    )
+    sentences = [
         f"{words.code(shorten_line(one['name']))} {words.bytes_(one['net_bytes'])}"
-        for _, one in kept.head(NAMED).iterrows()
+        for _, one in allocations.head(NAMED).iterrows()
     ]
-    return f"{text} Not released: {', '.join(told)}." if told else text
+    return f"{text} Not released: {', '.join(sentences)}." if sentences else text
 
 
 def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
@@ -377,6 +379,6 @@ def _are_sizes(names: "pd.Series[str]") -> bool:
     return bool(numbers.notna().all() and numbers.max() - numbers.min() + 1 > numbers.nunique())
 
 
-def format_lines(told: list[Statement]) -> list[str]:
+def format_lines(statements: list[Statement]) -> list[str]:
     """Return the statements as lines of a Markdown list."""
-    return [f"- {statement.text}" for statement in told]
+    return [f"- {statement.text}" for statement in statements]

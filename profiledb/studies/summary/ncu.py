@@ -34,8 +34,8 @@ _LAUNCHES: Shown = {
 def short(answers: Answers) -> str:
     """Extent and limits of the measurement: the largest kernel, the verdict for most of the time, ncu's best advice."""
     rows = answers.rows("ncu_speed_of_light")
-    told = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
-    return "\n".join(["## In short", "", *(f"- {one}" for one in told)]) if told else ""
+    statements = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
+    return "\n".join(["## In short", "", *(f"- {one}" for one in statements)]) if statements else ""
 
 
 def _prepares(rows: pd.DataFrame) -> str:
@@ -55,11 +55,11 @@ def _largest(rows: pd.DataFrame) -> str:
     times = rows.groupby("name")["duration_ns"].sum().astype(float).sort_values(ascending=False, kind="stable")
     if times.empty or not times.iloc[0]:
         return ""
-    of = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
-    top, name = of.iloc[0], words.code(words.shortened(times.index[0], 60))
+    launches = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
+    top, name = launches.iloc[0], words.code(words.shortened(times.index[0], 60))
     text = (
         f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
-        f" {words.duration(times.iloc[0])} in {words.counted(len(of), 'launch')}"
+        f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
     )
     if isinstance(top["verdict"], str):
         text += f", {words.plain(top['verdict'])}"
@@ -124,9 +124,9 @@ def top(answers: Answers) -> str:
     }
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
-    told = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
+    advice_texts = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
     shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + markdown_table(
-        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=told), _LAUNCHES
+        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=advice_texts), _LAUNCHES
     )
     if points.empty:
         return shown

@@ -70,14 +70,14 @@ _TIMINGS: Shown = {
 
 def short(answers: Answers) -> str:
     """The most important statements, as on the dashboard."""
-    told = headline.find_statements(answers.rows)
-    if not told:
+    statements = headline.find_statements(answers.rows)
+    if not statements:
         return (
             "## In short\n\n- No work of a GPU and no CUDA calls are in this report: the program used the CPU alone, or"
             " they were not traced."
         )
-    lines = headline.format_lines(told)
-    if told[0].page == "idle":
+    lines = headline.format_lines(statements)
+    if statements[0].page == "idle":
         lines[0] += top_findings.idle_remark(top_findings.judged(answers))
     return "\n".join(["## In short", "", *lines])
 
@@ -107,17 +107,17 @@ def split(answers: Answers) -> str:
     rows, classes = answers.rows("matmul_split").set_index("phase", drop=False), answers.rows("class_split")
     if rows.empty:
         return ""
-    parts = ["## Kernel classes"]
+    lines = ["## Kernel classes"]
     if headline.is_neural_network(classes):
         titles = phase_titles()
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
-        parts = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
+        lines = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
-            parts.append(markdown_table("matmul_split", rows, {**phase, **_PHASES}))
-    parts.append(markdown_table("class_split", classes, _CLASSES))
+            lines.append(markdown_table("matmul_split", rows, {**phase, **_PHASES}))
+    lines.append(markdown_table("class_split", classes, _CLASSES))
     if (classes["class"] == OTHER).any():
-        parts.append(f"In Other: {headline.name_without_class(answers.rows('kernels'))}.")
-    return "\n\n".join(parts)
+        lines.append(f"In Other: {headline.name_without_class(answers.rows('kernels'))}.")
+    return "\n\n".join(lines)
 
 
 def phase_titles() -> dict[str, str]:
@@ -131,7 +131,7 @@ def top(answers: Answers) -> str:
     if rows.empty:
         return ""
     present = dict.fromkeys(rows["phase"])
-    parts = ["## Top kernels"]
+    lines = ["## Top kernels"]
     titles = phase_titles()
     matmul = headline.is_neural_network(answers.rows("class_split"))
     without = f", and top {TOP} without matmul" if matmul else ""
@@ -141,9 +141,9 @@ def top(answers: Answers) -> str:
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]
         part = part if matmul else part[part["rank"] <= TOP]
-        parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
-        parts.append(markdown_table("top_kernels", part, shown))
-    return "\n\n".join(parts)
+        lines.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
+        lines.append(markdown_table("top_kernels", part, shown))
+    return "\n\n".join(lines)
 
 
 def steps(answers: Answers) -> str:
@@ -184,13 +184,13 @@ def idle(answers: Answers) -> str:
         return ""
     ranges = rows_or_none(answers.rows, "idle_ranges")
     where = None if ranges.empty else find_place(ranges)
-    told = ""
+    remark = ""
     if where is not None and not is_whole_step(str(where["range"])):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
-        told = f"The CPU was in {path} during {share} of idle time.\n\n"
+        remark = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):
-        told += f"{sampled}\n\n"
-    return f"## Why the GPU was idle\n\n{told}" + markdown_table("idle_reasons", rows, _IDLE)
+        remark += f"{sampled}\n\n"
+    return f"## Why the GPU was idle\n\n{remark}" + markdown_table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
@@ -212,8 +212,8 @@ def osrt(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "osrt_calls")
     if rows.empty:
         return ""
-    told = "Sums over threads: one that waits for work all the time counts in full."
-    return f"## OS runtime\n\n{told}\n\n" + markdown_table("osrt_calls", rows.head(TOP), _OSRT)
+    note = "Sums over threads: one that waits for work all the time counts in full."
+    return f"## OS runtime\n\n{note}\n\n" + markdown_table("osrt_calls", rows.head(TOP), _OSRT)
 
 
 def attention(answers: Answers) -> str:
@@ -232,12 +232,12 @@ def attention(answers: Answers) -> str:
 def _peaks(rows: pd.DataFrame) -> str:
     """Return the peaks of the parts of attention with their sources."""
     known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
-    told = [
+    sources = [
         f"{words.flops(row['peak_flops_per_s'], digits=False)} in {words.code(row['peak_precision'])}"
         f" ({words.plain(row['peak_from'])})"
         for _, row in known.iterrows()
     ]
-    return f"\n\nPeak: {', '.join(told)}." if told else ""
+    return f"\n\nPeak: {', '.join(sources)}." if sources else ""
 
 
 def timings(answers: Answers) -> str:

@@ -18,23 +18,25 @@ def describe_matmul(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     whole = rows.loc[ALL]
     if not whole["matmul_ns"]:
         return "No kernel here is a matmul."
-    parts = rows[(rows["phase"] != ALL) & (rows["total_ns"] > 0)]
+    phases = rows[(rows["phase"] != ALL) & (rows["total_ns"] > 0)]
     shares = (words.percent(whole[name]) for name in ("matmul_pct", "rest_pct"))
-    said = ["Matmul takes **{}** of kernel time, the rest **{}**.".format(*shares)]
-    if set(parts["phase"]) == {NONE}:
-        return said[0]
-    told = [f"{phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in parts.iterrows()]
-    said.append(f"Matmul share: {', '.join(told)}.")
-    diluting = (parts["phase"] != NONE) & (parts["matmul_pct"] < 1) & (parts["share_pct"] >= 1)
-    for _, row in parts[diluting].iterrows():
+    sentences = ["Matmul takes **{}** of kernel time, the rest **{}**.".format(*shares)]
+    if set(phases["phase"]) == {NONE}:
+        return sentences[0]
+    shares_by_phase = [
+        f"{phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in phases.iterrows()
+    ]
+    sentences.append(f"Matmul share: {', '.join(shares_by_phase)}.")
+    diluting = (phases["phase"] != NONE) & (phases["matmul_pct"] < 1) & (phases["share_pct"] >= 1)
+    for _, row in phases[diluting].iterrows():
         left = whole["total_ns"] - row["total_ns"]
         if left > 0:
             pct = 100 * (whole["matmul_ns"] - row["matmul_ns"]) / left
-            said.append(
+            sentences.append(
                 f"Excluding {phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of the time):"
                 f" {words.percent(pct)}."
             )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def describe_share(pct: float) -> str:
@@ -47,6 +49,6 @@ def phase_title(titles: Mapping[str, str], phase: str) -> str:
     return words.plain("no phase" if phase == NONE else titles.get(phase, phase))
 
 
-def join_names(parts: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Join names: "one, two and three"."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

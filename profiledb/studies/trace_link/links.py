@@ -54,17 +54,17 @@ def link_trace(library: Library, nsys: str, trace: str) -> Match:
         raise AnalysisError(f"{other.name} is no trace of the PyTorch profiler with operators.")
     if report.rows.get("operator"):
         raise AnalysisError(f"{report.name} has operators of its own.", hint="Link a report of Nsight Systems to it.")
-    found = match_kernels(library, report.id, other.id)
-    if found.pct < LEAST_PCT:
+    match = match_kernels(library, report.id, other.id)
+    if match.pct < LEAST_PCT:
         raise AnalysisError(
-            f"{report.name} and {other.name} do not run the same kernels: {found.told}. {found.differs}",
+            f"{report.name} and {other.name} do not run the same kernels: {match.told}. {match.differs}",
             hint="Capture the same program with the same model, sizes and steps by both profilers.",
         )
     library.work.mkdir(exist_ok=True)
     file = library.work / library.pairs_path(report.id, other.id).name
-    pyarrow.parquet.write_table(found.pairs, file, compression="zstd")
+    pyarrow.parquet.write_table(match.pairs, file, compression="zstd")
     library.link_trace(report.id, other.id, file)
-    return found
+    return match
 
 
 def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
@@ -79,14 +79,14 @@ def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
     numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
     steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
     ours, theirs = (_read_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
-    found = sequences.match_sides(ours, theirs)
-    here = np.flatnonzero(found != NONE)
+    places = sequences.match_sides(ours, theirs)
+    here = np.flatnonzero(places != NONE)
     ids = [table["kernel_id"].to_numpy() for table in tables]
     order = np.argsort(ids[0][here])  # in the report's order, so that a single kernel is found quickly
-    pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][found[here]][order]})
-    lacking = np.flatnonzero(found == NONE)
+    pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][places[here]][order]})
+    lacking = np.flatnonzero(places == NONE)
     first = lacking[np.argmin(tables[0]["start_ns"].to_numpy()[lacking])] if len(lacking) else None
-    return Match(len(found), pairs, "" if first is None else _differs(tables[0], totals[0], int(first)))
+    return Match(len(places), pairs, "" if first is None else _differs(tables[0], totals[0], int(first)))
 
 
 def _asked(library: Library, report_id: str, name: str) -> pa.Table:

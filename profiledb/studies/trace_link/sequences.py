@@ -61,7 +61,7 @@ def match_sides(ours: Side, theirs: Side) -> Numbers:
 
 
 def _pairs(ours: Side, theirs: Side) -> Numbers:
-    found = np.full(len(ours.names), NONE, dtype=np.int64)
+    places = np.full(len(ours.names), NONE, dtype=np.int64)
     streams = _pair_streams(ours, theirs)
     same: dict[tuple[tuple[int, int], bytes], dict[tuple[str, int], Piece]] = {}
     named: dict[tuple[tuple[int, int], tuple[str, int]], Piece] = {}
@@ -73,14 +73,14 @@ def _pairs(ours: Side, theirs: Side) -> Numbers:
         own = ours.names[piece.low : piece.high]
         if alike := same.get((lane, own.tobytes())):
             low = alike.get(piece.place, next(iter(alike.values()))).low
-            found[piece.low : piece.high] = np.arange(low, low + len(own))
+            places[piece.low : piece.high] = np.arange(low, low + len(own))
         elif other := named.get((lane, piece.place)):
             begin, end = _count_equal_ends(own, theirs.names[other.low : other.high])
             if begin + end < LEAST * max(len(own), other.high - other.low):
                 continue
-            found[piece.low : piece.low + begin] = np.arange(other.low, other.low + begin)
-            found[piece.high - end : piece.high] = np.arange(other.high - end, other.high)
-    return found
+            places[piece.low : piece.low + begin] = np.arange(other.low, other.low + begin)
+            places[piece.high - end : piece.high] = np.arange(other.high - end, other.high)
+    return places
 
 
 def cut_pieces(side: Side) -> Iterator[Piece]:
@@ -107,11 +107,11 @@ def cut_pieces(side: Side) -> Iterator[Piece]:
 def _pair_streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
     """Pair our streams whose numbers they lack with theirs that we lack, by GPU and in order."""
     here, there = _lanes(ours), _lanes(theirs)
-    found: dict[tuple[int, int], tuple[int, int]] = {}
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
     for gpu in {gpu for gpu, _ in here}:
         more, others = ([one for one in ones if one[0] == gpu] for ones in (here, there))
-        found |= zip([o for o in more if o not in others], [o for o in others if o not in more], strict=False)
-    return found
+        pairs |= zip([o for o in more if o not in others], [o for o in others if o not in more], strict=False)
+    return pairs
 
 
 def _lanes(side: Side) -> Sequence[tuple[int, int]]:

@@ -112,31 +112,31 @@ def _range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
     """Return the kernel time of a range, by its whole path or its last name."""
     name = shorten_name(pattern)
     times = {path: value for (measure, path), value in known.items() if measure == "range"}
-    found = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
-    if not found:
+    times_of_name = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
+    if not times_of_name:
         raise AnalysisError(
             f"No range {pattern[:80]!r} is in this report, so its time cannot be checked.",
             hint=f"It has {', '.join(sorted(times)[:8])}." if times else "",
         )
-    return sum(found)
+    return sum(times_of_name)
 
 
-def _table(path: Path, name: str, told: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
-    table = told.get(name, {})
+def _table(path: Path, name: str, content: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
+    table = content.get(name, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {title or name} is not a table.", hint=_HINT)
     return table
 
 
-def _known(path: Path, table: str, told: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
-    if unknown := [name for name in told if name not in known]:
+def _known(path: Path, table: str, content: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
+    if unknown := [name for name in content if name not in known]:
         where = f"{table}." if table else ""
         raise ConfigError(f"{path}: {where}{unknown[0][:80]} is no budget.", hint=f"There are {', '.join(known)}.")
 
 
-def _numbers(path: Path, table: str, told: Mapping[str, Any]) -> dict[str, float]:
-    for name, value in told.items():
+def _numbers(path: Path, table: str, content: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in content.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value >= 0):
             raise ConfigError(f"{path}: {table}.{name[:80]} is not a number from 0 up.", hint=_HINT)
-    return {name: float(value) for name, value in told.items()}
+    return {name: float(value) for name, value in content.items()}

@@ -238,8 +238,8 @@ def _clearest_split(rows: Floats) -> Floats:
     zero = np.zeros((len(rows), 1))
     sums = np.concatenate([zero, rows.cumsum(axis=1)], axis=1)
     squares = np.concatenate([zero, (rows**2).cumsum(axis=1)], axis=1)
-    found: Floats = np.max([_in_window(sums, squares, low, high) for low, high in _windows(rows.shape[1])], axis=0)
-    return found
+    clearest: Floats = np.max([_in_window(sums, squares, low, high) for low, high in _windows(rows.shape[1])], axis=0)
+    return clearest
 
 
 def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
@@ -249,15 +249,15 @@ def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
     variance = (squares[:, high] - squares[:, low] - total**2 / n) / (n - 1)
     spread = np.sqrt(np.maximum(variance, 1e-9)[:, None] * (at * (n - at) / n)[None, :])
     apart = sums[:, low + at] - sums[:, [low]] - at * (total / n)[:, None]
-    found: Floats = np.abs(apart / spread).max(axis=1)
-    return found
+    clearest: Floats = np.abs(apart / spread).max(axis=1)
+    return clearest
 
 
 def _windows(n: int) -> list[tuple[int, int]]:
     """Return the whole, windows of half its length a quarter apart, and windows of a quarter."""
-    found = [(0, n)]
-    for parts in (2, 4):
-        length = n // parts
+    windows = [(0, n)]
+    for divisor in (2, 4):
+        length = n // divisor
         if length >= _LEAST_WINDOW:
-            found += [(low, low + length) for low in range(0, n - length + 1, max(1, length // 2))]
-    return found
+            windows += [(low, low + length) for low in range(0, n - length + 1, max(1, length // 2))]
+    return windows

@@ -67,8 +67,8 @@ def explain_change(
     rest = Part(OVERLAP, wall.before - sum(p.before for p in work), wall.after - sum(p.after for p in work))
     kernels = work[0] if any(("kernel_ns", "") in side for side in sides) else None
     by = {kind: _divide_by(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
-    told = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
-    return Explanation(wall, tuple(told), kernels, {kind: parts for kind, parts in by.items() if parts})
+    largest = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
+    return Explanation(wall, tuple(largest), kernels, {kind: parts for kind, parts in by.items() if parts})
 
 
 def level_reports(trend: Trend, index: int) -> tuple[Point, Point]:
@@ -97,7 +97,7 @@ def _divide_by(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole:
     titles = {key: row.title or key[1] for side in sides for key, row in side.items()}
     parts = [_part(titles[key], sides, key, share) for key in keys]
     least = FEW * max((abs(part.change) for part in parts), default=0.0)
-    told = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
-    before, after = (sum(getattr(part, side) for part in told) for side in ("before", "after"))
+    largest = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
+    before, after = (sum(getattr(part, side) for part in largest) for side in ("before", "after"))
     rest = Part(REST[kind], whole.before - before, whole.after - after)
-    return (*told, rest) if abs(rest.change) > 0.5 or rest.before > 0.5 else tuple(told)
+    return (*largest, rest) if abs(rest.change) > 0.5 or rest.before > 0.5 else tuple(largest)

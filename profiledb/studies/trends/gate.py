@@ -149,8 +149,8 @@ def check_report(
     judged = _judged(board, rows, points[-MOST:], budget, counting)
     drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
     before = _nearest(board, points[-MOST:])
-    told = board.explained(before, point)
-    return CheckResult(point, base.told, before, own, judged, drifts, held, told, _count_other_gpus(base, point))
+    explanation = board.explained(before, point)
+    return CheckResult(point, base.told, before, own, judged, drifts, held, explanation, _count_other_gpus(base, point))
 
 
 def _ensure_findings(library: Library, report: Manifest) -> None:
@@ -172,17 +172,23 @@ def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
     kind, colon, name = against.partition(":")
     if not colon or kind not in ("report", "label", "series"):
         kind, name = "", against
-    of = own if against == OWN else None
-    if of is None and kind in ("", "report") and (other := _find_report(board.library, name, must=kind == "report")):
+    series_found = own if against == OWN else None
+    if (
+        series_found is None
+        and kind in ("", "report")
+        and (other := _find_report(board.library, name, must=kind == "report"))
+    ):
         return _Base(f"report {other.name}", _others(board.points([other]), new))
-    if of is None and kind in ("", "label"):
+    if series_found is None and kind in ("", "label"):
         catalog = board.library.catalog
         having = {one for one, labels in catalog.labels().items() if name in labels}
         if having or kind:
             points = board.points([one for one in board.library.list() if one.id in having])
             return _Base(f"label {name}", _others(points, new))
-    of = of or series.find_series(board.series, name)
-    return _Base(f"series {of.name}", _points_before(board, _others(of.points, new), new), of)
+    series_found = series_found or series.find_series(board.series, name)
+    return _Base(
+        f"series {series_found.name}", _points_before(board, _others(series_found.points, new), new), series_found
+    )
 
 
 def _others(points: Sequence[Point], new: Point) -> list[Point]:
@@ -229,9 +235,9 @@ def _find_report(library: Library, name: str, *, must: bool) -> Manifest | None:
         return None
 
 
-def _read_level(board: Board, of: Series, points: Sequence[Point]) -> list[Point]:
+def _read_level(board: Board, level_series: Series, points: Sequence[Point]) -> list[Point]:
     """Return the reports of a series since its last change."""
-    trend = board.one(Series(of.name, tuple(points)))
+    trend = board.one(Series(level_series.name, tuple(points)))
     return [trend.points[at] for at in trend.level] if trend else list(points)
 
 

@@ -190,11 +190,11 @@ def _total_energy(rows: pd.DataFrame, count: int) -> float | None:
 
 def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
     """Yield the findings that fire, if the report was judged."""
-    found = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
-    if found is None:
+    findings = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
+    if findings is None:
         return
-    yield Row("findings", sum(one.costs for one in found))
-    for one in found:
+    yield Row("findings", sum(one.costs for one in findings))
+    for one in findings:
         yield Row(FINDING, one.saving_pct or 0.0, one.rule)
 
 
@@ -224,9 +224,11 @@ def _facts(answers: Answers, side: Side) -> Facts:
 def _read_meta(path: Path) -> dict[str, str]:
     """Return the program's facts about its run, bounded (report/sidecar.py)."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    pairs = [(key, value) for key, value in told.items() if isinstance(value, str)] if isinstance(told, dict) else []
+    pairs = (
+        [(key, value) for key, value in content.items() if isinstance(value, str)] if isinstance(content, dict) else []
+    )
     outer_first = sorted(pairs, key=lambda pair: pair[0].count("."))
     return {shorten_name(key): shorten_name(value) for key, value in outer_first[:META]}

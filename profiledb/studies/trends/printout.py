@@ -66,7 +66,7 @@ def _links(checked: CheckResult, url: str) -> dict[str, str]:
 
 def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
-    parts = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
+    sections = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
     if checked.judged:
         lines = [
             f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
@@ -76,23 +76,23 @@ def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
             for one in checked.judged
         ]
         head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
-        parts.append("\n".join([head, *lines]))
-    parts += [_format_drift(one, checked.report) for one in checked.drifts]
+        sections.append("\n".join([head, *lines]))
+    sections += [_format_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
             f"| {words.code(one.name, cell=True)} | {words.significant(one.value)} | {words.significant(one.most)} |"
             f" {'within' if one.holds else 'above (fails)'} |"
             for one in checked.held
         ]
-        parts.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
+        sections.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
     if checked.explained:
-        parts.append(_format_explanation(checked.explained))
-    if checked.before and (told := program_differences(checked.before, checked.report)):
-        parts.append("The program says: " + ", ".join(map(words.code, told[:8])) + ".")
+        sections.append(_format_explanation(checked.explained))
+    if checked.before and (differences := program_differences(checked.before, checked.report)):
+        sections.append("The program says: " + ", ".join(map(words.code, differences[:8])) + ".")
     titles = {"report": "Report", "compare": "Compare both", "series": "Its series"}
     if links:
-        parts.append(" · ".join(f"[{titles[kind]}]({link})" for kind, link in links.items()))
-    return "\n\n".join(parts) + "\n"
+        sections.append(" · ".join(f"[{titles[kind]}]({link})" for kind, link in links.items()))
+    return "\n\n".join(sections) + "\n"
 
 
 def _headline(checked: CheckResult) -> str:
@@ -114,9 +114,9 @@ def _held_against(checked: CheckResult) -> str:
     if not checked.judged or checked.before is None:
         return ", held against budgets alone."
     count = checked.judged[0].reports
-    of = f"the median of {count} reports of " if count > 1 else ""
+    basis = f"the median of {count} reports of " if count > 1 else ""
     like = f"; {words.code(checked.before.facts.name)} stands for them" if count > 1 else ""
-    return f" against {of}{words.code(checked.against)}{like}.{_format_other_gpus(checked)}"
+    return f" against {basis}{words.code(checked.against)}{like}.{_format_other_gpus(checked)}"
 
 
 def _format_other_gpus(checked: CheckResult) -> str:
@@ -145,28 +145,27 @@ def _since(one: Drift) -> str:
     return f"{one.since.at:%Y-%m-%d}"
 
 
-def _format_explanation(found: Explanation) -> str:
+def _format_explanation(explanation: Explanation) -> str:
     """List the parts of the change of step time, each list adding up to its whole."""
-    lines = [f"Step time {format_difference(found.wall.change)}: {_list(found.work)}."]
-    if found.kernels and found.kernels.change:
-        for kind, parts in found.by.items():
-            lines.append(
-                f"- Kernel time {format_difference(found.kernels.change)} by {PARTS[kind].lower()}: {_list(parts)}"
-            )
+    lines = [f"Step time {format_difference(explanation.wall.change)}: {_list(explanation.work)}."]
+    if explanation.kernels and explanation.kernels.change:
+        for kind, parts in explanation.by.items():
+            kernel_time = format_difference(explanation.kernels.change)
+            lines.append(f"- Kernel time {kernel_time} by {PARTS[kind].lower()}: {_list(parts)}")
     return "\n".join(lines)
 
 
 def _list(parts: Sequence[Part]) -> str:
-    told, rest = parts[:TOP], parts[TOP:]
-    said = [
+    named_parts, rest = parts[:TOP], parts[TOP:]
+    phrases = [
         f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {format_difference(one.change)}"
-        for one in told
+        for one in named_parts
     ]
-    return ", ".join(said + ([f"others {format_difference(sum(one.change for one in rest))}"] if rest else []))
+    return ", ".join(phrases + ([f"others {format_difference(sum(one.change for one in rest))}"] if rest else []))
 
 
 def _json(checked: CheckResult, links: dict[str, str]) -> str:
-    told = {
+    content = {
         "report": checked.report.id,
         "name": checked.report.facts.name,
         "series": checked.series.name if checked.series else None,
@@ -195,16 +194,16 @@ def _json(checked: CheckResult, links: dict[str, str]) -> str:
         "explained": _parts(checked.explained),
         "links": links,
     }  # fmt: skip
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(content, indent=1) + "\n"
 
 
-def _parts(found: Explanation | None) -> dict[str, Any] | None:
-    if found is None:
+def _parts(explanation: Explanation | None) -> dict[str, Any] | None:
+    if explanation is None:
         return None
-    lists = {"work": found.work, **found.by}
+    lists = {"work": explanation.work, **explanation.by}
     return {
-        "wall_change_ns": found.wall.change,
-        "kernel_change_ns": found.kernels.change if found.kernels else None,
+        "wall_change_ns": explanation.wall.change,
+        "kernel_change_ns": explanation.kernels.change if explanation.kernels else None,
         **{
             kind: [
                 {"title": one.title, "name": one.name, "before_ns": one.before, "after_ns": one.after} for one in parts
@@ -218,17 +217,17 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
     for one in (one for one in checked.judged if one.counts):
-        said = (
+        text = (
             f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
             f" ({format_change(one.before, one.after)}),"
             f" allowed {format_value(one.measure, one.limit)}"
         )
-        _case(suite, one.measure.title, said, fails=one.fails)
+        _case(suite, one.measure.title, text, fails=one.fails)
     for drift in (one for one in checked.drifts if one.counts):
         _case(suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True)
     for held in checked.held:
-        said = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
-        _case(suite, words.visible(held.name), said, fails=not held.holds)
+        text = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
+        _case(suite, words.visible(held.name), text, fails=not held.holds)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
     if links:
@@ -236,9 +235,9 @@ def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, name: str, said: str, *, fails: bool) -> None:
+def _case(suite: ET.Element, name: str, text: str, *, fails: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname="warpdeck", name=name)
     if fails:
-        ET.SubElement(case, "failure", message=said)
+        ET.SubElement(case, "failure", message=text)
     else:
-        ET.SubElement(case, "system-out").text = said
+        ET.SubElement(case, "system-out").text = text

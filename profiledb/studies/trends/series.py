@@ -84,9 +84,9 @@ def build_series(
         chosen = choices.get(report_id)
         if known is None or chosen == "":
             continue
-        told = _make_teller(known, rules, labels.get(report_id, ()))
-        found.setdefault(chosen or series_name(known, rules, told), []).append(
-            make_point(known, rules, told, moved=bool(chosen))
+        teller = _make_teller(known, rules, labels.get(report_id, ()))
+        found.setdefault(chosen or series_name(known, rules, teller), []).append(
+            make_point(known, rules, teller, moved=bool(chosen))
         )
     return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(found.items())}
 
@@ -112,8 +112,8 @@ def find_series(known: Mapping[str, Series], asked: str) -> Series:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        told = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
-        raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {told}.", hint="Name one by its key.")
+        listing = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
+        raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {listing}.", hint="Name one by its key.")
     raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
 
 
@@ -128,7 +128,9 @@ Tell = Callable[[str], str | None]
 def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
     """Return a function that answers a fact by its name in the rules; it is called dozens of times per report."""
     known = {f"meta.{key}": value for key, value in facts.meta.items()}
-    known |= {f"label.{key}": value for key, told, value in (one.partition("=") for one in reversed(labels)) if told}
+    known |= {
+        f"label.{key}": value for key, separator, value in (one.partition("=") for one in reversed(labels)) if separator
+    }
     known |= {"gpu": facts.gpu or "", "kind": facts.kind}
 
     def tell(fact: str) -> str | None:

@@ -57,17 +57,17 @@ class Board:
                 self.kept, self.series.values(), measure, self.kept.values(measure), self.notes
             ):
                 of_series.setdefault(trend.series.name, []).append(trend)
-        return sorted((min(told, key=_rank_trend) for told in of_series.values()), key=_urgency_key)
+        return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_urgency_key)
 
-    def one(self, of: Series, measure: str = MAIN) -> Trend | None:
+    def one(self, series: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""
         rows = {
             report_id: row
-            for report_id, every in self.kept.of([point.id for point in of.points], measure).items()
+            for report_id, every in self.kept.of([point.id for point in series.points], measure).items()
             for row in every
             if not row.name
         }
-        return next(iter(series_changes.find_trends(self.kept, [of], measure, rows, self.notes)), None)
+        return next(iter(series_changes.find_trends(self.kept, [series], measure, rows, self.notes)), None)
 
     def measures(self, of: Series) -> list[str]:
         """Return the measures of the last reports of a series, in the order of ``MEASURES``."""
@@ -79,12 +79,12 @@ class Board:
         """Return reports as points in order of time, whatever their series; missing summaries are made."""
         summary_refresh.refresh_reports(self.library, reports)
         facts, labels = self.kept.facts(), self.library.catalog.labels()
-        found = [
+        made = [
             series.make_lone_point(facts[one.id], rules.current(), labels.get(one.id, ()))
             for one in reports
             if one.id in facts
         ]
-        return sorted(found, key=series.sort_key)
+        return sorted(made, key=series.sort_key)
 
     def explained(self, before: Point, after: Point) -> Explanation | None:
         """Split the change from one report to another into its parts."""

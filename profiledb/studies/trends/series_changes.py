@@ -96,24 +96,29 @@ Notes = Mapping[tuple[str, str], Note]
 
 
 def find_trends(
-    kept: Summaries, every: Iterable[Series], measure: str, values: Mapping[str, Row], notes: Notes
+    store: Summaries, every: Iterable[Series], measure: str, values: Mapping[str, Row], notes: Notes
 ) -> list[Trend]:
     """Return a measure over each of these series, without those in which no report has it."""
     having = [(one, [point for point in one.points if point.id in values]) for one in every]
     having = [(one, points) for one, points in having if points]
     rows = [tuple(values[point.id] for point in points) for _, points in having]
-    found = _found(kept, [[row.value for row in one] for one in rows])
+    changes = _found(store, [[row.value for row in one] for one in rows])
     return [
-        _trend(one, MEASURES[measure], points, row, told, notes)
-        for (one, points), row, told in zip(having, rows, found, strict=True)
+        _trend(one, MEASURES[measure], points, row, change, notes)
+        for (one, points), row, change in zip(having, rows, changes, strict=True)
     ]
 
 
 def _trend(
-    series: Series, measure: Measure, points: Sequence[Point], rows: tuple[Row, ...], found: ChangePoints, notes: Notes
+    series: Series,
+    measure: Measure,
+    points: Sequence[Point],
+    rows: tuple[Row, ...],
+    change_points: ChangePoints,
+    notes: Notes,
 ) -> Trend:
-    shifts = tuple(_shift(one, points, measure, notes) for one in found.changes)
-    return Trend(series, measure, tuple(points), rows, shifts, found.drifts)
+    shifts = tuple(_shift(one, points, measure, notes) for one in change_points.changes)
+    return Trend(series, measure, tuple(points), rows, shifts, change_points.drifts)
 
 
 def _shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
@@ -149,15 +154,15 @@ def program_differences(before: Point, after: Point) -> tuple[str, ...]:
     return describe_differences(*sides)
 
 
-def _found(kept: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
+def _found(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
     keys = [_key(values) for values in every]
-    known = {key: found for key, text in kept.detected(keys).items() if (found := _read(text))}
+    known = {key: cached for key, text in store.detected(keys).items() if (cached := _read(text))}
     fresh: dict[str, str] = {}
     for key, values in zip(keys, every, strict=True):
         if key not in known:
             known[key] = change_points.find_changes(values) if len(values) >= LEAST else ChangePoints(())
             fresh[key] = json.dumps(asdict(known[key]))
-    kept.remember(fresh)
+    store.remember(fresh)
     return [known[key] for key in keys]
 
 
@@ -168,7 +173,7 @@ def _key(values: Sequence[float]) -> str:
 
 def _read(text: str) -> ChangePoints | None:
     try:
-        told = json.loads(text)
-        return ChangePoints(tuple(Change(**one) for one in told["changes"]), bool(told["drifts"]))
+        content = json.loads(text)
+        return ChangePoints(tuple(Change(**one) for one in content["changes"]), bool(content["drifts"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -23,14 +23,14 @@ def refresh(library: Library) -> int:
     forget the summaries of hidden ones.
     """
     library.catalog.visibility.require_all()
-    kept, reports = summaries_of(library), _summarized(library.list())
-    known = kept.stamps()
-    if not kept.exists:
-        kept.make()
+    store, reports = summaries_of(library), _summarized(library.list())
+    known = store.stamps()
+    if not store.exists:
+        store.make()
     if gone := known.keys() - {report.id for report in reports}:
-        kept.forget(gone)
+        store.forget(gone)
     there = library.file_names()
-    return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
+    return sum(_made(library, store, report) for report in reports if _due(library, report, known, there))
 
 
 def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
@@ -39,11 +39,11 @@ def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
     Raises:
         WarpdeckError: a report cannot be asked.
     """
-    kept = summaries_of(library)
-    known = kept.stamps()
+    store = summaries_of(library)
+    known = store.stamps()
     for report in _summarized(reports):
         if _due(library, report, known):
-            kept.put(*_summary(library, report))
+            store.put(*_summary(library, report))
 
 
 def count_waiting(library: Library, reports: Iterable[Manifest]) -> int:
@@ -62,9 +62,9 @@ def _due(
     return known.get(report.id) != (VERSION, make_stamp(library, report.id, there))
 
 
-def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
+def _made(library: Library, store: Summaries, report: Manifest) -> bool:
     try:
-        kept.put(*_summary(library, report))
+        store.put(*_summary(library, report))
     except (WarpdeckError, duckdb.Error, OSError):
         _log.warning("No summary of %s could be made", report.name, exc_info=True)
         return False
@@ -83,6 +83,6 @@ def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = 
     ``there`` has the names in the folder of reports: most of tens of thousands have no sidecar.
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
-    beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    files = (*beside, f"{library.answers}/{report_id}/findings.json")
+    paths = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
+    files = (*paths, f"{library.answers}/{report_id}/findings.json")
     return " ".join(str(library.stamp(path) or "") if path else "" for path in files)

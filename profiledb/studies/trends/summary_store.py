@@ -102,15 +102,15 @@ class Summaries:
 
     def of(self, reports: Sequence[str], measure: str | None = None) -> dict[str, list[Row]]:
         """Return all figures of some reports, or one measure of all their parts."""
-        found: dict[str, list[Row]] = {report_id: [] for report_id in reports}
+        rows: dict[str, list[Row]] = {report_id: [] for report_id in reports}
         also = "" if measure is None else " AND measure = ?"
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
             query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({', '.join('?' * len(part))}){also}"
             for row in self._read(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
-                found[values.pop("report_id")].append(Row(**values))
-        return found
+                rows[values.pop("report_id")].append(Row(**values))
+        return rows
 
     def put(self, facts: Facts, stamp: str, rows: Iterable[Row]) -> None:
         """Write the summary of a report in place of an earlier one."""
@@ -138,25 +138,25 @@ class Summaries:
 
     def detected(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the cached changes of series by these keys."""
-        found: dict[str, str] = {}
+        cached: dict[str, str] = {}
         for at in range(0, len(keys), _ASKED):
             part = list(keys[at : at + _ASKED])
             query = f"SELECT key, found FROM detected WHERE key IN ({', '.join('?' * len(part))})"
-            found |= {row["key"]: row["found"] for row in self._read(query, part)}
-        return found
+            cached |= {row["key"]: row["found"] for row in self._read(query, part)}
+        return cached
 
-    def remember(self, found: Mapping[str, str]) -> None:
+    def remember(self, changes: Mapping[str, str]) -> None:
         """Cache changes of series; they may be lost."""
-        if not found or not self.exists:
+        if not changes or not self.exists:
             return
         with suppress(sqlite3.Error, OSError, CatalogError), self._writing() as db:
-            self._remember(db, found)
+            self._remember(db, changes)
 
-    def _remember(self, db: Connection, found: Mapping[str, str]) -> None:
+    def _remember(self, db: Connection, changes: Mapping[str, str]) -> None:
         ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
-        if count + len(found) > MOST_DETECTED:
+        if count + len(changes) > MOST_DETECTED:
             db.execute("DELETE FROM detected")
-        rows = [{"key": key, "found": text} for key, text in found.items()]
+        rows = [{"key": key, "found": text} for key, text in changes.items()]
         db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -249,10 +249,10 @@ def _is_whole(path: Path) -> bool:
 
 def _texts(meta: str) -> dict[str, str]:
     try:
-        told = json.loads(meta)
+        content = json.loads(meta)
     except ValueError:
         return {}
-    return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    return {str(key): str(value) for key, value in content.items()} if isinstance(content, dict) else {}
 
 
 @cache

@@ -28,10 +28,10 @@ class SharedSummaries(Summaries):
         """Return a value that changes with every write."""
         return self._shared.version(TOPIC)
 
-    def remember(self, found: Mapping[str, str]) -> None:
+    def remember(self, changes: Mapping[str, str]) -> None:
         """Cache changes of series; they may be lost, and no page refreshes."""
         with suppress(CatalogError), self._shared.connect("") as db:
-            self._remember(db, found)
+            self._remember(db, changes)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._shared.connect(TOPIC) as db:
