@@ -35,8 +35,8 @@ MOST_BYTES = 16_000_000
 """An answer that takes more is not kept: it is a list of single events, which pages do not ask for."""
 
 _BEGINS = b"warpdeck answer 1\n"
-_CODE = ("query", "report", "rules", "selection", "analyses")
-"""Folders of profiledb whose code makes answers; the SQL of each analysis and of its views is in its own key."""
+_CODE = ("query", "report", "rules", "selection", "analyses", "findings")
+"""Folders of profiledb whose code makes answers and verdicts; an analysis has its SQL and that of views in its key."""
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -86,8 +86,7 @@ def where(library: Library, asked: Request) -> Path | None:
     _, *key = asked.key(library)  # a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _reports(asked)):
         return None
-    phases = str(config.load().phases) if asked.analysis.by_phases else ""
-    text = repr((code(), key, phases))
+    text = repr((code(), key))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
     return library.answers / asked.report_id / f"{name}.answer"
 

@@ -190,7 +190,8 @@ def _energy(rows: pd.DataFrame, count: int) -> float | None:
 
 def _found(library: Library, report: Manifest) -> Iterator[Row]:
     """What fires, where the report was judged."""
-    found = digest.read(library, report.id, library.linked(report.id), rulebook.load(config.load().rules))
+    links = digest.links(library.catalog.links.all)
+    found = digest.read(library, report.id, links, rulebook.load(config.load().rules))
     if found is None:
         return
     yield Row("findings", sum(one.costs for one in found))
