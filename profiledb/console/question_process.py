@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb.console.question_limits import LONGEST, PREFIX, Bounds
 from profiledb.errors import AnalysisError, BusyError
+from profiledb.library.derived_files import SUMMARIES
 from profiledb.library.library import Library
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.monitoring import logs
 from profiledb.report import sidecar
-from profiledb.studies.trends.summary_store import FILE as SUMMARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa

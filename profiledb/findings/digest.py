@@ -1,8 +1,8 @@
 """What rules found of each report, in a small file, so that lists of reports say it without asking anything.
 
-``LIBRARY/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where a report
-is prepared (profiledb.studies.prefetch). It counts while nothing changed by which the answers go: the report, what lies
-beside it, the rules with their thresholds, the code that makes answers. What is damaged or out of date is no digest.
+``LIBRARY/derived/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where
+a report is prepared (profiledb.studies.prefetch). It counts while its key (query/request.py) stays as it is, with the
+rules, their thresholds and the code that makes answers. What is damaged or out of date is no digest.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from profiledb import config
 from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
+from profiledb.library.derived_files import FINDINGS
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.query import answer_store, request
 
-FILE = "findings.json"
 MOST_BYTES = 1_000_000
 Links = Mapping[str, Mapping[str, str]]
 """Ids of reports by kind of link and by the report that is judged."""
@@ -53,7 +53,7 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
     ]
     told = _key(library, report_id, links(library.catalog.links.all), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
-    path = library.answers / report_id / FILE
+    path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk, a library that is read only: the list does without it
         path.parent.mkdir(parents=True, exist_ok=True)
         answer_store.put(path, content)
@@ -64,8 +64,8 @@ def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Ru
 
     ``linked``: ``links`` of the library, which lists of reports ask for once.
     """
-    library.soon(report_id, FILE)
-    path = library.answers / report_id / FILE
+    library.soon(report_id, FINDINGS)
+    path = library.derived.answers / report_id / FINDINGS
     try:
         told, found = _parsed(path, path.stat().st_mtime_ns)
     except OSError:

@@ -16,7 +16,6 @@ from profiledb.library import version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import GoneError
 from profiledb.library.bucket.bucket_library import StoredLibrary
-from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS
 from profiledb.library.bucket.object_index import File
 from profiledb.library.catalog import FILE
 from profiledb.library.file_hashes import require_whole
@@ -81,7 +80,7 @@ def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int
     manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
     for row in snapshot.rows(said, "stored_file"):
         file, damaged = File(*row[:5]), row[5]
-        if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
+        if damaged or file.report_id not in manifests or not _is_backed_up(library, file):
             continue
         new = _object(library, file, target)
         if new is None:
@@ -95,6 +94,11 @@ def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int
                 manifest.write_text(manifests[file.report_id], encoding="utf-8")
     _leave(target, there)
     return count, size
+
+
+def _is_backed_up(library: StoredLibrary, file: File) -> bool:
+    """Whether a file is more than what a library works out again."""
+    return library.derived.place(file.report_id, file.name) is None and not file.name.endswith(answer_pack.ENDING)
 
 
 def _object(library: StoredLibrary, file: File, target: Path) -> int | None:

@@ -1,6 +1,5 @@
 """The folder of reports: list, publish, open, delete."""
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -13,6 +12,7 @@ from profiledb.errors import AnalysisError, CatalogError, DamagedError
 from profiledb.library import file_hashes, library_id, recovery, version
 from profiledb.library.access_check import look_first
 from profiledb.library.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.library.derived_files import derived_files
 from profiledb.library.report_files import Files
 from profiledb.library.report_links import Partner
 from profiledb.library.visitor import Visitor
@@ -38,7 +38,7 @@ def report_path(library: Path, report_id: str) -> Path:
 class Library(Files):
     """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
 
-    ``answers/`` holds what was asked of them before (query/answer_store.py), and may be removed at any time.
+    ``derived/`` holds what was worked out from them (derived_files.py), and may be removed at any time.
 
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
@@ -57,7 +57,7 @@ class Library(Files):
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
-        self.answers = folder / "answers"
+        self.derived = derived_files(folder)
         self.reports.mkdir(parents=True, exist_ok=True)
         self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attached(partial(report_path, self.folder))
@@ -136,10 +136,9 @@ class Library(Files):
         current = (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id))
         for path in (*self.older(report_id), *current):
             path.unlink(missing_ok=True)
-        beside = (f"{report_id}.timeline*", f"*{report_id}*{report_pair.SUFFIX}")
-        for path in (*self.sidecars(report_id), *(path for name in beside for path in self.reports.glob(name))):
+        for path in (*self.sidecars(report_id), *self.reports.glob(f"*{report_id}*{report_pair.SUFFIX}")):
             path.unlink(missing_ok=True)
-        shutil.rmtree(self.answers / report_id, ignore_errors=True)
+        self.derived.remove(report_id)
 
     def replace(self, before: str, after: str) -> None:
         """Removes a report in favor of another one, which takes over its labels and links."""

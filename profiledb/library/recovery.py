@@ -123,12 +123,10 @@ def _sweep(library: "Library") -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and report_id not in there:
                 path.unlink(missing_ok=True)
-    for path in (*library.reports.glob("*.timeline*"), *library.reports.glob(f"*{report_pair.SUFFIX}")):
+    for path in library.reports.glob(f"*{report_pair.SUFFIX}"):
         if path.name.partition(".")[0] not in there:
             path.unlink(missing_ok=True)
-    for folder in library.answers.glob("*"):
-        if not library.path(folder.name).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    library.derived.remove_others({report_id for report_id in there if library.path(report_id).exists()})
     shutil.rmtree(library.work, ignore_errors=True)
 
 

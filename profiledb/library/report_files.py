@@ -7,6 +7,7 @@ from pathlib import Path
 from profiledb.library import library_id
 from profiledb.library.access_check import look_first
 from profiledb.library.catalog import Catalog
+from profiledb.library.derived_files import DerivedFiles
 from profiledb.report import durable, sidecar
 
 
@@ -17,6 +18,7 @@ class Files:
     """The folder of databases, manifests and sidecars."""
     work: Path
     """A folder on the same disk for what is on its way there."""
+    derived: DerivedFiles
     catalog: Catalog
 
     def bring(self, report_id: str) -> None:
@@ -31,7 +33,7 @@ class Files:
         return 0, 0
 
     def fetch(self, report_id: str, path: Path) -> None:
-        """The same as ``bring`` for one file in ``reports`` that queries do without, such as that of a timeline."""
+        """The same as ``bring`` for one file that queries do without, such as that of a timeline."""
 
     def soon(self, report_id: str, name: str) -> None:
         """The same for a small file among the answers, without waiting for it."""
@@ -52,7 +54,7 @@ class Files:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of each report with all that lies beside it."""
-        found: dict[str, int] = {}
+        found = self.derived.sizes()
         for path in self.reports.iterdir():
             with suppress(FileNotFoundError):
                 size = path.stat().st_size

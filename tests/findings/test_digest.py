@@ -11,6 +11,7 @@ from profiledb.findings.digest import Found
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.catalog import Manifest
+from profiledb.library.derived_files import FINDINGS
 from profiledb.library.library import Library
 from profiledb.report import store
 from profiledb.report.schema import SCHEMA_VERSION
@@ -96,7 +97,7 @@ def test_nothing_is_known_of_what_nobody_judged(library: Library, publish: Publi
 def test_a_damaged_file_counts_as_none(
     library: Library, report: str, rules: Mapping[str, Rule], content: bytes
 ) -> None:
-    (library.answers / report / digest.FILE).write_bytes(content)
+    (library.derived.answers / report / FINDINGS).write_bytes(content)
     assert digest.read(library, report, {}, rules) is None
 
 

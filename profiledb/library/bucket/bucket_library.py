@@ -13,11 +13,11 @@ from profiledb.errors import CatalogError, DamagedError, StorageError
 from profiledb.library import library_id, version
 from profiledb.library.bucket import answer_pack, bucket_recovery
 from profiledb.library.bucket.bucket import Bucket, GoneError
-from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS, Copies
+from profiledb.library.bucket.copy_cache import Copies
 from profiledb.library.bucket.object_index import File
 from profiledb.library.bucket.object_store import Store
 from profiledb.library.catalog import Catalog, Manifest
-from profiledb.library.disk_quota import room
+from profiledb.library.derived_files import FINDINGS
 from profiledb.library.file_hashes import require_same, require_whole
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
@@ -75,7 +75,7 @@ class StoredLibrary(Library):
         return self.store.copies.fetched(report_id), max(sizes, default=0)
 
     def fetch(self, report_id: str, path: Path) -> None:
-        """Makes one file in ``reports`` be here, if there is one of its name; raises what ``bring`` does."""
+        """Makes one file be here, if there is one of its name; raises what ``bring`` does."""
         self.store.fetch(report_id, path.name)
 
     def soon(self, report_id: str, name: str) -> None:
@@ -89,8 +89,8 @@ class StoredLibrary(Library):
         if self.path(report_id).name not in known:
             return
         self.store.copies.hold(report_id)
-        folder = self.answers / report_id
-        for path in (*self.reports.glob(f"{report_id}.timeline*.duckdb"), *(folder / name for name in BESIDE_ANSWERS)):
+        folder, timelines = self.derived.answers / report_id, self.derived.timelines
+        for path in (*timelines.glob(f"{report_id}.*.duckdb"), folder / FINDINGS):
             if path.exists() and not ((file := known.get(path.name)) and self.store.copies.has(file)):
                 self.store.put(report_id, path.name, path)
         self.work.mkdir(parents=True, exist_ok=True)
@@ -108,8 +108,8 @@ class StoredLibrary(Library):
         folder, name = os.path.split(path)
         if folder == str(self.reports):
             report_id = name.partition(".")[0]
-        elif os.path.dirname(folder) == str(self.answers):  # noqa: PTH120 (asked of every report)
-            report_id = os.path.basename(folder)  # noqa: PTH119
+        elif (of := self.derived.report_of(path)) is not None:
+            report_id = of
         else:
             return super().stamp(path)
         file = self.store.files(report_id).get(name)
@@ -269,7 +269,7 @@ class StoredLibrary(Library):
         """Whether a query needs a file: the database of this schema, sidecars, pairs, and what was prepared."""
         return (
             name == self.path(name.partition(".")[0]).name
-            or name in BESIDE_ANSWERS
+            or name == FINDINGS
             or name.endswith((*sidecar.SUFFIX.values(), report_pair.SUFFIX, answer_pack.ENDING))
         )
 
@@ -277,12 +277,12 @@ class StoredLibrary(Library):
         """Lays the prepared answers out, once of each package, where the settings leave room for any."""
         most = config.load().answers_mb * 1_000_000
         file = self.store.files(report_id).get(f"{report_id}{answer_pack.ENDING}")
-        mark = self.answers / report_id / _UNPACKED
+        mark = self.derived.answers / report_id / _UNPACKED
         try:
             if most and file and (not mark.exists() or mark.read_text(encoding="utf-8") != file.sha256):
                 written = answer_pack.unpack(self.store.copies.path(file), mark.parent, most)
                 mark.write_text(file.sha256, encoding="utf-8")
-                room(self.answers).add(written, most)
+                self.derived.make_room(written, most)
         except OSError:
             _log.warning("The prepared answers of %s could not be laid out", report_id, exc_info=True)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
 from profiledb.library.bucket.object_index import File
+from profiledb.library.derived_files import derived_files
 from profiledb.library.file_hashes import digest
 from profiledb.report.attachments import State, state
 
@@ -25,22 +26,20 @@ GRACE_S = 10.0
 """A report that was asked for so lately is about to be opened."""
 _FULL_TO = 0.9
 _TRIES = 2
-BESIDE_ANSWERS = ("findings.json",)
-"""Files that stand among the answers of a report, not in the folder of reports."""
 
 
 class Copies:
     """The copies in the folder of a library. May be shared by threads.
 
     Args:
-        folder: of the library; copies go into ``reports`` and ``answers``, as the files of any library do.
+        folder: of the library; copies go into ``reports`` and ``derived``, as the files of any library do.
         bucket: where they come from.
-        most: bytes of all copies in ``reports``.
+        most: bytes of all copies, besides answers.
         let_go: closes a report that no query of this process is using; False where one is.
     """
 
     def __init__(self, folder: Path, bucket: Bucket, most: int, let_go: Callable[[str], bool]) -> None:
-        self._folder = folder
+        self._derived = derived_files(folder)
         self._reports = folder / "reports"
         self._locks = folder / "locks"
         self._half = folder / "fetching"
@@ -53,12 +52,11 @@ class Copies:
         self._guard = threading.Lock()
         for made in (self._reports, self._locks, self._half):
             made.mkdir(parents=True, exist_ok=True)
+        self._derived.remove_earlier()
 
     def path(self, file: File) -> Path:
         """Where the copy of a file is, whether there is one or not."""
-        if file.name in BESIDE_ANSWERS:
-            return self._folder / "answers" / file.report_id / file.name
-        return self._reports / file.name
+        return self._derived.place(file.report_id, file.name) or self._reports / file.name
 
     def has(self, file: File) -> bool:
         """Whether there is a copy with the content that the file has."""
@@ -138,12 +136,10 @@ class Copies:
 
     def drop(self, report_id: str) -> None:
         """Removes the copies and the answers of a report; queries that run keep what they have."""
-        folder = self._folder / "answers" / report_id
-        for path in (*self._reports.glob(f"{report_id}.*"), *folder.glob("*")):
+        for path in (*self._reports.glob(f"{report_id}.*"), *self._derived.of(report_id)):
             path.unlink(missing_ok=True)
             self._true.pop(path, None)
-        with suppress(OSError):  # somebody writes an answer there, or there was none
-            folder.rmdir()
+        self._derived.remove(report_id)
 
     def close(self) -> None:
         """Lets go of everything."""
@@ -180,7 +176,7 @@ class Copies:
 
     def _make_room(self, need: int, keep: str) -> None:
         """Removes reports that nobody holds, those first that were not used for the longest."""
-        sizes: dict[str, int] = {}
+        sizes = self._derived.sizes()
         with os.scandir(self._reports) as listing:
             for entry in listing:
                 with suppress(OSError):

@@ -15,6 +15,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 from profiledb.library import library_id, version
 from profiledb.library.catalog import FILE
+from profiledb.library.derived_files import is_timeline
 from profiledb.library.library import Library
 from profiledb.library.move import rows, snapshot
 from profiledb.report import damage
@@ -99,8 +100,8 @@ def _is_database(path: Path) -> bool:
 
 
 def _is_wanted(name: str) -> bool:
-    """Not notes of this machine."""
-    return not name.endswith(_LEFT) and not name.startswith(".")
+    """Whether a file is no note of this machine, and more than a library works out again."""
+    return not is_timeline(name) and not name.endswith(_LEFT) and not name.startswith(".")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import duckdb
 
 from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.derived_files import FINDINGS
 from profiledb.library.library import Library
 from profiledb.report import sidecar
 from profiledb.studies.trends import measures
@@ -84,5 +85,5 @@ def stamp(library: Library, report_id: str, there: frozenset[str] | None = None)
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
     beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    files = (*beside, f"{library.answers}/{report_id}/findings.json")
+    files = (*beside, f"{library.derived.answers}/{report_id}/{FINDINGS}")
     return " ".join(str(library.stamp(path) or "") if path else "" for path in files)

@@ -1,4 +1,4 @@
-"""Where summaries of reports are kept: ``LIBRARY/summaries.sqlite``, in WAL mode like the catalog.
+"""Where summaries of reports are kept: ``LIBRARY/derived/summaries.sqlite``, in WAL mode like the catalog.
 
 Any number of processes read and write, a report at a time. SQLite was chosen by measurement (docs/trends.md): of
 10,000 reports it answers all values of a measure in 6 ms and all of a series in 13 ms, and takes a new report in 2 ms.
@@ -21,8 +21,8 @@ from profiledb.library import catalog_repair
 from profiledb.library.catalog import upsert
 from profiledb.library.catalog_file import version
 from profiledb.library.database import Connection
+from profiledb.library.derived_files import SUMMARIES
 
-FILE = "summaries.sqlite"
 ASIDE = "summaries.damaged-*.sqlite"
 """What files are called that were damaged; the newest one is kept."""
 VERSION = 1
@@ -72,7 +72,7 @@ class Summaries:
     """The summaries of a library; every call opens its own connection, so threads may share it."""
 
     def __init__(self, library: Path) -> None:
-        self.path = library / FILE
+        self.path = library / SUMMARIES
 
     @property
     def exists(self) -> bool:
@@ -198,6 +198,7 @@ class Summaries:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

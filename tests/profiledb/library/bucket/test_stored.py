@@ -409,7 +409,7 @@ def test_what_was_prepared_while_its_report_was_deleted_goes(
 def test_prepared_answers_come_along(machine: Machine) -> None:
     here, there = machine(), machine()
     publish(here, ONE)
-    folder = here.answers / ONE
+    folder = here.derived.answers / ONE
     folder.mkdir(parents=True)
     (folder / f"{'a' * 40}.answer").write_bytes(b"an answer")
     (folder / "findings.json").write_text("{}")
@@ -418,11 +418,11 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
     here.keep(ONE)
     assert here.store.objects(ONE) == objects
     there.bring(ONE)
-    assert (there.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
-    assert (there.answers / ONE / "findings.json").read_text() == "{}"
+    assert (there.derived.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
+    assert (there.derived.answers / ONE / "findings.json").read_text() == "{}"
     third = machine()
     third.soon(ONE, "findings.json")
-    path = third.answers / ONE / "findings.json"
+    path = third.derived.answers / ONE / "findings.json"
     limit = time.monotonic() + 20
     while not path.exists():
         assert time.monotonic() < limit
@@ -432,7 +432,7 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
 
 def answer(library: StoredLibrary, report_id: str, size: int) -> None:
     """Has an answer of so many bytes put into the bucket, as a worker does."""
-    folder = library.answers / report_id
+    folder = library.derived.answers / report_id
     folder.mkdir(parents=True)
     (folder / f"{report_id}{'a' * 24}.answer").write_bytes(os.urandom(size))
     library.keep(report_id)
@@ -440,7 +440,7 @@ def answer(library: StoredLibrary, report_id: str, size: int) -> None:
 
 def kept(library: StoredLibrary) -> dict[str, int]:
     """Bytes of the answers of each report that has any."""
-    paths = sorted(library.answers.glob("*/*.answer"))
+    paths = sorted(library.derived.answers.glob("*/*.answer"))
     return {path.parent.name: path.stat().st_size for path in paths}
 
 
@@ -469,6 +469,6 @@ def test_answers_go_with_the_copies(machine: Machine) -> None:
     assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000})
     there.store.copies.close()
     assert (total(there, TWO), kept(there)) == (70, {TWO: 1_000})
-    assert not (there.answers / ONE).exists()
+    assert not (there.derived.answers / ONE).exists()
     assert {path.name for path in (there.folder / "locks").iterdir()} == {f"{TWO}.use", "aa.get", "bb.get"}
     assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000}), "they come again with their report"
