@@ -14,6 +14,7 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
 from profiledb.studies.idle import code, place, whole_step
@@ -22,6 +23,8 @@ from profiledb.studies.summary.answers import class_title
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""
 
+TIMELINE = "timeline"
+"""The page that shows every event; it asks no analysis."""
 MATMUL = "matmul"
 HOST_CODE = "host code"
 AUTOTUNING = "autotuning"
@@ -57,7 +60,7 @@ class Statement:
     """A sentence (Markdown, names as code), what it is worth in ns, and where to read on.
 
     ``page`` is an address of the dashboard, ``query`` what its address says beside report and selection. ``rank``: 0
-    comes first whatever else is larger, then 1.
+    comes first whatever else is larger, then 1. ``groups`` are the groups of rules whose findings say the same.
     """
 
     text: str
@@ -66,6 +69,7 @@ class Statement:
     page: str
     query: Mapping[str, str] = field(default_factory=dict)
     rank: int = 2
+    groups: tuple[str, ...] = ()
 
 
 def statements(ask: Ask) -> list[Statement]:
@@ -74,8 +78,8 @@ def statements(ask: Ask) -> list[Statement]:
         return told
     topics = (idle, unused, autotuning, transfers, classes, kernel, steps, calls)
     told = [statement for topic in topics if (statement := _or_none(topic, ask))]
-    if told and told[0].page == "idle":
-        told = [one for one in told if one.page != "timeline"]  # what the gaps say, the ends of the capture need not
+    if told and told[0].page == _page("idle_reasons"):
+        told = [one for one in told if one.page != TIMELINE]  # what the gaps say, the ends of the capture need not
     least = LEAST * max((statement.worth_ns for statement in told), default=0.0)
     told = [statement for statement in told if statement.worth_ns >= least]
     return sorted(told, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
@@ -86,6 +90,11 @@ def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | 
         return topic(ask)
     except NotCapturedError:
         return None
+
+
+def _page(analysis: str) -> str:
+    """Return the address of the page that shows an analysis."""
+    return header.get(analysis).page
 
 
 def idle(ask: Ask) -> Statement | None:
@@ -107,7 +116,7 @@ def idle(ask: Ask) -> Statement | None:
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
     if reasons["reason"].iloc[0] == HOST_CODE and (told := code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
-    return Statement(text, worth, "Why the GPU is idle", "idle", rank=0)
+    return Statement(text, worth, "Why the GPU is idle", _page("idle_reasons"), rank=0, groups=("idle", "host"))
 
 
 def unused(ask: Ask) -> Statement | None:
@@ -122,7 +131,7 @@ def unused(ask: Ask) -> Statement | None:
         f" ({words.percent(100 * busy / whole)})."
         f" From its first operation to the end of its last it is {words.duration(active)}."
     )
-    return Statement(text, whole - busy, "What runs when", "timeline", rank=0)
+    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=0)
 
 
 def autotuning(ask: Ask) -> Statement | None:
@@ -136,7 +145,7 @@ def autotuning(ask: Ask) -> Statement | None:
         " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
     )
     worth = float(rows["total_ns"].iloc[0])
-    return Statement(text, worth, "Kernels of autotuning", "kernels", {"class": AUTOTUNING}, rank=1)
+    return Statement(text, worth, "Kernels of autotuning", _page("kernels"), {"class": AUTOTUNING}, rank=1)
 
 
 def transfers(ask: Ask) -> Statement | None:
@@ -150,7 +159,7 @@ def transfers(ask: Ask) -> Statement | None:
         f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
         f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
     )
-    return Statement(text, copies_ns, "All copies", "memory")
+    return Statement(text, copies_ns, "All copies", _page("copies"), groups=("copies",))
 
 
 def classes(ask: Ask) -> Statement | None:
@@ -173,7 +182,7 @@ def classes(ask: Ask) -> Statement | None:
     else:
         text += ". No kernel is a matmul."
     label = "Matmul and other work by phase" if of_a_model(rows) else "Kernel time by class and phase"
-    return Statement(text, float(top["total_ns"]), label, "phases")
+    return Statement(text, float(top["total_ns"]), label, _page("phase_split"))
 
 
 def of_a_model(rows: pd.DataFrame) -> bool:
@@ -188,7 +197,7 @@ def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
         return None  # it is the largest kernel of all, too
     names = without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
-    return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", _page("kernels"), {"class": OTHER})
 
 
 def without_class(kernels: pd.DataFrame) -> str:
@@ -211,7 +220,8 @@ def kernel(ask: Ask) -> Statement | None:
     name = words.code(words.shortened(top["name"], 60))
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
-    return Statement(text, float(top["total_ns"]), "Dominant kernel", "kernel", {"kernel": str(top["kernel"])})
+    query = {"kernel": str(top["kernel"])}
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", _page("kernel_instances"), query)
 
 
 def calls(ask: Ask) -> Statement | None:
@@ -232,7 +242,7 @@ def calls(ask: Ask) -> Statement | None:
             f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
             " launches a kernel, copies or sets memory."
         )
-    return Statement(text, worth, "All CUDA calls", "api")
+    return Statement(text, worth, "All CUDA calls", _page("api_calls"))
 
 
 def snapshot(ask: Ask) -> list[Statement]:
@@ -243,7 +253,7 @@ def snapshot(ask: Ask) -> list[Statement]:
     most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
     told = [one(ask, most, several) for one in (_peak, _grown, _scattered)]
-    return [Statement(text, 0.0, "Memory of tensors", "memory") for text in told if text]
+    return [Statement(text, 0.0, "Memory of tensors", _page("tensor_memory")) for text in told if text]
 
 
 def line(name: Any) -> str:
@@ -350,7 +360,8 @@ def steps(ask: Ask) -> Statement | None:
         f" the median: {words.code(words.shortened(step.selected, 60))}."
     )
     worth = step.longest_ns - step.median_ns
-    return Statement(text, worth, "Kernels of that step", "kernels", {"range": step.selected})
+    query = {"range": step.selected}
+    return Statement(text, worth, "Kernels of that step", _page("kernels"), query, groups=("steps",))
 
 
 def _sizes(names: "pd.Series[str]") -> bool:

@@ -11,9 +11,9 @@ def page() -> None:
     report = session.report()
     shown = (
         Section("CPU samples", samples.show),
-        Section("Threads", threads.show),
-        *([Section("OpenMP regions", openmp.show)] if report.rows.get("openmp_event") else []),
-        Section("OS runtime calls by thread", threads.os_runtime, loud=False),
+        threads.THREADS,
+        *([openmp.REGIONS] if report.rows.get("openmp_event") else []),
+        threads.OS_RUNTIME,
         Section("Where GPU work is launched", launches.show, loud=False),
     )
     sections.show(report.id, shown)
