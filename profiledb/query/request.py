@@ -44,7 +44,7 @@ class Request:
 
     def key(self, library: Library) -> Key:
         """Return the key of the answer."""
-        partners = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
+        partners: dict[str, str] = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
         asked = (self.selection, tuple(sorted(self.values.items())))
         version, by_phases = fingerprint(self.analysis), self.analysis.by_phases
         return key(library, self.report_id, version, asked, partners, by_phases=by_phases)

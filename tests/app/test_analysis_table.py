@@ -1,6 +1,7 @@
 """Sections that are the table of an analysis: the same for every page."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,7 +16,7 @@ __all__ = ["make_library", "make_publish"]  # fixtures
 Draw = Callable[..., AppTest]
 
 
-def script(report_id: str, asked: dict[str, object], declared: dict[str, object]) -> None:
+def script(report_id: str, asked: dict[str, Any], declared: dict[str, Any]) -> None:
     """What a page does."""
     from app.ui.analysis_table import AnalysisTable
 
@@ -32,7 +33,7 @@ def draw(library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch) ->
         )
     )  # fmt: skip
 
-    def draw_(asked: dict[str, object] | None = None, **declared: object) -> AppTest:
+    def draw_(asked: dict[str, Any] | None = None, **declared: Any) -> AppTest:
         at = AppTest.from_function(script, args=(report, asked or {}, declared), default_timeout=60).run()
         assert not at.exception
         return at

@@ -102,9 +102,9 @@ def test_what_a_header_shows_is_the_table_of_its_page() -> None:
     for file in sorted(APP.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="AnalysisTable"), keywords=words) if name := first(node):
+                case ast.Call(func=ast.Name(id="AnalysisTable"), keywords=words) if asked := first(node):
                     own = any(word.arg == "columns" for word in words)
-                    assert own or header.get(name).show, (file.name, name)
+                    assert own or header.get(asked).show, (file.name, asked)
 
 
 def test_a_page_may_say_some_things_itself() -> None:

@@ -2,14 +2,14 @@
 
 from app import session
 from app.ui import sections
-from app.ui.sections import Section
+from app.ui.sections import Part, Section
 from app.views.host import launches, openmp, samples, threads
 
 
 def page() -> None:
     """Draws the page."""
     report = session.report()
-    shown = (
+    shown: tuple[Part, ...] = (
         Section("CPU samples", samples.show),
         threads.THREADS,
         *([openmp.REGIONS] if report.rows.get("openmp_event") else []),

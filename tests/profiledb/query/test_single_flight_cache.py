@@ -109,7 +109,11 @@ def test_only_what_is_made_is_waited_for_aside() -> None:
         yield
         times.append("back")
 
+    def make() -> int:
+        times.append("made")
+        return 1
+
     cache = SingleFlightCache(aside=aside)
     for _ in range(2):
-        assert cache.copy_of("a", lambda: times.append("made") or 1) == 1  # type: ignore[func-returns-value]
+        assert cache.copy_of("a", make) == 1
     assert times == ["left", "made", "back"]
