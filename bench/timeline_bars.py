@@ -72,7 +72,10 @@ def timed_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
 def added(prepared: Prepared) -> list[Bar]:
     """What the timeline's file adds to taking a report in: processor time and bytes."""
     library = Library(prepared.library)
-    report, target = library.path(prepared.report_id), build.timeline_path(library.reports, prepared.report_id)
+    report, target = (
+        library.path(prepared.report_id),
+        build.timeline_path(library.derived.timelines, prepared.report_id),
+    )
     began = time.process_time()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - began

@@ -28,10 +28,11 @@ from profiledb.library import database
 from profiledb.library.catalog import FILE as CATALOG
 from profiledb.library.database import Connection
 from profiledb.library.library import Library
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies.trends import gate, printout, summary_refresh
 from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
-from profiledb.studies.trends.summary_store import FILE, Row
+from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import TOPIC
 from tests.support import serial
 
@@ -70,7 +71,7 @@ def fill(library: Library, count: int) -> None:
                 "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu,"
                 " replace(manifest, old, new) FROM report JOIN copy ON old = id"
             )
-        with _writing(library, FILE, TOPIC) as db:
+        with _writing(library, SUMMARIES, TOPIC) as db:
             _name(db, ids[at : at + _AT_ONCE])
             db.execute(
                 f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
@@ -106,7 +107,7 @@ def main(count: int) -> int:
         library = Library(Path(folder))
         new = _take(library)  # before the made-up ones are listed: a worker takes reports without files off the list
         fill(library, count)
-        size = (library.folder / FILE).stat().st_size
+        size = (library.folder / SUMMARIES).stat().st_size
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
         reports = library.list()
         print(f"Library, list of reports: {spent(library.list):.2f} s")

@@ -18,7 +18,7 @@ from profiledb.library.library import Library
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.monitoring import logs
 from profiledb.report import sidecar
-from profiledb.studies.trends.summary_store import FILE as SUMMARIES
+from profiledb.report.derived_files import SUMMARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,13 +11,13 @@ from profiledb.errors import CatalogError
 from profiledb.library import bucket_recovery, version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import Bucket, GoneError
-from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS, CopyCache
+from profiledb.library.bucket.copy_cache import CopyCache
 from profiledb.library.bucket.object_index import ObjectIndex, StoredFile
 from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.catalog import Catalog
-from profiledb.library.disk_quota import room
 from profiledb.library.report_folder import ReportFolder
 from profiledb.report import report_pair, sidecar
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.file_hashes import require_same, require_whole
 from profiledb.report.manifest import Manifest
 
@@ -77,9 +77,9 @@ class BucketStorage:
         if self.files.database(report_id).name not in known:
             return
         self.store.copies.hold(report_id)
-        folder = self.files.answers / report_id
-        timelines = self.files.reports.glob(f"{report_id}.timeline*.duckdb")
-        for path in (*timelines, *(folder / name for name in BESIDE_ANSWERS)):
+        folder = self.files.derived.answers / report_id
+        timelines = self.files.derived.timelines.glob(f"{report_id}.*.duckdb")
+        for path in (*timelines, folder / FINDINGS):
             if path.exists() and not ((file := known.get(path.name)) and self.store.copies.has_copy(file)):
                 self.store.put(report_id, path.name, path)
         self.files.work.mkdir(parents=True, exist_ok=True)
@@ -204,7 +204,7 @@ class BucketStorage:
         """Return True for a file that queries need: database of this schema, sidecar, pairs, prepared answers."""
         return (
             name == self.files.database(name.partition(".")[0]).name
-            or name in BESIDE_ANSWERS
+            or name == FINDINGS
             or name.endswith((*sidecar.SUFFIX.values(), report_pair.SUFFIX, answer_pack.ENDING))
         )
 
@@ -212,12 +212,12 @@ class BucketStorage:
         """Write the prepared answers of a package into ``answers`` once, unless the settings leave no space for any."""
         most = config.load().answers_mb * 1_000_000
         file = self.store.files(report_id).get(f"{report_id}{answer_pack.ENDING}")
-        note = self.files.answers / report_id / _UNPACKED
+        note = self.files.derived.answers / report_id / _UNPACKED
         try:
             if most and file and (not note.exists() or note.read_text(encoding="utf-8") != file.sha256):
                 written = answer_pack.unpack(self.store.copies.path(file), note.parent, most)
                 note.write_text(file.sha256, encoding="utf-8")
-                room(self.files.answers).add(written, most)
+                self.files.derived.make_room(written, most)
         except OSError:
             _log.warning("The prepared answers of %s could not be unpacked", report_id, exc_info=True)
 

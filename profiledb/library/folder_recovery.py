@@ -121,12 +121,10 @@ def _remove_orphans(files: ReportFolder) -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and report_id not in existing:
                 path.unlink(missing_ok=True)
-    for path in (*files.reports.glob("*.timeline*"), *files.reports.glob(f"*{report_pair.SUFFIX}")):
+    for path in files.reports.glob(f"*{report_pair.SUFFIX}"):
         if path.name.partition(".")[0] not in existing:
             path.unlink(missing_ok=True)
-    for folder in files.answers.glob("*"):
-        if not files.database(folder.name).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+    files.derived.remove_others({report_id for report_id in existing if files.database(report_id).exists()})
     shutil.rmtree(files.work, ignore_errors=True)
 
 

@@ -57,7 +57,7 @@ class FolderStorage:
         return frozenset(os.listdir(self.files.reports))  # noqa: PTH208 (names alone)
 
     def report_bytes(self) -> dict[str, int]:
-        sizes: dict[str, int] = {}
+        sizes = self.files.derived.sizes()
         for path in self.files.reports.iterdir():
             with suppress(FileNotFoundError):
                 size = path.stat().st_size

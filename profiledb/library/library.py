@@ -48,7 +48,7 @@ class Library:
         self.folder = self._files.folder
         self.reports = self._files.reports
         self.work = self._files.work
-        self.answers = self._files.answers
+        self.derived = self._files.derived
         self.catalog = catalog or Catalog(self.folder / FILE)
         self._attached = OpenReports(self._files.database)
         self._intact: dict[str, tuple[State, bool]] = {}

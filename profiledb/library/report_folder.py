@@ -1,11 +1,11 @@
 """Paths of a report's files in the folder of a library."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from profiledb.library import version
 from profiledb.report import report_pair, sidecar
+from profiledb.report.derived_files import derived_files
 from profiledb.report.schema import SCHEMA_VERSION
 
 
@@ -15,7 +15,7 @@ def report_path(folder: Path, report_id: str) -> Path:
 
 
 class ReportFolder:
-    """The folder of a library: ``reports/``, ``answers/`` (may be removed at any time) and ``work/``.
+    """The folder of a library: ``reports/``, ``derived/`` (derived_files.py) and ``work/``.
 
     Paths are returned whether the file exists or not.
 
@@ -28,7 +28,7 @@ class ReportFolder:
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
-        self.answers = folder / "answers"
+        self.derived = derived_files(folder)
         self.reports.mkdir(parents=True, exist_ok=True)
 
     def database(self, report_id: str) -> Path:
@@ -52,15 +52,14 @@ class ReportFolder:
         return self.reports / f"{report_id}.damaged"
 
     def owner(self, path: str) -> str | None:
-        """Return the id of the report that a file belongs to; None for a file outside ``reports`` and ``answers``.
+        """Return the id of the report that a file belongs to; None for a file of no report.
 
         Works on the text of the path: lists ask it for tens of thousands of files.
         """
         folder, _, name = path.rpartition("/")
         if folder == str(self.reports):
             return name.partition(".")[0]
-        above, _, report_id = folder.rpartition("/")
-        return report_id if above == str(self.answers) else None
+        return self.derived.report_of(path)
 
     def outdated(self, report_id: str) -> Iterator[Path]:
         """Yield the files of a report that queries do not read: of an earlier schema, or set aside as damaged."""
@@ -76,10 +75,9 @@ class ReportFolder:
         return self.reports / name if name else None
 
     def remove(self, report_id: str) -> None:
-        """Remove every file of a report, its answers included. Readers that have it open keep their snapshot."""
+        """Remove a report's files and everything derived from it. Readers that have it open keep their snapshot."""
         current = (self.database(report_id), self.manifest(report_id), self.damage_note(report_id))
-        patterns = (f"{report_id}.timeline*", f"*{report_id}*{report_pair.SUFFIX}")
-        matching = (path for pattern in patterns for path in self.reports.glob(pattern))
-        for path in (*self.outdated(report_id), *current, *self.sidecars(report_id), *matching):
+        pairs = self.reports.glob(f"*{report_id}*{report_pair.SUFFIX}")
+        for path in (*self.outdated(report_id), *current, *self.sidecars(report_id), *pairs):
             path.unlink(missing_ok=True)
-        shutil.rmtree(self.answers / report_id, ignore_errors=True)
+        self.derived.remove(report_id)

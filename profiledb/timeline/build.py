@@ -31,9 +31,9 @@ DIRECT = ("stream", "api", "osrt", "range")
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
 
-def timeline_path(reports: Path, report_id: str) -> Path:
+def timeline_path(timelines: Path, report_id: str) -> Path:
     """Return the path of a report's timeline, whether it exists or not."""
-    return reports / f"{report_id}.timeline{VERSION}.duckdb"
+    return timelines / f"{report_id}.timeline{VERSION}.duckdb"
 
 
 def raw_views_sql() -> str:

@@ -122,7 +122,7 @@ class Timelines:
         return report_path(self._library.folder, key)
 
     def _file(self, report_id: str) -> Path:
-        return build.timeline_path(self._library.reports, report_id)
+        return build.timeline_path(self._library.derived.timelines, report_id)
 
     def _log(self, report_id: str) -> Path:
         return sidecar.path(self._library.reports, report_id, "power")
@@ -180,6 +180,7 @@ class Timelines:
         target = self._file(report_id)
         work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
             with suppress(StorageError, CatalogError):

@@ -4,24 +4,13 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import page_elements, table_columns, tables
+from app.ui.analysis_table import AnalysisTable
 from app.views.phases import phase_bars
 from app.views.phases.report_side import Side
 from profiledb.rules.phases import ALL
 from profiledb.studies.summary.split import describe_matmul
 
-PHASE_COLUMNS = table_columns.of(
-    "matmul_split",
-    table_columns.use("phase", name="title", width=120),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    "matmul_pct",
-    "rest_pct",
-    "matmul_ns",
-    "rest_ns",
-    "calls",
-    "pass_ns",
-    "pass_calls",
-)
+PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, filled=True, hidden=("phase",))
 
 
 def show(side: Side) -> None:
@@ -43,14 +32,7 @@ def show(side: Side) -> None:
     phase_bars.bars([side], key="bars")
     st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
     if len(rows) > 2:
-        drawn = rows.assign(title=[titles.get(name, name) for name in rows["phase"]])
-        tables.table(
-            drawn,
-            table_columns.filled(drawn, PHASE_COLUMNS),
-            key="phases",
-            download="matmul_split.csv",
-            hidden=("phase",),
-        )
+        PHASES.table(rows.assign(title=[titles.get(name, name) for name in rows["phase"]]))
     _classes(side, titles)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import script_queue, session
+from app import session
 from app.ui import format as fmt
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.report import sidecar
@@ -52,14 +52,13 @@ def _write(usual: list[str]) -> None:
 
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
-    """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
-    with script_queue.of_pages.aside():
-        return _gather(tuple((report, session.stamp(report.id)) for report in named))
+    """Return the runs of reports, and a sentence for each that is left out; worked out once for these reports."""
 
+    def read() -> tuple[list[Run], list[str]]:
+        with st.spinner("Reading the reports of all ranks"):
+            return runs.gather_runs(named, _answers)
 
-@st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
-def _gather(key: tuple[tuple[Named, tuple[Any, ...]], ...]) -> tuple[list[Run], list[str]]:
-    return runs.gather_runs([report for report, _ in key], _answers)
+    return session.worked_out(tuple((one, session.key(one.id, "runs", {})) for one in named), read)
 
 
 def _answers(report_id: str) -> RunAnalysis:

@@ -91,17 +91,14 @@ def _one_rank(manifest: Manifest, run: Run) -> None:
     )
     rows = session.whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
     if len(rows):
-        columns = table_columns.filled(rows, scaling_tables.ONE_RANK_COLUMNS)
-        tables.table(rows, columns, key="nccl-sum", download="nccl_sum.csv")
+        scaling_tables.ONE_RANK.table(rows)
 
 
 def _none(manifest: Manifest, runs: Sequence[Run]) -> None:
     rows = session.whole(manifest.id, "nccl_sum")
     if len(rows):
         st.caption("NCCL ran only outside of steps:")
-        tables.table(
-            rows, table_columns.filled(rows, scaling_tables.ONE_RANK_COLUMNS), key="nccl-sum", download="nccl_sum.csv"
-        )
+        scaling_tables.ONE_RANK.table(rows)
     elif all(run.size == 1 for run in runs):
         st.caption("One GPU and no NCCL kernels: no rank waits for another.")
     else:

@@ -6,6 +6,7 @@ import streamlit as st
 from app.selection import kernel_links
 from app.ui import class_bar, table_columns, tables
 from app.ui import format as fmt
+from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
 from profiledb.rules.classes import OTHER
 from profiledb.studies.summary import headline
@@ -13,13 +14,7 @@ from profiledb.studies.summary import headline
 TOP = 10
 CLASS_TABLE_PX = 620
 """Four narrow columns: wider, the eye loses the row."""
-CLASS_COLUMNS = table_columns.of(
-    "class_split",
-    table_columns.use("class", width=190),
-    table_columns.bar("share_pct", width=130),
-    "total_ns",
-    "calls",
-)
+CLASSES = AnalysisTable("class_split", download="kernel_classes.csv")
 TOP_COLUMNS = table_columns.of(
     "kernels",
     table_columns.use("name", click="opens the kernel", width=320),
@@ -47,7 +42,7 @@ def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
     class_bar.bar(rows, key="classes-bar")
     st.caption(other_share(rows, kernels))
     with st.container(width=CLASS_TABLE_PX):
-        tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
+        CLASSES.table(rows)
 
 
 def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:

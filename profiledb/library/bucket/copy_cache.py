@@ -17,6 +17,7 @@ from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
 from profiledb.library.bucket.object_index import StoredFile
 from profiledb.report.attachments import State, read_state
+from profiledb.report.derived_files import derived_files
 from profiledb.report.file_hashes import hash_file
 
 MOST_HELD = 48
@@ -25,22 +26,20 @@ GRACE_S = 10.0
 """Seconds during which a report that was asked for counts as about to be opened."""
 _FULL_TO = 0.9
 _TRIES = 2
-BESIDE_ANSWERS = ("findings.json",)
-"""Files among the answers of a report instead of in the folder of reports."""
 
 
 class CopyCache:
     """The copies in the folder of a library. May be shared by threads.
 
     Args:
-        folder: of the library; copies go into ``reports`` and ``answers``, like the files of a folder library.
+        folder: of the library; copies go into ``reports`` and ``derived``, like the files of a folder library.
         bucket: their source.
-        most: size limit of all copies in ``reports``, in bytes.
+        most: size limit of all copies except answers, in bytes.
         let_go: closes a report; returns False if a query of this process is using it.
     """
 
     def __init__(self, folder: Path, bucket: Bucket, most: int, let_go: Callable[[str], bool]) -> None:
-        self._folder = folder
+        self._derived = derived_files(folder)
         self._reports = folder / "reports"
         self._locks = folder / "locks"
         self._fetching = folder / "fetching"
@@ -53,12 +52,11 @@ class CopyCache:
         self._guard = threading.Lock()
         for made in (self._reports, self._locks, self._fetching):
             made.mkdir(parents=True, exist_ok=True)
+        self._derived.remove_earlier()
 
     def path(self, file: StoredFile) -> Path:
         """Return the path of a file's copy, whether it exists or not."""
-        if file.name in BESIDE_ANSWERS:
-            return self._folder / "answers" / file.report_id / file.name
-        return self._reports / file.name
+        return self._derived.place(file.report_id, file.name) or self._reports / file.name
 
     def has_copy(self, file: StoredFile) -> bool:
         """Return True if a copy with the file's content exists."""
@@ -137,13 +135,11 @@ class CopyCache:
         self._used[report_id] = time.monotonic()
 
     def remove(self, report_id: str) -> None:
-        """Remove the copies and the answers of a report; running queries keep theirs."""
-        folder = self._folder / "answers" / report_id
-        for path in (*self._reports.glob(f"{report_id}.*"), *folder.glob("*")):
+        """Remove the copies and the derived files of a report; running queries keep theirs."""
+        for path in (*self._reports.glob(f"{report_id}.*"), *self._derived.of(report_id)):
             path.unlink(missing_ok=True)
             self._verified.pop(path, None)
-        with suppress(OSError):  # another process is writing an answer there, or there was none
-            folder.rmdir()
+        self._derived.remove(report_id)
 
     def close(self) -> None:
         """Release every report."""
@@ -182,7 +178,7 @@ class CopyCache:
 
     def _free_space(self, need: int, keep: str) -> None:
         """Remove reports that nobody holds, least recently used first."""
-        sizes: dict[str, int] = {}
+        sizes = self._derived.sizes()
         with os.scandir(self._reports) as listing:
             for entry in listing:
                 with suppress(OSError):

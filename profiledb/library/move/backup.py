@@ -15,7 +15,6 @@ from profiledb.errors import ConfigError, DamagedError
 from profiledb.library import version
 from profiledb.library.bucket import answer_pack
 from profiledb.library.bucket.bucket import GoneError
-from profiledb.library.bucket.copy_cache import BESIDE_ANSWERS
 from profiledb.library.bucket.object_index import StoredFile
 from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.bucket_storage import BucketStorage
@@ -52,7 +51,7 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     copied_catalog = to / f"{FILE}{_PART}"
     snapshot.take_snapshot(library.catalog, library.folder, copied_catalog)
     if isinstance(library.storage, BucketStorage):
-        copied = _copy_objects(library.storage.store, copied_catalog, reports)
+        copied = _copy_objects(library, library.storage.store, copied_catalog, reports)
     else:
         copied = _copy_files(library.reports, reports)
     for table in small_files.TABLES:
@@ -77,13 +76,13 @@ def _copy_files(source: Path, target: Path) -> tuple[int, int]:
     return count, size
 
 
-def _copy_objects(store: ObjectStore, copied_catalog: Path, target: Path) -> tuple[int, int]:
+def _copy_objects(library: Library, store: ObjectStore, copied_catalog: Path, target: Path) -> tuple[int, int]:
     """Copy the objects that the catalog named at that moment, or their replacements since."""
     there, count, size = set(), 0, 0
     manifests = {row[0]: row[-1] for row in snapshot.read_rows(copied_catalog, "report")}
     for row in snapshot.read_rows(copied_catalog, "stored_file"):
         file, damaged = StoredFile(*row[:5]), row[5]
-        if damaged or file.report_id not in manifests or file.name.endswith((answer_pack.ENDING, *BESIDE_ANSWERS)):
+        if damaged or file.report_id not in manifests or not _is_backed_up(library, file):
             continue
         new = _fetch_object(store, file, target)
         if new is None:
@@ -97,6 +96,11 @@ def _copy_objects(store: ObjectStore, copied_catalog: Path, target: Path) -> tup
                 manifest.write_text(manifests[file.report_id], encoding="utf-8")
     _remove_others(target, there)
     return count, size
+
+
+def _is_backed_up(library: Library, file: StoredFile) -> bool:
+    """Return True unless a library computes the file again."""
+    return library.derived.place(file.report_id, file.name) is None and not file.name.endswith(answer_pack.ENDING)
 
 
 def _fetch_object(store: ObjectStore, file: StoredFile, target: Path) -> int | None:

@@ -19,6 +19,7 @@ from profiledb.library.catalog import FILE
 from profiledb.library.library import Library
 from profiledb.library.move import rows, snapshot
 from profiledb.report import damage
+from profiledb.report.derived_files import is_timeline
 
 LOCK = "worker.lock"
 _LEFT = (".damaged", ".part")
@@ -105,8 +106,8 @@ def _is_database(path: Path) -> bool:
 
 
 def _is_wanted(name: str) -> bool:
-    """Return True unless the file is a note of this machine alone."""
-    return not name.endswith(_LEFT) and not name.startswith(".")
+    """Return True unless the file is a note of this machine alone, or derived from reports."""
+    return not is_timeline(name) and not name.endswith(_LEFT) and not name.startswith(".")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules.classes import OTHER
 from profiledb.studies.summary.answers import class_title
@@ -22,6 +23,8 @@ from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by name on the selection; raises NotCapturedError."""
 
+TIMELINE = "timeline"
+"""The page that shows every event; it asks no analysis."""
 MATMUL = "matmul"
 HOST_CODE = "host code"
 AUTOTUNING = "autotuning"
@@ -57,8 +60,7 @@ class Statement:
     """A sentence (Markdown, names as code), its weight in ns, and where to read on.
 
     ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: 0 comes
-    first
-    whatever the weights, then 1.
+    first whatever the weights, then 1. ``groups`` are the groups of rules whose findings say the same.
     """
 
     text: str
@@ -67,6 +69,7 @@ class Statement:
     page: str
     query: Mapping[str, str] = field(default_factory=dict)
     rank: int = 2
+    groups: tuple[str, ...] = ()
 
 
 def find_statements(ask: Ask) -> list[Statement]:
@@ -74,20 +77,13 @@ def find_statements(ask: Ask) -> list[Statement]:
     if statements := state_snapshot(ask):
         return statements
     topics = (
-        state_idle,
-        state_unused,
-        state_autotuning,
-        state_transfers,
-        state_classes,
-        state_kernel,
-        state_steps,
+        state_idle, state_unused, state_autotuning, state_transfers, state_classes, state_kernel, state_steps,
         state_calls,
-    )
+    )  # fmt: skip
     statements = [statement for topic in topics if (statement := _or_none(topic, ask))]
-    if statements and statements[0].page == "idle":
-        statements = [
-            one for one in statements if one.page != "timeline"
-        ]  # idle time explains it better than the edges of the capture
+    if statements and statements[0].page == _page("idle_reasons"):
+        # Idle time explains it better than the edges of the capture.
+        statements = [one for one in statements if one.page != TIMELINE]
     least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
     statements = [statement for statement in statements if statement.worth_ns >= least]
     return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
@@ -98,6 +94,11 @@ def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | 
         return topic(ask)
     except NotCapturedError:
         return None
+
+
+def _page(analysis: str) -> str:
+    """Return the address of the page that shows an analysis."""
+    return header.get(analysis).page
 
 
 def state_idle(ask: Ask) -> Statement | None:
@@ -119,7 +120,7 @@ def state_idle(ask: Ask) -> Statement | None:
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
     if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
         text += f" {code}"
-    return Statement(text, worth, "Why the GPU is idle", "idle", rank=0)
+    return Statement(text, worth, "Why the GPU is idle", _page("idle_reasons"), rank=0, groups=("idle", "host"))
 
 
 def state_unused(ask: Ask) -> Statement | None:
@@ -134,7 +135,7 @@ def state_unused(ask: Ask) -> Statement | None:
         f" ({words.percent(100 * busy / whole)})."
         f" From its first operation to the end of its last it is {words.duration(active)}."
     )
-    return Statement(text, whole - busy, "What runs when", "timeline", rank=0)
+    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=0)
 
 
 def state_autotuning(ask: Ask) -> Statement | None:
@@ -148,7 +149,7 @@ def state_autotuning(ask: Ask) -> Statement | None:
         " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
     )
     worth = float(rows["total_ns"].iloc[0])
-    return Statement(text, worth, "Kernels of autotuning", "kernels", {"class": AUTOTUNING}, rank=1)
+    return Statement(text, worth, "Kernels of autotuning", _page("kernels"), {"class": AUTOTUNING}, rank=1)
 
 
 def state_transfers(ask: Ask) -> Statement | None:
@@ -162,7 +163,7 @@ def state_transfers(ask: Ask) -> Statement | None:
         f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
         f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
     )
-    return Statement(text, copies_ns, "All copies", "memory")
+    return Statement(text, copies_ns, "All copies", _page("copies"), groups=("copies",))
 
 
 def state_classes(ask: Ask) -> Statement | None:
@@ -185,7 +186,7 @@ def state_classes(ask: Ask) -> Statement | None:
     else:
         text += ". No kernel is a matmul."
     label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
-    return Statement(text, float(top["total_ns"]), label, "phases")
+    return Statement(text, float(top["total_ns"]), label, _page("phase_split"))
 
 
 def is_neural_network(rows: pd.DataFrame) -> bool:
@@ -200,7 +201,7 @@ def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
         return None  # it is also the largest kernel overall
     names = name_without_class(kernels)
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
-    return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", _page("kernels"), {"class": OTHER})
 
 
 def name_without_class(kernels: pd.DataFrame) -> str:
@@ -223,7 +224,8 @@ def state_kernel(ask: Ask) -> Statement | None:
     name = words.code(words.shortened(top["name"], 60))
     share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
     text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
-    return Statement(text, float(top["total_ns"]), "Dominant kernel", "kernel", {"kernel": str(top["kernel"])})
+    query = {"kernel": str(top["kernel"])}
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", _page("kernel_instances"), query)
 
 
 def state_calls(ask: Ask) -> Statement | None:
@@ -244,7 +246,7 @@ def state_calls(ask: Ask) -> Statement | None:
             f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
             " launches a kernel, copies or sets memory."
         )
-    return Statement(text, worth, "All CUDA calls", "api")
+    return Statement(text, worth, "All CUDA calls", _page("api_calls"))
 
 
 def state_snapshot(ask: Ask) -> list[Statement]:
@@ -255,7 +257,7 @@ def state_snapshot(ask: Ask) -> list[Statement]:
     most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
     several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
     statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
-    return [Statement(text, 0.0, "Memory of tensors", "memory") for text in statements if text]
+    return [Statement(text, 0.0, "Memory of tensors", _page("tensor_memory")) for text in statements if text]
 
 
 def shorten_line(name: Any) -> str:
@@ -366,7 +368,8 @@ def state_steps(ask: Ask) -> Statement | None:
         f" the median: {words.code(words.shortened(step.selected, 60))}."
     )
     worth = step.longest_ns - step.median_ns
-    return Statement(text, worth, "Kernels of that step", "kernels", {"range": step.selected})
+    query = {"range": step.selected}
+    return Statement(text, worth, "Kernels of that step", _page("kernels"), query, groups=("steps",))
 
 
 def _are_sizes(names: "pd.Series[str]") -> bool:

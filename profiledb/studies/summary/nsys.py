@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
+from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
@@ -77,7 +78,7 @@ def short(answers: Answers) -> str:
             " they were not traced."
         )
     lines = headline.format_lines(statements)
-    if statements[0].page == "idle":
+    if statements[0].page == header.get("idle_reasons").page:
         lines[0] += top_findings.idle_remark(top_findings.judged(answers))
     return "\n".join(["## In short", "", *lines])
 

@@ -190,7 +190,8 @@ def _total_energy(rows: pd.DataFrame, count: int) -> float | None:
 
 def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
     """Yield the findings that fire, if the report was judged."""
-    findings = digest.read(library, report.id, library.linked_report(report.id), rulebook.load(config.load().rules))
+    links = digest.links(library.catalog.links.all)
+    findings = digest.read(library, report.id, links, rulebook.load(config.load().rules))
     if findings is None:
         return
     yield Row("findings", sum(one.costs for one in findings))

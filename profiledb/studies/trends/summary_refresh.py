@@ -9,6 +9,7 @@ from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.report import sidecar
+from profiledb.report.derived_files import FINDINGS
 from profiledb.studies.trends import measures
 from profiledb.studies.trends.summary_store import VERSION, Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
@@ -84,5 +85,5 @@ def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = 
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
     paths = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    files = (*paths, f"{library.answers}/{report_id}/findings.json")
+    files = (*paths, f"{library.derived.answers}/{report_id}/{FINDINGS}")
     return " ".join(str(library.stamp(path) or "") if path else "" for path in files)

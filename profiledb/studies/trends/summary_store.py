@@ -1,4 +1,4 @@
-"""The store of summaries: ``LIBRARY/summaries.sqlite``, in WAL mode like the catalog.
+"""The store of summaries: ``LIBRARY/derived/summaries.sqlite``, in WAL mode like the catalog.
 
 Any number of processes read and write, one report at a time. SQLite was chosen by measurement (docs/trends.md): with
 10,000 reports it returns all values of a measure in 6 ms and all of a series in 13 ms, and takes a new report in 2 ms.
@@ -21,8 +21,8 @@ from profiledb.library import catalog_repair
 from profiledb.library.catalog import upsert_sql
 from profiledb.library.catalog_file import file_version
 from profiledb.library.database import Connection
+from profiledb.report.derived_files import SUMMARIES
 
-FILE = "summaries.sqlite"
 ASIDE = "summaries.damaged-*.sqlite"
 """Pattern of the names of damaged files; the newest is kept."""
 VERSION = 1
@@ -72,7 +72,7 @@ class Summaries:
     """The summaries of a library; every call opens its own connection, so threads may share it."""
 
     def __init__(self, library: Path) -> None:
-        self.path = library / FILE
+        self.path = library / SUMMARIES
 
     @property
     def exists(self) -> bool:
@@ -198,6 +198,7 @@ class Summaries:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

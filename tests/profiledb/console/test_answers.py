@@ -20,7 +20,7 @@ from profiledb.library.catalog import Catalog, Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import schema
-from profiledb.studies.trends.summary_store import FILE
+from profiledb.report.derived_files import SUMMARIES
 from tests.conftest import ROOT
 from tests.support import asked, needs, serial
 from tests.support.postgres import PASSWORD, Server
@@ -84,7 +84,7 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
     library, report = place
     asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
     assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
-    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
+    with closing(sqlite3.connect(library.folder / SUMMARIES)) as db, db:
         db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
         texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
         db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)

@@ -414,7 +414,7 @@ def test_what_was_prepared_while_its_report_was_deleted_goes(
 def test_prepared_answers_come_along(machine: Machine) -> None:
     here, there = machine(), machine()
     publish(here, ONE)
-    folder = here.answers / ONE
+    folder = here.derived.answers / ONE
     folder.mkdir(parents=True)
     (folder / f"{'a' * 40}.answer").write_bytes(b"an answer")
     (folder / "findings.json").write_text("{}")
@@ -423,11 +423,11 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
     here.share_prepared(ONE)
     assert store_of(here).list_keys(ONE) == objects
     there.fetch(ONE)
-    assert (there.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
-    assert (there.answers / ONE / "findings.json").read_text() == "{}"
+    assert (there.derived.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
+    assert (there.derived.answers / ONE / "findings.json").read_text() == "{}"
     third = machine()
     third.fetch_in_background(ONE, "findings.json")
-    path = third.answers / ONE / "findings.json"
+    path = third.derived.answers / ONE / "findings.json"
     limit = time.monotonic() + 20
     while not path.exists():
         assert time.monotonic() < limit
@@ -437,7 +437,7 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
 
 def answer(library: Library, report_id: str, size: int) -> None:
     """Has an answer of so many bytes put into the bucket, as a worker does."""
-    folder = library.answers / report_id
+    folder = library.derived.answers / report_id
     folder.mkdir(parents=True)
     (folder / f"{report_id}{'a' * 24}.answer").write_bytes(os.urandom(size))
     library.share_prepared(report_id)
@@ -445,7 +445,7 @@ def answer(library: Library, report_id: str, size: int) -> None:
 
 def kept(library: Library) -> dict[str, int]:
     """Bytes of the answers of each report that has any."""
-    paths = sorted(library.answers.glob("*/*.answer"))
+    paths = sorted(library.derived.answers.glob("*/*.answer"))
     return {path.parent.name: path.stat().st_size for path in paths}
 
 
@@ -474,6 +474,6 @@ def test_answers_go_with_the_copies(machine: Machine) -> None:
     assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000})
     store_of(there).copies.close()
     assert (total(there, TWO), kept(there)) == (70, {TWO: 1_000})
-    assert not (there.answers / ONE).exists()
+    assert not (there.derived.answers / ONE).exists()
     assert {path.name for path in (there.folder / "locks").iterdir()} == {f"{TWO}.use", "aa.get", "bb.get"}
     assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000}), "they come again with their report"

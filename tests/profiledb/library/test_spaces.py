@@ -22,6 +22,7 @@ from profiledb.library.series_decisions import Note, SeriesDecisions
 from profiledb.library.sharing_links import SharingLinks
 from profiledb.library.spaces import UNKNOWN, space_of
 from profiledb.library.visitor import LOCAL, NOBODY, WORKER, Visitor
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.sidecar import Columns
 from tests.support.postgres import Server
 
@@ -213,10 +214,13 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
         "find",
     )  # fmt: skip
     calls: dict[str, list[tuple[Any, ...]]] = {name: [(hidden,)] for name in by_id}
-    return calls | {
+    more: dict[str, list[tuple[Any, ...]]] = {
         "require_visible": [(hidden,), (shown, hidden), (None, hidden)],
         "pairs_path": [(hidden, shown), (shown, hidden)],
-        "stamp": [(database,), (str(database),), (library.answers / hidden / "findings.json",)],
+        "stamp": [
+            (database,), (str(database),), (library.derived.answers / hidden / FINDINGS,),
+            (library.derived.timelines / f"{hidden}.timeline5.duckdb",),
+        ],
         "fetch_file": [(hidden, database), (shown, database)],
         "fetch_in_background": [(hidden, "findings.json")],
         "take_over": [(hidden, database, "{}")],
@@ -227,7 +231,8 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
         "link_trace": [(hidden, shown, database), (shown, hidden, database)],
         "cursor": [(hidden,), (shown, hidden)],
         "find": [(hidden,), (hidden[:6],), (HIDDEN.name,)],
-    }
+    }  # fmt: skip
+    return calls | more
 
 
 FOR_ALL: dict[str, tuple[Any, ...]] = {

@@ -176,7 +176,7 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
 
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     shelf = library(tmp_path, content(0))
-    left = build.timeline_path(shelf.reports, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
+    left = build.timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
     killed = left.with_name(f"{left.name}.0.making")
     fresh = left.with_name(f"{left.name}.1.making")
     for path in (left, killed, fresh):
@@ -190,8 +190,8 @@ def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
         made.wait(REPORT)
         with made.cursor(REPORT) as cursor:
             assert cursor.execute("SELECT count(*) FROM level").fetchall()[0][0] > 0
-    assert sorted(path.name for path in shelf.reports.glob("*.timeline*")) == sorted(
-        [fresh.name, build.timeline_path(shelf.reports, REPORT).name]
+    assert sorted(path.name for path in shelf.derived.timelines.glob("*")) == sorted(
+        [fresh.name, build.timeline_path(shelf.derived.timelines, REPORT).name]
     )
 
 

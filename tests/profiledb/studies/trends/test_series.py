@@ -15,6 +15,7 @@ from profiledb.errors import AnalysisError, ConfigError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.rules import series as rules
 from profiledb.studies.trends import explain, series, summary_refresh
 from profiledb.studies.trends.series_board import Board
@@ -181,7 +182,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
     kept = Summaries(library.folder)
     for content in (b"no database" * 500, None):
         if content:
-            for path in library.folder.glob("summaries.sqlite*"):
+            for path in library.folder.glob(f"{SUMMARIES}*"):
                 path.unlink()
             kept.path.write_bytes(content)
         else:
@@ -189,7 +190,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
                 db.execute("DROP TABLE measure")
         assert kept.values("wall_ns") == {}
         assert not kept.path.exists(), "the worker makes a new one where there is none"
-        assert len(list(library.folder.glob("summaries.damaged-*.sqlite"))) == 1
+        assert len(list(library.derived.answers.parent.glob("summaries.damaged-*.sqlite"))) == 1
         kept.put(serial.facts(1), "x", serial.rows(1e6, {}))
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 
@@ -224,7 +225,7 @@ def test_several_processes_write_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         writer.join(60)
         assert writer.exitcode == 0
     assert len(Summaries(tmp_path).values("wall_ns")) == 80
-    assert not list(tmp_path.glob("summaries.damaged-*"))
+    assert not list(tmp_path.rglob("summaries.damaged-*"))
 
 
 def test_hostile_values_do_nothing(empty_library: Library) -> None:
