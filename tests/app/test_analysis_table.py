@@ -16,7 +16,7 @@ __all__ = ["make_library", "make_publish"]  # fixtures
 Draw = Callable[..., AppTest]
 
 
-def script(report_id: str, asked: dict[str, Any], declared: dict[str, Any]) -> None:
+def script(report_id: str, asked: "dict[str, Any]", declared: "dict[str, Any]") -> None:
     """What a page does."""
     from app.ui.analysis_table import AnalysisTable
 

@@ -84,6 +84,7 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
     library, report = place
     asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
     assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
+    (library.folder / SUMMARIES).parent.mkdir(exist_ok=True)
     with closing(sqlite3.connect(library.folder / SUMMARIES)) as db, db:
         db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
         texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
