@@ -177,5 +177,5 @@ def _parse_rows(written: bytes) -> "pa.Table":
             rows = stream.read_all()
         rows.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        raise AnalysisError("The answer is too large, or broke off.", hint="Narrow the question.") from error
+        raise AnalysisError("The answer is too large or incomplete.", hint="Narrow the question.") from error
     return portable_columns.make_portable(rows)

@@ -45,7 +45,7 @@ def check_question(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[st
     if not sql.strip():
         raise AnalysisError("There is no question.", hint="Write a SELECT.")
     if "\0" in sql or sql.encode(errors="replace").decode() != sql:  # half of a surrogate pair is not text
-        raise AnalysisError("The question holds a character that SQL does not take.")
+        raise AnalysisError("The question contains a character that SQL does not accept.")
     _one_select(sql)
     row = db.execute(f"SELECT json_serialize_sql({quote(sql)})").fetchone()
     parsed = json.loads(row[0]) if row else {"error": True}

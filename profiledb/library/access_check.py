@@ -82,7 +82,7 @@ class Visibility:
     def require_all(self) -> None:
         """Raise NotAllowedError unless the visitor sees every report."""
         if not self.sees_all:
-            raise NotAllowedError("Only who sees every report may do this.", hint="Ask for the admin role.")
+            raise NotAllowedError("Only users who see every report may do this.", hint="Ask for the admin role.")
 
     def filter_by_id(self, by_report: Mapping[str, T]) -> dict[str, T]:
         """Return the entries of a mapping by report id whose report is visible."""

@@ -111,7 +111,7 @@ class Audit:
         try:
             self.write(action, report_id, about)
         except CatalogError as error:
-            _log.error("The audit lacks that %s %s %r: %s", self.who, action, about, error.message)
+            _log.error("The audit has no entry that %s %s %r: %s", self.who, action, about, error.message)
 
     def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
         """Return the newest entries; see ``iterate``."""

@@ -39,7 +39,7 @@ def require(storage: Storage, database: Shared | None) -> None:
             return
     if number != row["id"]:
         raise ConfigError(
-            f"{storage.place} is not the library that the database speaks of.",
+            f"{storage.place} is not the library of this database.",
             hint=f"Check WARPDECK_LIBRARY and WARPDECK_DATABASE. If this is the library's new place, write {row['id']}"
             f" into its file {NAME}.",
         )

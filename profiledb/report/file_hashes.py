@@ -42,4 +42,4 @@ def require_same(path: Path, there: str, sha256: str) -> None:
 def require_whole(path: Path, there: str, sha256: str) -> None:
     """Raise DamagedError if a copy differs from its source."""
     if there != sha256:
-        raise DamagedError(f"{path.name} did not arrive as it is.", hint="Run the command again.")
+        raise DamagedError(f"{path.name} was damaged on the way.", hint="Run the command again.")

@@ -37,7 +37,7 @@ def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, h
     try:
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching_sql(text, how)}")
     except duckdb.InvalidInputException as error:
-        raise AnalysisError("This is no pattern.", detail=str(error)) from error
+        raise AnalysisError("This is not a valid pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
     matching = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"

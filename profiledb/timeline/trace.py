@@ -63,7 +63,7 @@ def write_trace(
                 )
             out.value(info, *row) if info.kind in _COUNTERS else out.slice(info, row)
     if not count:
-        raise AnalysisError("Nothing lies in this time.")
+        raise AnalysisError("This time has no events.")
     return count
 
 

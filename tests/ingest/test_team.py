@@ -87,7 +87,7 @@ def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path:
         timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "is not the library that the database speaks of" in done.stderr
+    assert "is not the library of this database" in done.stderr
     assert "Traceback" not in done.stderr
     assert Catalog(team).jobs() == []
 

@@ -73,7 +73,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
 
     limit = arguments.fail_above
     if arguments.metric and limit is None:
-        raise AnalysisError("--metric says what --fail-above judges.", hint="Give both, or neither.")
+        raise AnalysisError("--metric needs --fail-above.", hint="Give both, or neither.")
     mine, other = given(arguments.param), given(arguments.other_param)
     reports = [library.find(name) for name in (arguments.a, arguments.b)]
     a, b = answer.gather_side(library, reports[0], mine), answer.gather_side(library, reports[1], {**mine, **other})

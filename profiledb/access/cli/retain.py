@@ -33,7 +33,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     settings = config.load(inbox=arguments.inbox)
     if settings.retention is None:
-        raise ConfigError("There are no rules of retention.", hint="WARPDECK_RETENTION names their file.")
+        raise ConfigError("No retention rules are set.", hint="Set WARPDECK_RETENTION to their file.")
     logs.configure(settings.log)
     inbox = open_inbox(settings)
     if arguments.by_worker:

@@ -37,7 +37,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
             terminal.say(f"{one.id}  until {one.ends_at}  {one.made_by}  {names.get(one.report_id, one.report_id)}")
         return
     if not arguments.what:
-        raise AnalysisError("Which one?", hint="warpdeck share new REPORT, or warpdeck share end NUMBER")
+        raise AnalysisError("Name a report or a link.", hint="warpdeck share new REPORT, or warpdeck share end NUMBER")
     if arguments.action == "end":
         shares.end(arguments.what)
         return

@@ -113,7 +113,7 @@ class Bucket:
         with self._translate_errors(key):
             answer = self._store.get(key)
             if answer.meta["size"] > most:
-                raise StorageError(f"An object of the bucket {self.name} is larger than it may be.")
+                raise StorageError(f"An object of the bucket {self.name} is too large.")
             return bytes(answer.bytes())
 
     def fetch(self, key: str, target: Path, most: int | None = None) -> str:
@@ -183,7 +183,9 @@ class Bucket:
         except FileNotFoundError as error:
             if key and "NoSuchBucket" not in str(error):
                 raise GoneError(f"The bucket {self.name} does not have what the catalog lists.", hint=_HINT) from None
-            raise StorageError(f"There is no bucket {self.name}, or not for us.", hint=_HINT) from None
+            raise StorageError(
+                f"The bucket {self.name} does not exist, or this server may not see it.", hint=_HINT
+            ) from None
         except (
             BaseError,
             OSError,
@@ -225,4 +227,4 @@ def _store(bucket: str, prefix: str) -> "S3Store":
             retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_S},
         )
     except (BaseError, ValueError):
-        raise ConfigError("The settings of the bucket (AWS_ENDPOINT_URL, AWS_REGION ...) make no sense.") from None
+        raise ConfigError("The settings of the bucket (AWS_ENDPOINT_URL, AWS_REGION ...) are invalid.") from None

@@ -131,7 +131,7 @@ class ObjectStore:
         try:
             self.bucket.delete(keys)
         except StorageError as error:
-            _log.warning("%s What nobody needs any more stays for a while.", error)
+            _log.warning("%s Unneeded objects stay for now.", error)
 
     def invalidate(self, report_id: str) -> None:
         """Make the next question read the catalog."""

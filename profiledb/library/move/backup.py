@@ -41,7 +41,7 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     if to.resolve().is_relative_to(library.folder.resolve()) or (
         to.exists() and any(to.iterdir()) and not (to / MARK).exists()
     ):
-        raise ConfigError(f"{to} holds something else.", hint="Name an empty folder, or one with an earlier copy.")
+        raise ConfigError(f"{to} contains other files.", hint="Name an empty folder, or one with an earlier copy.")
     version.require_storage(library.storage)
     version.require(to)
     reports = to / "reports"

@@ -54,7 +54,7 @@ def move(source: Path, library: Library, report_progress: Callable[[Moved], None
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():
-        raise ConfigError(f"{source} is no folder of a library.")
+        raise ConfigError(f"{source} is not a library's folder.")
     if source.resolve() == library.folder.resolve():
         raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
     version.require(source)
@@ -67,7 +67,7 @@ def move(source: Path, library: Library, report_progress: Callable[[Moved], None
         snapshot.copy_folder_catalog(source, copied_catalog)
         if contradictions := rows.find_contradictions(copied_catalog, library.catalog, library.folder):
             raise ConfigError(
-                f"The target says something else of: {', '.join(contradictions)}.",
+                f"The target contradicts the source on: {', '.join(contradictions)}.",
                 hint="Change it there, then run this again.",
             )
         moved = _copy_files(source / "reports", copied_catalog, library, report_progress)
@@ -122,5 +122,5 @@ def _without_worker(source: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"A worker has {source}.", hint="Stop the dashboard and the worker first.") from None
+            raise ConfigError(f"A worker is using {source}.", hint="Stop the dashboard and the worker first.") from None
         yield

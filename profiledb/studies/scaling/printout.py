@@ -34,7 +34,7 @@ def format_runs(library: Library, names: Sequence[str], form: str, assumed: str)
     for report in reports:
         if TIMELINE not in report.subjects:
             raise AnalysisError(
-                f"{report.name} says nothing of what ran when.",
+                f"{report.name} has no timeline.",
                 hint="Scaling takes Systems reports and traces of PyTorch.",
             )
 

@@ -254,7 +254,7 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
     if gpus.total() == len(base.points):
         raise AnalysisError(
             f"No report of {base.told} ran on {dict(new.around)[GPU]} before this one, only on {', '.join(gpus)}.",
-            hint="The next report on this GPU is held against this one.",
+            hint="The next report on this GPU is compared with this one.",
         )
     differs = "; ".join(series_changes.describe_differences(base.points[-1].around, new.around))
     raise AnalysisError(
@@ -273,7 +273,7 @@ def _judged(
                 old.setdefault(row.measure, []).append(row.value)
     for name in sorted(counting):
         if name not in new or name not in old:
-            raise AnalysisError(f"{MEASURES[name].title} is not told on both sides, so it cannot be checked.")
+            raise AnalysisError(f"{MEASURES[name].title} is missing in one of the reports, so it cannot be checked.")
     return tuple(
         _one(measure, old[name], new[name], budget.growth_pct, counting)
         for name, measure in MEASURES.items()

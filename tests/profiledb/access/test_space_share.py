@@ -37,7 +37,7 @@ def test_spaces(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> N
         (("space", "set"), "A space needs a name."),
         (("space", "set", "a/b"), "A space takes a name"),
         (("space", "remove", "nothing"), "There is no space 'nothing'."),
-        (("share", "new"), "Which one?"),
+        (("share", "new"), "Name a report or a link."),
         (("share", "end", "nothing"), "There is no such link."),
         (("share", "new", "nothing"), "nothing"),
         (("share", "new", REPORT), "Links are not allowed."),

@@ -37,7 +37,7 @@ def test_a_worker_with_another_library_changes_nothing(opened: Opened, team: Sha
     publish(library, ONE)
     library.catalog.set_labels(ONE, ["keep"])
     library.catalog.put_job(Job("/inbox/a", "a", "1", "ready", report_id=ONE))
-    with pytest.raises(ConfigError, match="is not the library that the database speaks of") as caught:
+    with pytest.raises(ConfigError, match="is not the library of this database") as caught:
         opened("wrong").recover()
     library.recover()
     assert library.catalog.report_ids() == [ONE]

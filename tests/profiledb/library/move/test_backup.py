@@ -67,5 +67,5 @@ def test_it_writes_into_no_folder_of_others(empty_library: Library, tmp_path: Pa
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").touch()
     for folder in (tmp_path / "mine", empty_library.folder / "copy"):
-        with pytest.raises(ConfigError, match="holds something else"):
+        with pytest.raises(ConfigError, match="contains other files"):
             backup(empty_library, folder)

@@ -218,7 +218,7 @@ def test_what_stands_against_it(folder: Path, team: Team, tmp_path: Path) -> Non
     target.catalog.decisions.choose(OTHERS[0], "another series")
     target.catalog.set_labels(OTHERS[1], ["of the team"])
     before = said(target, tmp_path)
-    with pytest.raises(ConfigError, match=f"says something else of: series_choice {OTHERS[0]}"):
+    with pytest.raises(ConfigError, match=f"contradicts the source on: series_choice {OTHERS[0]}"):
         move(folder, target)
     assert said(target, tmp_path) == before
     target.catalog.decisions.choose(OTHERS[0], "nightly")
@@ -238,11 +238,11 @@ def test_a_worker_keeps_its_library(folder: Path, empty_library: Library, tmp_pa
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
-        with pytest.raises(ConfigError, match="A worker has"):
+        with pytest.raises(ConfigError, match="A worker is using"):
             move(empty_library.folder, target)
         process.kill()
     assert move(empty_library.folder, target).files == 2
-    for wrong, words in ((tmp_path, "is no folder of a library"), (target.folder, "is the library that")):
+    for wrong, words in ((tmp_path, "is not a library's folder"), (target.folder, "is the library that")):
         with pytest.raises(ConfigError, match=words):
             move(wrong, target)
 
@@ -281,7 +281,7 @@ def test_what_is_cut_on_the_way_does_not_count(
         put(key, content if isinstance(content, bytes) else content.read_bytes()[:-1])
 
     monkeypatch.setattr(store_of(target).bucket, "put", cut)
-    with pytest.raises(DamagedError, match="did not arrive"):
+    with pytest.raises(DamagedError, match="was damaged on the way"):
         move(folder, target)
     monkeypatch.undo()
     assert store_of(target).index.all_files() == {}
@@ -330,7 +330,7 @@ def test_what_is_damaged_in_the_bucket_stops_a_copy(folder: Path, team: Team, s3
     (path,) = [one for one in s3.files(store_of(target).bucket.url) if one.name == file.key.rpartition("/")[2]]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     (tmp_path / "copy" / "reports" / file.name).unlink()
-    with pytest.raises(DamagedError, match="did not arrive"):
+    with pytest.raises(DamagedError, match="was damaged on the way"):
         backup(target, tmp_path / "copy")
     assert contents(tmp_path / "copy")[FILE] == whole[FILE], "the catalog of before is there"
 
