@@ -190,11 +190,11 @@ def load(**override: str | Path | None) -> Settings:
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
     text["endpoint"] = endpoint()
-    return _of(tuple(text.items()))
+    return _build_settings(tuple(text.items()))
 
 
 @lru_cache(maxsize=8)  # a page asks a hundred times
-def _of(given: tuple[tuple[str, str], ...]) -> Settings:
+def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     cache = _folder(text["cache"]) or data / "cache"
@@ -224,9 +224,9 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "sql_memory_mb": int(_number(text, "sql_memory_mb", 1)),
         "max_upload_mb": int(_number(text, "max_upload_mb", 1)),
         "uploads_mb": int(_number(text, "uploads_mb", 1)),
-        "login_admins": _values(text["login_admins"]),
-        "login_editors": _values(text["login_editors"]),
-        "login_viewers": _values(text["login_viewers"]),
+        "login_admins": _split_values(text["login_admins"]),
+        "login_editors": _split_values(text["login_editors"]),
+        "login_viewers": _split_values(text["login_viewers"]),
         "login_hours": _number(text, "login_hours", 1),
         "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
         "retention": _folder(text["retention"]),
@@ -271,12 +271,12 @@ def _database(text: str) -> str:
     return text
 
 
-def given(prefix: str) -> list[str]:
+def variables_with_prefix(prefix: str) -> list[str]:
     """Return the variables of settings with this prefix that the environment sets."""
     return [s.variable for s in SETTINGS if s.variable.startswith(prefix) and os.environ.get(s.variable, "").strip()]
 
 
-def _values(text: str) -> frozenset[str]:
+def _split_values(text: str) -> frozenset[str]:
     """Split a text at its commas."""
     return frozenset(part.strip() for part in text.split(",")) - {""}
 

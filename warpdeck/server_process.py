@@ -64,7 +64,7 @@ class Started:
     @classmethod
     def start(cls, settings: Settings, port: int | None) -> "Started":
         """Starts a server, without the samples unless they are asked for: what is opened comes first."""
-        samples = settings.samples if config.given("WARPDECK_SAMPLES") else None
+        samples = settings.samples if config.variables_with_prefix("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
             *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", str(samples or "off")),

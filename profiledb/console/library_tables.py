@@ -40,7 +40,7 @@ def read_tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.T
         AnalysisError: they cannot be read now; an answer without rows would mean that there are none.
     """
     if not _is_shared(place) and not Path(place).exists():
-        return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
+        return {f"{PREFIX}{name}": _empty_tables(columns) for name, columns in _TABLES.items()}
     try:
         with _open(place) as db:
             read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
@@ -72,5 +72,5 @@ def _rows_of_reports(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
     return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 
 
-def _empty(columns: dict[str, pa.DataType]) -> pa.Table:
+def _empty_tables(columns: dict[str, pa.DataType]) -> pa.Table:
     return pa.schema(list(columns.items())).empty_table()

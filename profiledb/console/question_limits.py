@@ -34,14 +34,14 @@ class Bounds:
 
 def page_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer on a page."""
-    return _of(settings, SHOWN_ROWS, 16 << 20)
+    return _make_limits(settings, SHOWN_ROWS, 16 << 20)
 
 
 def file_limits(settings: Settings) -> Bounds:
     """Return the limits of an answer in a file."""
-    return _of(settings, MOST_ROWS, 256 << 20)
+    return _make_limits(settings, MOST_ROWS, 256 << 20)
 
 
-def _of(settings: Settings, rows: int, most_bytes: int) -> Bounds:
+def _make_limits(settings: Settings, rows: int, most_bytes: int) -> Bounds:
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     return Bounds(settings.sql_timeout_s, settings.sql_memory_mb, threads, rows, most_bytes)

@@ -79,9 +79,9 @@ class Figures:
     def collect(self) -> "Iterator[Metric]":
         """Yield the metrics for the registry."""
         for one in ALL:
-            yield _counts(one) if isinstance(one, Counts) else _seconds(one)
+            yield _make_counter(one) if isinstance(one, Counts) else _make_histogram(one)
         for gauge in self._gauges:
-            if (metric := _gauge(gauge)) is not None:
+            if (metric := _make_gauge(gauge)) is not None:
                 yield metric
 
     def text(self) -> tuple[bytes, str]:
@@ -181,7 +181,7 @@ def encode_health(well: bool, states: Mapping[str, str]) -> bytes:
     return json.dumps({"status": status} | dict(states)).encode()
 
 
-def _counts(one: Counts) -> "Metric":
+def _make_counter(one: Counts) -> "Metric":
     from prometheus_client.core import CounterMetricFamily
 
     family = CounterMetricFamily(one.name, one.help, labels=[one.label])
@@ -190,7 +190,7 @@ def _counts(one: Counts) -> "Metric":
     return family
 
 
-def _seconds(one: Seconds) -> "Metric":
+def _make_histogram(one: Seconds) -> "Metric":
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(one.name, one.help, labels=[one.label])
@@ -201,7 +201,7 @@ def _seconds(one: Seconds) -> "Metric":
     return family
 
 
-def _gauge(gauge: Gauge) -> "Metric | None":
+def _make_gauge(gauge: Gauge) -> "Metric | None":
     from prometheus_client.core import GaugeMetricFamily
 
     try:

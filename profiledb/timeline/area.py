@@ -42,9 +42,9 @@ def measure_area(
     counted = count_events(cursor, opened, lanes, low, high)
     middle, of_all = find_medians(cursor, opened, lanes, low, high, counted)
     buckets = counted.buckets()
-    rows = _by_lane(lanes, counted, buckets, middle, high - low)
+    rows = _sum_by_lane(lanes, counted, buckets, middle, high - low)
     idle = [lane for lane in opened.lanes if lane.kind == "idle" and _is_of_same_gpu(opened, lane, lanes)]
-    names = _by_name(opened, counted)
+    names = _sum_by_name(opened, counted)
     return {
         "lanes": rows,
         "total": _sum_lanes(rows, of_all),
@@ -57,7 +57,7 @@ def measure_area(
     }
 
 
-def _by_lane(
+def _sum_by_lane(
     lanes: Sequence[LaneInfo], counted: EventCounts, buckets: Numbers, middle: dict[int, float], length: int
 ) -> list[dict[str, Any]]:
     added = counted.by_lane()
@@ -90,7 +90,7 @@ def _sum_lanes(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str
     }  # fmt: skip
 
 
-def _by_name(opened: Opened, counted: EventCounts) -> list[dict[str, Any]]:
+def _sum_by_name(opened: Opened, counted: EventCounts) -> list[dict[str, Any]]:
     rows = counted.names()
     rows = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]
     colors = opened.colors(rows[:, 0].astype(np.uint32))
@@ -154,7 +154,7 @@ def _split_idle(
         by_cause[cause] = by_cause.get(cause, 0) + ns
     places = {one.name: place for place, one in enumerate(opened.classes)}
     return [
-        {"cause": _word(cause), "class": places.get(cause or ""), "ns": ns}
+        {"cause": _format_cause(cause), "class": places.get(cause or ""), "ns": ns}
         for cause, ns in sorted(by_cause.items(), key=lambda one: (-one[1], one[0] or ""))
     ]
 
@@ -184,12 +184,12 @@ def _longest_gaps(
         gaps_found += rows
     gaps_found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
     return [
-        {"start": s, "end": e, "cause": _word(cause), "during": during, "lane": lane}
+        {"start": s, "end": e, "cause": _format_cause(cause), "during": during, "lane": lane}
         for lane, s, e, cause, during in gaps_found[:GAPS]
     ]
 
 
-def _word(cause: str | None) -> str:
+def _format_cause(cause: str | None) -> str:
     return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 

@@ -29,13 +29,13 @@ def find_arrows(
     all.
     """
     if kind in _TABLES:
-        return _of_operation(cursor, opened, event, kind, number)
+        return _arrows_of_operation(cursor, opened, event, kind, number)
     if kind == "api":
-        return _of_call(cursor, opened, event, number)
+        return _arrows_of_call(cursor, opened, event, number)
     return []
 
 
-def _of_operation(
+def _arrows_of_operation(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
     table, key, _ = _TABLES[kind]
@@ -48,7 +48,7 @@ def _of_operation(
     call, tid, pid, stream, end = rows[0]
     arrows = []
     if tid is not None and (launch := _read_event(cursor, opened, _find_lane(opened, "api", tid=tid), call)):
-        arrows.append(_arrow(opened, launch, event, "launch"))
+        arrows.append(_make_arrow(opened, launch, event, "launch"))
     waits = cursor.execute(f"""
         SELECT sync_id FROM sync WHERE global_pid = {_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
             AND (stream_id = {_sql(stream)} OR sync_type IN (1, 4)) ORDER BY end_ns, sync_id LIMIT 1
@@ -56,12 +56,12 @@ def _of_operation(
     for (sync,) in waits:
         for lane in (one for one in opened.lanes if one.kind == "sync"):
             if wait := _read_event(cursor, opened, lane, sync):
-                arrows.append(_arrow(opened, event, wait, "wait"))
+                arrows.append(_make_arrow(opened, event, wait, "wait"))
                 break
     return arrows
 
 
-def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
+def _arrows_of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
     queries = " UNION ALL ".join(
         f"SELECT {_GROUND}, 4 * {key} + {code} AS ref, start_ns FROM {table} WHERE call_id = {call}"
         for table, key, code in _TABLES.values()
@@ -71,7 +71,7 @@ def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, ca
     for device, pid, stream, ref, _ in rows:
         lane = _find_lane(opened, "stream", device=device, pid=pid, stream=stream)
         if launched := _read_event(cursor, opened, lane, ref):
-            arrows.append(_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
+            arrows.append(_make_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
     return arrows
 
 
@@ -94,7 +94,7 @@ def _find_lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
     return None
 
 
-def _arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str, Any]:
+def _make_arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str, Any]:
     return {"from": events.item(opened, begin), "to": events.item(opened, end), "kind": kind}
 
 

@@ -18,14 +18,14 @@ def make_items(rows: Columns, z: int, base: int) -> Columns:
         base: an edge of a bin at or before the start of everything shorter than a bin, ns.
     """
     long = (rows["n"] == 1) & (rows["e"] - rows["s"] >= 1 << z)
-    parts = [_taken(rows, long)]
+    parts = [_select_rows(rows, long)]
     if not long.all():
-        parts += _bin_short(_taken(rows, ~long), z, base)
+        parts += _bin_short(_select_rows(rows, ~long), z, base)
     items = {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
-    return _taken(items, np.lexsort((items["e"], items["s"], items["row"], items["lane"])))
+    return _select_rows(items, np.lexsort((items["e"], items["s"], items["row"], items["lane"])))
 
 
-def _taken(rows: Columns, which: NDArray[Any]) -> Columns:
+def _select_rows(rows: Columns, which: NDArray[Any]) -> Columns:
     return {name: rows[name][which] for name in NAMES}
 
 
@@ -54,8 +54,8 @@ def _bin_short(x: Columns, z: int, base: int) -> list[Columns]:
     over = several & (reach > high) & ~is_taken
     rest = (x["n"] == 0) & ~several[group] & (x["e"] > low[group])
     return [
-        _item(x, top[several], low[several], high[several], n[several], (inside + carried)[several]),
-        _taken(x, (x["n"] == 1) & (n[group] == 1)),
+        _make_item(x, top[several], low[several], high[several], n[several], (inside + carried)[several]),
+        _select_rows(x, (x["n"] == 1) & (n[group] == 1)),
         _make_ends(x, np.flatnonzero(rest), low[group][rest], x["e"][rest]),
         _make_ends(x, last[over], high[over], reach[over]),
     ]
@@ -67,7 +67,7 @@ def _first_chosen(chosen: NDArray[np.bool_], group: NDArray[np.int64]) -> NDArra
     return rows[np.unique(group[rows], return_index=True)[1]]
 
 
-def _item(
+def _make_item(
     x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any], n: NDArray[Any], busy: NDArray[Any]
 ) -> Columns:
     columns = {name: x[name][named] for name in ("lane", "row", "name", "ref", "d")}
@@ -76,5 +76,5 @@ def _item(
 
 def _make_ends(x: Columns, named: NDArray[Any], s: NDArray[Any], e: NDArray[Any]) -> Columns:
     """Return items for ends of events that started in the bin before; they count nothing."""
-    item = _item(x, named, s, e, np.zeros(len(s), dtype=np.int64), e - s)
+    item = _make_item(x, named, s, e, np.zeros(len(s), dtype=np.int64), e - s)
     return {**item, "d": np.full(len(s), -1, dtype=np.int64)}

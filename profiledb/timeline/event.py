@@ -116,12 +116,16 @@ def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int,
     event = events.read_event(cursor, opened, lane, ref)
     kind, number = find_source(opened.lanes[lane].kind, ref)
     _, _, start, end, name, _ = event
-    facts = _facts(cursor, kind, number)
+    facts = _read_facts(cursor, kind, number)
     titles = {one.name: one.title for one in opened.classes}
     facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
     full_name = read_texts(cursor, [name]).get(name, "")
     rows: Rows = [("Start", words.duration(start)), ("Duration", words.duration(end - start))]
-    rows += [(_LABELS[key], _word(key, value)) for key, value in facts.items() if key in _LABELS and value is not None]
+    rows += [
+        (_LABELS[key], _format_value(key, value))
+        for key, value in facts.items()
+        if key in _LABELS and value is not None
+    ]
     about = {"kernel": facts.get("kernel"), "range": facts.get("path"), "table": kind, "id": number}
     return events.item(opened, event) | {
         "name_id": name, "name": full_name, "rows": rows, "arrows": find_arrows(cursor, opened, event, kind, number),
@@ -136,7 +140,7 @@ def find_source(lane_kind: str, ref: int) -> tuple[str, int]:
     return {"projection": "range"}.get(lane_kind, lane_kind), ref
 
 
-def _facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[str, Any]:
+def _read_facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[str, Any]:
     if kind not in _QUERIES:
         return {}
     rows = cursor.execute(_QUERIES[kind].replace("$id", str(number)))
@@ -145,7 +149,7 @@ def _facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[st
     return dict(zip(columns, facts[0], strict=True)) if facts else {}
 
 
-def _word(key: str, value: Any) -> str:
+def _format_value(key: str, value: Any) -> str:
     if key in _NUMBERS:
         return _NUMBERS[key](value)
     if key == "tid":

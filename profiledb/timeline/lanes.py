@@ -83,7 +83,7 @@ def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     lanes = [lane for lane in lanes if not lane.log]
     top = [*_gpus(lanes, names), *_processes(lanes, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
-    top += [_titled(lane) for lane in lanes if lane.kind == "overhead"]
+    top += [_add_titles(lane) for lane in lanes if lane.kind == "overhead"]
     listed, left_out = _limit_lanes(top)
     for number, lane in enumerate(listed):
         lane.id = number
@@ -102,7 +102,7 @@ def _gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
         several = len({lane.pid for lane in inside if lane.kind == "stream"}) > 1
         projected = sum(lane.kind == "projection" for lane in inside) > 1
         for lane in inside:
-            _titled(lane)
+            _add_titles(lane)
             if lane.kind == "stream":
                 owner = f" · {_describe_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
@@ -116,7 +116,7 @@ def _processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
     threads: dict[int, list[Lane]] = {}
     for lane in lanes:
         if lane.kind in ON_THREAD and not (lane.kind == "projection" and lane.device is not None):
-            threads.setdefault(lane.tid or 0, []).append(_titled(lane))
+            threads.setdefault(lane.tid or 0, []).append(_add_titles(lane))
     processes: dict[int, list[Lane]] = {}
     for tid, inside in threads.items():
         inside.sort(key=lambda lane: ON_THREAD.index(lane.kind))
@@ -148,20 +148,20 @@ def _thread(tid: int, names: Names) -> str:
     return f"{names.threads.get(tid) or 'Thread'} ({number})" if number else "All threads"
 
 
-def _titled(lane: Lane) -> Lane:
+def _add_titles(lane: Lane) -> Lane:
     lane.title = lane.title or TITLES.get(lane.kind, lane.kind)
     return lane
 
 
-def _walk(lanes: Iterable[Lane]) -> Iterator[Lane]:
+def _walk_lanes(lanes: Iterable[Lane]) -> Iterator[Lane]:
     for lane in lanes:
         yield lane
-        yield from _walk(lane.inside)
+        yield from _walk_lanes(lane.inside)
 
 
 def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
     """Return the lanes in order; if there are too many, drop those of the threads with the fewest events."""
-    listed = list(_walk(top))
+    listed = list(_walk_lanes(top))
     if len(listed) <= LANES:
         return listed, 0
     threads = sorted((lane for lane in listed if lane.kind == "thread"), key=_busiest_first)
@@ -173,7 +173,7 @@ def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
     for process in top:
         process.inside = [lane for lane in process.inside if id(lane) not in gone]
     kept = [lane for lane in top if lane.kind != "process" or lane.inside]
-    return (shown := list(_walk(kept))[:LANES]), len(listed) - len(shown)
+    return (shown := list(_walk_lanes(kept))[:LANES]), len(listed) - len(shown)
 
 
 def _number_groups(lanes: Sequence[Lane]) -> None:

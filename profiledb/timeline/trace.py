@@ -106,11 +106,11 @@ def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -
         FROM ({events.events_sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
         LEFT JOIN trace_name ON code = event.name {join} WHERE s < high ORDER BY event.row, s, e, ref
     """)
-    return _fetched(rows)
+    return _fetch_rows(rows)
 
 
 def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
-    return _fetched(
+    return _fetch_rows(
         cursor.execute(
             "SELECT s, value FROM point ASOF JOIN trace_span ON s >= low"
             f" WHERE lane = {lane.id} AND s < high ORDER BY s"
@@ -118,7 +118,7 @@ def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple
     )
 
 
-def _fetched(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+def _fetch_rows(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     while batch := rows.fetchmany(_FETCHED):
         yield from batch
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import DEFAULT, REPORT, given
+from profiledb.access.cli.params import DEFAULT, REPORT, parse_params
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     limit = arguments.fail_above
     if arguments.metric and limit is None:
         raise AnalysisError("--metric needs --fail-above.", hint="Give both, or neither.")
-    mine, other = given(arguments.param), given(arguments.other_param)
+    mine, other = parse_params(arguments.param), parse_params(arguments.other_param)
     reports = [library.find(name) for name in (arguments.a, arguments.b)]
     a, b = answer.gather_side(library, reports[0], mine), answer.gather_side(library, reports[1], {**mine, **other})
     basis = matching.choose_basis(a, b, arguments.basis)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -26,5 +26,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Print the file or write it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies import speedscope  # imports pandas, 0.3 s, which other commands do not need
 
-    text = speedscope.format_document(library, library.find(arguments.report).id, given(arguments.param))
+    text = speedscope.format_document(library, library.find(arguments.report).id, parse_params(arguments.param))
     terminal.write(text.encode(), arguments.output)

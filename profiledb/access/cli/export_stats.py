@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import PARAM, REPORT, given
+from profiledb.access.cli.params import PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -24,6 +24,6 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.query import export
 
-    index = export.write_all(library, library.find(arguments.report), arguments.folder, given(arguments.param))
+    index = export.write_all(library, library.find(arguments.report), arguments.folder, parse_params(arguments.param))
     written = sum(1 for *_, why in index if not why)
     terminal.say(f"{written} of {len(index)} analyses have data; {arguments.folder / export.INDEX} lists all.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import config, terminal
-from profiledb.access.cli.params import REPORT, given
+from profiledb.access.cli.params import REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -36,7 +36,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.timeline.store import Timelines
 
     report = library.find(arguments.report)
-    selection = model.parse(given(arguments.param))
+    selection = model.parse(parse_params(arguments.param))
     settings = config.load()
     shelf = Timelines(library, classes.load(settings.classes), settings.memory_limit)
     opened = shelf.wait(report.id)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -29,6 +29,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.summary.document import page_params
 
     report = library.find(arguments.report)
-    params = page_params(library, report, given(arguments.param))
+    params = page_params(library, report, parse_params(arguments.param))
     text = document.write_page(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(errors="replace"), arguments.output)

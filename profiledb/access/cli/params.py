@@ -10,7 +10,7 @@ STARTUP = "cover what the program does before and after its steps, too"
 DEFAULT = "default: %(default)s"
 
 
-def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
+def parse_params(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
     """Parse the values of ``--param``; a range may be repeated. Raises AnalysisError."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [name for name, equals, _ in pairs if not equals]:

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import DEFAULT, PARAM, REPORT, given
+from profiledb.access.cli.params import DEFAULT, PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -28,7 +28,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.query import analysis, output
 
     report = library.find(arguments.report)
-    params = given(arguments.param)
+    params = parse_params(arguments.param)
     if arguments.format == "json":
         frame = analysis.run(library, report.id, arguments.analysis, params)
         print(frame.to_json(orient="records", indent=1, date_format="iso", double_precision=15))

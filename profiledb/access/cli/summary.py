@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -27,6 +27,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.summary import document  # imports pandas, 0.3 s, which other commands do not need
 
     report = library.find(arguments.report)
-    params = document.page_params(library, report, given(arguments.param))
+    params = document.page_params(library, report, parse_params(arguments.param))
     text = document.write_summary(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(), arguments.output)

@@ -17,7 +17,7 @@ _ADDRESSED = ("range", "warmup", "mode", "device", "stream", "kernel", "launch")
 _MOST_NOTES = 20
 
 
-def report(one: Manifest) -> dict[str, Any]:
+def describe_report(one: Manifest) -> dict[str, Any]:
     """Describe a report in short."""
     return {
         "id": one.id,
@@ -30,12 +30,12 @@ def report(one: Manifest) -> dict[str, Any]:
     }
 
 
-def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
+def describe_columns(listed: Sequence[Column]) -> list[dict[str, str]]:
     """Describe columns with unit and meaning, which also says what a share is of."""
     return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
 
 
-def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
+def page_address(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
     """Return the address of a page with a report and a selection, below the dashboard's; without a page, the first
     one.
     """
@@ -53,7 +53,7 @@ def _milliseconds(ns: Any) -> str:
     return f"{Decimal(int(ns)) / 1_000_000:f}"
 
 
-def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
+def describe_coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
     """Describe how much of the report is selected, and the gaps that the capture reports itself."""
     covered: dict[str, Any] = {"notes": _notes(library, one)}
     if TIMELINE not in one.subjects:
@@ -71,15 +71,17 @@ def _notes(library: Library, one: Manifest) -> list[str]:
     return [str(text) for text in rows.loc[rows["severity"] != "info", "text"].head(_MOST_NOTES)]
 
 
-def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]) -> dict[str, Any]:
+def describe_analysis_context(
+    library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]
+) -> dict[str, Any]:
     """Describe the whole context of an analysis."""
     return {
-        "report": report(one),
+        "report": describe_report(one),
         "analysis": asked.name,
         "title": asked.title,
         "about": asked.prose,
         "parameters": dict(params),
-        "columns": columns(asked.columns),
-        "coverage": coverage(library, one, params),
-        "page": page(one, asked.page, params) if asked.page else None,
+        "columns": describe_columns(asked.columns),
+        "coverage": describe_coverage(library, one, params),
+        "page": page_address(one, asked.page, params) if asked.page else None,
     }

@@ -34,7 +34,7 @@ _ABOUT = (
 )
 
 
-def available() -> bool:
+def is_available() -> bool:
     """Return True if the package is installed."""
     return importlib.util.find_spec("mcp") is not None
 
@@ -60,7 +60,7 @@ def server(library: Callable[[], Library], address: str = "", run: Run = _in_thr
     Raises:
         ConfigError: the package is not installed.
     """
-    if not available():
+    if not is_available():
         raise ConfigError("The package mcp is not installed.", hint="pip install 'warpdeck[mcp]'")
     import mcp_types as types
     from mcp.server.lowlevel import Server
@@ -117,13 +117,13 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any], address: s
     most = given.pop("rows", USUAL_ROWS) if operation.rows else USUAL_ROWS
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS:
         raise AnalysisError(f"rows takes a whole number from 1 to {MOST_ROWS}.")
-    content = operation.run(library, operation.check(_values(operation, given))).plain(most)
+    content = operation.run(library, operation.check(_to_values(operation, given))).plain(most)
     if isinstance(page := content.get("page"), str):
         content["page"] = address + page
-    return _bounded(content)
+    return _bound_content(content)
 
 
-def _values(operation: Operation, given: dict[str, Any]) -> Values:
+def _to_values(operation: Operation, given: dict[str, Any]) -> Values:
     """Convert the arguments to texts; raises AnalysisError for an invalid one."""
     further = given.pop(FURTHER, None) if operation.further else None
     if further is not None and not isinstance(further, dict):
@@ -139,18 +139,18 @@ def _text(name: str, value: Any) -> str | tuple[str, ...]:
     raise AnalysisError(f"{name} takes a text, a number or a list of texts.")
 
 
-def _bounded(content: dict[str, Any]) -> str:
+def _bound_content(content: dict[str, Any]) -> str:
     """Format as JSON, with fewer rows and list entries and shorter texts if it is too long."""
     longest = 4_000
     while len(text := json.dumps(content, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
-        content = _halved(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
+        content = _halve(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
         longest //= 2
     return text
 
 
-def _halved(value: Any, longest: int) -> Any:
+def _halve(value: Any, longest: int) -> Any:
     if isinstance(value, dict):
-        return {name: _halved(one, longest) for name, one in value.items()}
+        return {name: _halve(one, longest) for name, one in value.items()}
     if isinstance(value, list):
-        return [_halved(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]]
+        return [_halve(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]]
     return value[:longest] if isinstance(value, str) else value

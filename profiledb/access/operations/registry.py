@@ -38,10 +38,10 @@ def _report(library: Library, values: Values) -> Result:
     rest = {
         "facts": plain_facts,
         "rows": dict(one.rows),
-        "coverage": answer_context.coverage(library, one, {}),
-        "page": answer_context.page(one),
+        "coverage": answer_context.describe_coverage(library, one, {}),
+        "page": answer_context.page_address(one),
     }
-    return Result(answer_context.report(one) | rest)
+    return Result(answer_context.describe_report(one) | rest)
 
 
 def _analyses(_: Library, values: Values) -> Result:
@@ -84,7 +84,7 @@ def _analysis(library: Library, values: Values) -> Result:
         output.write_csv(library, one, name, params, out)
         return out.getvalue()
 
-    return Result(answer_context.of_analysis(library, one, asked, params), rows, csv)
+    return Result(answer_context.describe_analysis_context(library, one, asked, params), rows, csv)
 
 
 def _findings(library: Library, values: Values) -> Result:
@@ -103,14 +103,14 @@ def _findings(library: Library, values: Values) -> Result:
     }
     return Result(
         {
-            "report": answer_context.report(one),
+            "report": answer_context.describe_report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
             "program": program.records(program.recognize(library, one.id)),
             "units": units,
             "findings": records,
-            "coverage": answer_context.coverage(library, one, params),
-            "page": answer_context.page(one, "findings", params),
+            "coverage": answer_context.describe_coverage(library, one, params),
+            "page": answer_context.page_address(one, "findings", params),
         }
     )
 
@@ -133,16 +133,17 @@ def _compare(library: Library, values: Values) -> Result:
         verdict.state_outside(a, b),
     ]
     content = {
-        "a": answer_context.report(reports[0]),
-        "b": answer_context.report(reports[1]),
+        "a": answer_context.describe_report(reports[0]),
+        "b": answer_context.describe_report(reports[1]),
         "basis": basis,
         "verdict": [sentence for sentence in sentences if sentence],
         "different_gpus": matching.other_gpus(a, b),
-        "columns": answer_context.columns(columns.TABLES[table]),
+        "columns": answer_context.describe_columns(columns.TABLES[table]),
         "coverage": {
-            name: answer_context.coverage(library, one, params) for name, one in zip("ab", reports, strict=True)
+            name: answer_context.describe_coverage(library, one, params)
+            for name, one in zip("ab", reports, strict=True)
         },
-        "page": answer_context.page(reports[0], "compare", other=reports[1].id),
+        "page": answer_context.page_address(reports[0], "compare", other=reports[1].id),
     }
     return Result(content, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
 
@@ -153,7 +154,9 @@ def _summary(library: Library, values: Values) -> Result:
     one = library.find(str(values["report"]))
     params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
     text = document.write_summary(library, one, params, startup=startup)
-    return Result({"report": answer_context.report(one), "markdown": text, "page": answer_context.page(one)})
+    return Result(
+        {"report": answer_context.describe_report(one), "markdown": text, "page": answer_context.page_address(one)}
+    )
 
 
 def _sql(library: Library, values: Values) -> Result:
@@ -164,11 +167,11 @@ def _sql(library: Library, values: Values) -> Result:
     one, sql = library.find(str(values["report"])), str(values["sql"])
     answer = ask(library, one.id, sql, question_limits.page_limits(config.load()))
     content = {
-        "report": answer_context.report(one),
+        "report": answer_context.describe_report(one),
         "sql": sql,
         "columns": [{"name": field.name, "type": str(field.type)} for field in answer.rows.schema],
         "more": answer.cut,
-        "page": answer_context.page(one, "sql"),
+        "page": answer_context.page_address(one, "sql"),
     }
     return Result(content, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 

@@ -101,12 +101,12 @@ class Tokens:
             raise AnalysisError(f"A token lasts from 1 to {MOST_DAYS:,} days.")
         known = self.all()
         if any(one.name == name for one in known):
-            raise _taken(name)
+            raise _name_taken_error(name)
         if len(known) >= MOST:
             raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
         number, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._add(Token(number, name, role, _digest(secret), made, _after(days)))
+        self._add(Token(number, name, role, _digest(secret), made, _expiry_after(days)))
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
@@ -126,7 +126,7 @@ class Tokens:
         """Let tokens of an earlier version expire ``DAYS`` from now; raises WarpdeckError if they cannot be written."""
         known = self.all()
         if any(one.ends_at is None for one in known):
-            self._write([replace(one, ends_at=_after(DAYS)) if one.ends_at is None else one for one in known])
+            self._write([replace(one, ends_at=_expiry_after(DAYS)) if one.ends_at is None else one for one in known])
 
     def _add(self, token: Token) -> None:
         self._write([*self.all(), token])
@@ -164,7 +164,7 @@ class SharedTokens(Tokens):
     def date(self) -> None:
         with self._connect() as db:
             if db.execute("SELECT 1 FROM token WHERE ends_at IS NULL").fetchone():
-                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_after(DAYS)])
+                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_expiry_after(DAYS)])
 
     def _add(self, token: Token) -> None:
         with self._connect() as db:
@@ -174,30 +174,30 @@ class SharedTokens(Tokens):
                 asdict(token),
             )
             if not added.rowcount:  # another process was faster
-                raise _taken(token.name)
+                raise _name_taken_error(token.name)
 
     def _drop(self, name: str) -> bool:
         with self._connect() as db:
             return db.execute("DELETE FROM token WHERE name = ?", [name]).rowcount > 0
 
 
-def tokens_of(settings: Settings) -> Tokens:
+def open_tokens(settings: Settings) -> Tokens:
     """Return the tokens of the settings, wherever they are kept."""
     if settings.database:
         return SharedTokens(team_database.open_database(settings.database))
     return Tokens(settings.library)
 
 
-def _taken(name: str) -> AnalysisError:
+def _name_taken_error(name: str) -> AnalysisError:
     return AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
 
 
-def told_days(days: int | None) -> str:
+def describe_days(days: int | None) -> str:
     """Describe a lifetime for the audit."""
     return "never ends" if days is None else counted(days, "day")
 
 
-def _after(days: int | None) -> str:
+def _expiry_after(days: int | None) -> str:
     """Return the expiry of a token that lasts this many days from now."""
     return NEVER if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
 

@@ -82,13 +82,13 @@ def _group_by_key(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
     longest["avg_ns"] = groups["total_ns"].sum() / groups["calls"].sum()
     longest["threads"] = groups["threads"].sum() / groups["calls"].sum()
     for column in ("total_ns", "calls"):
-        longest[column] = _divided(groups[column].sum(), steps)
+        longest[column] = _divide_sums(groups[column].sum(), steps)
     whole = float(longest["total_ns"].sum())
     longest["share_pct"] = 100 * longest["total_ns"].astype("Float64") / (whole or np.nan)
     return longest.reset_index()
 
 
-def _divided(values: pd.Series, steps: int) -> pd.Series:
+def _divide_sums(values: pd.Series, steps: int) -> pd.Series:
     return values.astype("Int64") if steps == 1 else values.astype("Float64") / steps
 
 
@@ -162,7 +162,7 @@ def _side_by_side(
     for part, number in compared_parts(a, b, basis):
         rows = getattr(part, name)
         rows = rows if len(rows) else pd.DataFrame(columns=[key, *sums], dtype="Int64").astype({key: "str"})
-        frames.append(rows[[key]].assign(**{s: _divided(rows[s], number) for s in sums}))
+        frames.append(rows[[key]].assign(**{s: _divide_sums(rows[s], number) for s in sums}))
     order = {text: number for number, text in enumerate(dict.fromkeys([*frames[0][key], *frames[1][key]]))}
     joined = _join_sides(frames[0], frames[1], [key])
     for column in sums:

@@ -64,12 +64,12 @@ def find_changes(a: Side, b: Side) -> dict[str, Change]:
     sums = [totals.sum_up(side.inside) if both and side.inside else totals.sum_up(side) for side in (a, b)]
     counts = (both.a, both.b) if both else (1, 1)
     return {
-        metric: Change(metric, *(_each(own.get(name), count) for own, count in zip(sums, counts, strict=True)))
+        metric: Change(metric, *(_measure_each(own.get(name), count) for own, count in zip(sums, counts, strict=True)))
         for metric, (name, _) in METRICS.items()
     }
 
 
-def _each(value: float | None, count: int) -> float | None:
+def _measure_each(value: float | None, count: int) -> float | None:
     return None if value is None else value / count
 
 
@@ -101,7 +101,7 @@ def state_figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
     metrics = find_changes(a, b)
     phrases = [
         f"{METRICS[metric][1][0].lower() if metric in _SMALL else METRICS[metric][1][0]}{METRICS[metric][1][1:]}"
-        f" {change.value(change.a)} → {change.value(change.b)}{_in_brackets(change.pct)}"
+        f" {change.value(change.a)} → {change.value(change.b)}{_format_brackets(change.pct)}"
         for metric in ("busy", "kernels", "copies", "memsets", "idle")
         if (change := metrics[metric]).a or change.b
     ]
@@ -114,7 +114,7 @@ def state_figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
 _SMALL = ("kernels", "copies", "memsets")
 
 
-def _in_brackets(pct: float | None) -> str:
+def _format_brackets(pct: float | None) -> str:
     return "" if pct is None else f" ({format_percent_change(pct)})"
 
 

@@ -32,7 +32,11 @@ def describe_measurement(crossover: Crossover) -> str:
         return f"Only the {_NAMES[crossover.devices[0]]} was measured."
     if crossover.state == "nothing in common":
         return "CPU and GPU have no measured size in common."
-    return " ".join(part for part in (_found(crossover), _several(crossover), _sure(crossover)) if part)
+    return " ".join(
+        part
+        for part in (_describe_crossing(crossover), _describe_several(crossover), _describe_interval(crossover))
+        if part
+    )
 
 
 def describe_crossover(crossover: Crossover) -> str:
@@ -47,9 +51,9 @@ def format_interval(crossover: Crossover) -> str:
     if not crossover.low_place or not crossover.high_place:
         return ""
     if crossover.low_place == crossover.high_place != "inside":
-        return _end(crossover.low, crossover.low_place, crossover)
-    low = _end(crossover.low, crossover.low_place, crossover)
-    return f"{low} to {_end(crossover.high, crossover.high_place, crossover)}"
+        return _format_end(crossover.low, crossover.low_place, crossover)
+    low = _format_end(crossover.low, crossover.low_place, crossover)
+    return f"{low} to {_format_end(crossover.high, crossover.high_place, crossover)}"
 
 
 def format_crossing(crossover: Crossover) -> str:
@@ -58,10 +62,10 @@ def format_crossing(crossover: Crossover) -> str:
         return count(crossover.crossing)
     if not crossover.sizes or crossover.state == "back":
         return ""
-    return _end(None, "below" if crossover.state == "always" else "above", crossover)
+    return _format_end(None, "below" if crossover.state == "always" else "above", crossover)
 
 
-def _found(crossover: Crossover) -> str:
+def _describe_crossing(crossover: Crossover) -> str:
     if crossover.state == "crossed":
         return f"By medians, the GPU is faster from about {count(crossover.crossing)} on."
     if len(crossover.sizes) == 1:
@@ -74,21 +78,21 @@ def _found(crossover: Crossover) -> str:
     return f"The GPU was faster at no measured size; any crossing is beyond {count(crossover.sizes[-1])}."
 
 
-def _several(crossover: Crossover) -> str:
+def _describe_several(crossover: Crossover) -> str:
     if crossover.crossings < 2:
         return ""
     last = "; this is the last" if crossover.state == "crossed" else ""
     return f"The faster device changes {count(crossover.crossings)} times from size to size{last}."
 
 
-def _sure(crossover: Crossover) -> str:
+def _describe_interval(crossover: Crossover) -> str:
     if shown := format_interval(crossover):
         return f"95 % interval: {shown}."
     many = "one repetition" if crossover.repetitions == 1 else f"{count(crossover.repetitions)} repetitions"
     return f"No interval: some size has only {many}, and {FEWEST} are needed."
 
 
-def _end(size: float | None, place: str, crossover: Crossover) -> str:
+def _format_end(size: float | None, place: str, crossover: Crossover) -> str:
     if size is not None:
         return count(size)
     return f"below {count(crossover.sizes[0])}" if place == "below" else f"beyond {count(crossover.sizes[-1])}"

@@ -83,25 +83,25 @@ def parse_name(
     stem, kind = _split_name(name)
     match = _RANK.search(stem)
     run = (stem[: match.start()] if match else stem) or stem
-    rank = _whole(facts.get("rank"))
+    rank = _parse_whole(facts.get("rank"))
     if rank is None and match:
         rank = int(match[1])
     scaling = str(facts.get("scaling", "")).lower()
     return Named(
         id=report_id,
         name=name,
-        rank=rank if match or (_whole(facts.get("ranks")) or 0) > 1 else None,
-        size=_whole(facts.get("ranks")) or _whole(facts.get("world_size")),
+        rank=rank if match or (_parse_whole(facts.get("ranks")) or 0) > 1 else None,
+        size=_parse_whole(facts.get("ranks")) or _parse_whole(facts.get("world_size")),
         run=run + kind,
         curve=(_COUNT.sub("", run) or run) + kind,
         workload=str(facts.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
-        items=_items(facts),
-        during=None if match else _during(run_facts),
+        items=_parse_items(facts),
+        during=None if match else _parse_capture_time(run_facts),
     )
 
 
-def _during(run_facts: Mapping[str, Any]) -> tuple[int, int] | None:
+def _parse_capture_time(run_facts: Mapping[str, Any]) -> tuple[int, int] | None:
     return (int(run_facts["begin_ns"]), int(run_facts["end_ns"])) if {"begin_ns", "end_ns"} <= set(run_facts) else None
 
 
@@ -138,7 +138,7 @@ def _split_name(name: str) -> tuple[str, str]:
     return _ENDING.sub("", name), ""
 
 
-def _items(facts: Mapping[str, Any]) -> tuple[float, str] | None:
+def _parse_items(facts: Mapping[str, Any]) -> tuple[float, str] | None:
     for key, value in facts.items():
         if key.startswith("items_per_step."):
             try:
@@ -149,7 +149,7 @@ def _items(facts: Mapping[str, Any]) -> tuple[float, str] | None:
     return None
 
 
-def _whole(value: Any) -> int | None:
+def _parse_whole(value: Any) -> int | None:
     try:
         number = int(value)
     except (OverflowError, TypeError, ValueError):

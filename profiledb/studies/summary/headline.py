@@ -80,7 +80,7 @@ def find_statements(ask: Ask) -> list[Statement]:
         state_idle, state_unused, state_autotuning, state_transfers, state_classes, state_kernel, state_steps,
         state_calls,
     )  # fmt: skip
-    statements = [statement for topic in topics if (statement := _or_none(topic, ask))]
+    statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
     if statements and statements[0].page == _page("idle_reasons"):
         # Idle time explains it better than the edges of the capture.
         statements = [one for one in statements if one.page != TIMELINE]
@@ -89,7 +89,7 @@ def find_statements(ask: Ask) -> list[Statement]:
     return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
 
 
-def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
+def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
     try:
         return topic(ask)
     except NotCapturedError:
@@ -265,7 +265,7 @@ def shorten_line(name: Any) -> str:
     return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
 
 
-def _of(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
+def _rows_of_device(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
     rows = rows_or_none(ask, name)
     return rows[rows["device"] == device["device"]] if len(rows) else rows
 
@@ -274,7 +274,7 @@ def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
-    if (holders := _of(ask, "tensor_peak", device)).empty:
+    if (holders := _rows_of_device(ask, "tensor_peak", device)).empty:
         return text
     named = holders[holders["part"] == "named"]
     sentences = [
@@ -292,11 +292,11 @@ def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
     if end <= before:
         return f"**Tensors{where} hold no more at the end of the capture**: {held}."
-    steps = _of(partial(ask, warmup="exclude"), "tensor_growth", device)
+    steps = _rows_of_device(partial(ask, warmup="exclude"), "tensor_growth", device)
     grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
     per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
     text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
-    if (allocations := _of(ask, "tensor_allocations", device)).empty:
+    if (allocations := _rows_of_device(ask, "tensor_allocations", device)).empty:
         return text
     allocations = allocations[(allocations["net_bytes"] > 0) & allocations["name"].notna()].sort_values(
         "net_bytes", ascending=False, kind="stable"
@@ -310,7 +310,7 @@ def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
 
 def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
-    rows = _of(ask, "tensor_fragmentation", device)
+    rows = _rows_of_device(ask, "tensor_fragmentation", device)
     if rows.empty:
         return ""
     one = rows.iloc[0]

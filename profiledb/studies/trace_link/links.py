@@ -73,8 +73,8 @@ def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
     Raises:
         NotCapturedError: one of them has no kernels.
     """
-    tables = [_asked(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
-    totals = [analysis.frame_of(_asked(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
+    tables = [_answer_rows(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
+    totals = [analysis.frame_of(_answer_rows(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
     keys = pd.concat(kernel_keys(*totals))
     numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
     steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
@@ -86,10 +86,10 @@ def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
     pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][places[here]][order]})
     lacking = np.flatnonzero(places == NONE)
     first = lacking[np.argmin(tables[0]["start_ns"].to_numpy()[lacking])] if len(lacking) else None
-    return Match(len(places), pairs, "" if first is None else _differs(tables[0], totals[0], int(first)))
+    return Match(len(places), pairs, "" if first is None else _locate_difference(tables[0], totals[0], int(first)))
 
 
-def _asked(library: Library, report_id: str, name: str) -> pa.Table:
+def _answer_rows(library: Library, report_id: str, name: str) -> pa.Table:
     return analysis.rows(library, request.build(library, report_id, name))
 
 
@@ -105,7 +105,7 @@ def _read_side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: p
     return Side(names, np.column_stack(lanes).astype(np.int64), place.to_numpy().astype(np.int64))
 
 
-def _differs(table: pa.Table, totals: pd.DataFrame, at: int) -> str:
+def _locate_difference(table: pa.Table, totals: pd.DataFrame, at: int) -> str:
     row = table.slice(at, 1).to_pylist()[0]
     name = totals.loc[totals["kernel"] == row["kernel"], "name"].iloc[0]
     where = f"on stream {row['stream']} of GPU {row['gpu_id']}" + (f", in {row['step']}" if row["step"] else "")

@@ -146,7 +146,7 @@ def check_report(
     if base.series:
         points = _read_level(board, base.series, points)
     counting = {*measures, *budget.growth_pct}
-    judged = _judged(board, rows, points[-MOST:], budget, counting)
+    judged = _judge_measure(board, rows, points[-MOST:], budget, counting)
     drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
     before = _nearest(board, points[-MOST:])
     explanation = board.explained(before, point)
@@ -178,20 +178,20 @@ def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
         and kind in ("", "report")
         and (other := _find_report(board.library, name, must=kind == "report"))
     ):
-        return _Base(f"report {other.name}", _others(board.points([other]), new))
+        return _Base(f"report {other.name}", _without(board.points([other]), new))
     if series_found is None and kind in ("", "label"):
         catalog = board.library.catalog
         having = {one for one, labels in catalog.labels().items() if name in labels}
         if having or kind:
             points = board.points([one for one in board.library.list() if one.id in having])
-            return _Base(f"label {name}", _others(points, new))
+            return _Base(f"label {name}", _without(points, new))
     series_found = series_found or series.find_series(board.series, name)
     return _Base(
-        f"series {series_found.name}", _points_before(board, _others(series_found.points, new), new), series_found
+        f"series {series_found.name}", _points_before(board, _without(series_found.points, new), new), series_found
     )
 
 
-def _others(points: Sequence[Point], new: Point) -> list[Point]:
+def _without(points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.id != new.id]
 
 
@@ -262,7 +262,7 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
     )
 
 
-def _judged(
+def _judge_measure(
     board: Board, rows: Sequence[Row], points: Sequence[Point], budget: Budget, counting: set[str]
 ) -> tuple[Judged, ...]:
     new = {row.measure: row.value for row in rows if not row.name}
@@ -290,7 +290,7 @@ def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting
     drifts = []
     for name, measure in MEASURES.items():
         known = [(one, row.value) for one in points for row in values[one.id] if row.measure == name and not row.name]
-        accepted = [at for at, (one, _) in enumerate(known) if _accepted(board, one, name)]
+        accepted = [at for at, (one, _) in enumerate(known) if _is_accepted(board, one, name)]
         known = known[accepted[-1] if accepted else 0 :]
         allowed = budget.growth_pct.get(name, GROWTH_PCT[0]) / 100
         drifts.append(
@@ -301,7 +301,7 @@ def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting
     return tuple(one for one in drifts if one)
 
 
-def _accepted(board: Board, point: Point, measure: str) -> bool:
+def _is_accepted(board: Board, point: Point, measure: str) -> bool:
     note = board.notes.get((point.id, measure))
     return note is not None and note.state == "accepted"
 

@@ -102,14 +102,14 @@ def find_trends(
     having = [(one, [point for point in one.points if point.id in values]) for one in every]
     having = [(one, points) for one, points in having if points]
     rows = [tuple(values[point.id] for point in points) for _, points in having]
-    changes = _found(store, [[row.value for row in one] for one in rows])
+    changes = _detect_changes(store, [[row.value for row in one] for one in rows])
     return [
-        _trend(one, MEASURES[measure], points, row, change, notes)
+        _make_trend(one, MEASURES[measure], points, row, change, notes)
         for (one, points), row, change in zip(having, rows, changes, strict=True)
     ]
 
 
-def _trend(
+def _make_trend(
     series: Series,
     measure: Measure,
     points: Sequence[Point],
@@ -117,11 +117,11 @@ def _trend(
     change_points: ChangePoints,
     notes: Notes,
 ) -> Trend:
-    shifts = tuple(_shift(one, points, measure, notes) for one in change_points.changes)
+    shifts = tuple(_make_shift(one, points, measure, notes) for one in change_points.changes)
     return Trend(series, measure, tuple(points), rows, shifts, change_points.drifts)
 
 
-def _shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
+def _make_shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
     at = change.index
     near = [place for place in range(at - NEAR, at + NEAR + 1) if 0 < place < len(points)]
     around = [text for place in near for text in describe_differences(points[place - 1].around, points[place].around)]
@@ -154,9 +154,9 @@ def program_differences(before: Point, after: Point) -> tuple[str, ...]:
     return describe_differences(*sides)
 
 
-def _found(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
-    keys = [_key(values) for values in every]
-    known = {key: cached for key, text in store.detected(keys).items() if (cached := _read(text))}
+def _detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
+    keys = [_cache_key(values) for values in every]
+    known = {key: cached for key, text in store.detected(keys).items() if (cached := _parse_changes(text))}
     fresh: dict[str, str] = {}
     for key, values in zip(keys, every, strict=True):
         if key not in known:
@@ -166,12 +166,12 @@ def _found(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoi
     return [known[key] for key in keys]
 
 
-def _key(values: Sequence[float]) -> str:
+def _cache_key(values: Sequence[float]) -> str:
     content = f"{VERSION} ".encode() + np.asarray(values, dtype=np.float64).tobytes()
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(text: str) -> ChangePoints | None:
+def _parse_changes(text: str) -> ChangePoints | None:
     try:
         content = json.loads(text)
         return ChangePoints(tuple(Change(**one) for one in content["changes"]), bool(content["drifts"]))

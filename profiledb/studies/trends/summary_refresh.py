@@ -24,14 +24,14 @@ def refresh(library: Library) -> int:
     forget the summaries of hidden ones.
     """
     library.catalog.visibility.require_all()
-    store, reports = summaries_of(library), _summarized(library.list())
+    store, reports = summaries_of(library), _summarizable(library.list())
     known = store.stamps()
     if not store.exists:
         store.make()
     if gone := known.keys() - {report.id for report in reports}:
         store.forget(gone)
     there = library.file_names()
-    return sum(_made(library, store, report) for report in reports if _due(library, report, known, there))
+    return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, there))
 
 
 def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
@@ -42,28 +42,28 @@ def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
     """
     store = summaries_of(library)
     known = store.stamps()
-    for report in _summarized(reports):
-        if _due(library, report, known):
+    for report in _summarizable(reports):
+        if _is_due(library, report, known):
             store.put(*_summary(library, report))
 
 
 def count_waiting(library: Library, reports: Iterable[Manifest]) -> int:
     """Count the reports without a summary."""
     known = summaries_of(library).stamps()
-    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
+    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarizable(reports))
 
 
-def _summarized(reports: Iterable[Manifest]) -> list[Manifest]:
+def _summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 
 
-def _due(
+def _is_due(
     library: Library, report: Manifest, known: dict[str, tuple[int, str]], there: frozenset[str] | None = None
 ) -> bool:
     return known.get(report.id) != (VERSION, make_stamp(library, report.id, there))
 
 
-def _made(library: Library, store: Summaries, report: Manifest) -> bool:
+def _make_summary(library: Library, store: Summaries, report: Manifest) -> bool:
     try:
         store.put(*_summary(library, report))
     except (WarpdeckError, duckdb.Error, OSError):

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from profiledb import config
-from profiledb.access.operations.tokens import Tokens, tokens_of
+from profiledb.access.operations.tokens import Tokens, open_tokens
 from profiledb.console import library_tables
 from profiledb.errors import AnalysisError, CatalogError, ConfigError, NewerLibraryError
 from profiledb.library import catalog_repair, migrations, postgres, team_database, workers
@@ -212,7 +212,7 @@ def test_threads_that_ask_at_once_share_one_object(postgres: Server, monkeypatch
 
 def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
     settings = config.load(database=catalog.shared.url if catalog.shared else "", library=tmp_path)
-    tokens, again = tokens_of(settings), tokens_of(settings)
+    tokens, again = open_tokens(settings), open_tokens(settings)
     assert (type(tokens) is Tokens) == (catalog.shared is None)
     shown = {role: tokens.new(f"a {role}", role) for role in ("viewer", "editor")}
     found = [again.shown(text) for text in shown.values()]
