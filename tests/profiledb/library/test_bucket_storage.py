@@ -235,7 +235,7 @@ def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: 
     publish(here, ONE, 70)
     monkeypatch.setattr(object_store, "LISTED_S", 100.0)
     assert here.has_sidecar(ONE, "meta") is False
-    monkeypatch.setattr(ObjectIndex, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
+    monkeypatch.setattr(ObjectIndex, "all_files", lambda *_: pytest.fail("it reads the rows of all reports"))
     here.put_sidecar(ONE, "meta", "{}")
     publish(here, TWO, 80)
     assert here.has_sidecar(ONE, "meta")
