@@ -2,6 +2,7 @@
 -- Every sampled GPU metric as its mean in bins of equal width, by GPU, over the whole capture. Where samples are
 -- further apart than a bin is wide, each sample has its own row. The selection keeps neither times nor GPUs.
 -- page: idle
+-- prefetch: part
 -- needs: gpu_metric
 -- includes: selection
 -- param: bins = 400 cuts the capture into this many bins

@@ -2,6 +2,7 @@
 -- Durations of the CUDA calls by what they are for (`api_calls` says how that is told), the longest total
 -- first.
 -- page: api
+-- prefetch: part
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part

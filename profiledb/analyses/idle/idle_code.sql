@@ -4,6 +4,9 @@
 -- the function that they found it in. These are its Python stacks where the report has some, else those of the CPU,
 -- which are taken of a thread that runs: what it waited is in no row then. A sample counts once for each idle GPU.
 -- page: idle
+-- show: function 320, share_pct bar 120, samples, time_ns, called_from 260, module 180
+-- prefetch: part
+-- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- needs: cpu_sample or python_sample
 -- includes: idle, cpu_code

@@ -3,6 +3,8 @@
 -- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
 -- `range` the range that this thread had open, which is not always that of the operation.
 -- page: idle
+-- show: start_ns, duration_ns, gpu_id, reason 160, covered_pct, range 210, range_pct, function 150, next 230
+-- show: next_range 200, launched_ns, launch 160, thread
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part

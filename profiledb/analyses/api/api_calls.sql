@@ -4,6 +4,8 @@
 -- go by the name: launch; synchronization, which waits for the GPU; blocking copy, a memcpy without Async; queued copy,
 -- all other memcpy and memset calls; allocation, of memory on GPU and host, releases included; module loading; other.
 -- page: api
+-- show: function 280, share_pct bar 110, total_ns, category 194, calls, avg_ns, median_ns, min_ns, max_ns, failed
+-- prefetch: part
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part

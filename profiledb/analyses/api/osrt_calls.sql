@@ -2,6 +2,8 @@
 -- Durations of the calls into the operating system's libraries by function, the longest total first. They are sums over
 -- threads: a thread that waits for work all the time counts in full.
 -- page: api
+-- show: function 300, share_pct bar 110, total_ns, calls, avg_ns, median_ns, max_ns, threads
+-- prefetch: part
 -- needs: osrt_call
 -- includes: selection
 -- selects: part

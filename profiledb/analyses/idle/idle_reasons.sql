@@ -12,6 +12,9 @@
 -- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow,
 -- which no call launches; unknown: the report has no call of the operation that follows.
 -- page: idle
+-- show: reason 180, share_pct bar 120, idle_ns, gaps, longest_ns, range 260, function 200
+-- prefetch: part
+-- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part

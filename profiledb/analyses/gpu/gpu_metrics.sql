@@ -1,6 +1,7 @@
 -- title: GPU metrics
 -- Mean and largest value of every sampled GPU metric over the time that the selection covers, by GPU.
 -- page: idle
+-- prefetch: part
 -- needs: gpu_metric
 -- includes: selection, memory
 -- selects: part
