@@ -85,10 +85,10 @@ def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tu
 
 
 def take_in(folder: Path, data: Path) -> Library:
-    """Take the captures of a folder that it does not have yet into the library in ``data``; return the library."""
-    library = Library(data / "library")
-    there = {one.name for one in library.list()}
-    if missing := tuple(one for one in sorted(folder.glob("*.sqlite")) if one.name not in there):
+    """Take the pairs of a folder that it does not have yet into the library in ``data``; return the library."""
+    there = {one.name for one in Library(data / "library").list()}
+    halves = (folder / f"{fault}.{half}.sqlite" for fault in pairs(folder) for half in ("bad", "good"))
+    if missing := tuple(one for one in halves if one.name not in there):
         with TemporaryDirectory(prefix="warpdeck-inbox-") as inbox:
             ingest(missing, Path(inbox) / "inbox", data / "library")
     return Library(data / "library")
