@@ -141,7 +141,7 @@ def _hand_over(calls: Calls, first: Flags, second: Flags) -> bool:
     until = np.maximum.accumulate(calls.end[at])
     overlaps = np.count_nonzero((calls.start[at][1:] < until[:-1]) & turns)
     starts = np.concatenate([[True], turns])
-    row = max(np.count_nonzero(one) / max(1, np.count_nonzero(one & starts)) for one in (ours, ~ours))
+    row = max(int(one.sum()) / max(1, int((one & starts).sum())) for one in (ours, ~ours))
     return bool(row >= LEAST_RUN and overlaps <= MOST_OVERLAP * np.count_nonzero(turns))
 
 

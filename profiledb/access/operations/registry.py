@@ -106,7 +106,7 @@ def _findings(library: Library, values: Values) -> Result:
             "report": answer_context.describe_report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
-            "program": program.records(judge.program_of(found)),
+            "program": program.records(judge.program_of(findings)),
             "units": units,
             "findings": records,
             "coverage": answer_context.describe_coverage(library, one, params),
