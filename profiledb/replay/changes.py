@@ -304,10 +304,12 @@ CHANGES = {
             "data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu,
         ),
         Change(
-            "faster_kernels", "Kernels {value} as fast",
+            "faster_kernels", "Kernels run faster: {value}",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
             _classes,
         ),
     )
 }  # fmt: skip
 """All changes by name, in the order of the documentation."""
+VERSION = 1
+"""Changes with what a prediction goes by: kept ones of another version are worked out anew."""

@@ -59,7 +59,7 @@ _MOST_RANGES = 200_000
 class Predicted:
     """The part of a program with changes: lengths in ns, with an interval of about 95 %.
 
-    ``next`` is the largest part of the critical path with the changes: a kind, and its share of the length in percent.
+    ``parts`` are the kinds of the critical path with the changes, the longest first, in ns.
     """
 
     changes: tuple[tuple[str, str], ...]
@@ -68,8 +68,17 @@ class Predicted:
     predicted_ns: int
     low_ns: int
     high_ns: int
-    next: str
-    next_pct: float
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def next(self) -> str:
+        """The kind that most of the critical path consists of then."""
+        return self.parts[0][0] if self.parts else ""
+
+    @property
+    def next_pct(self) -> float:
+        """Its share of the length in percent."""
+        return 100 * self.parts[0][1] / self.predicted_ns if self.parts and self.predicted_ns else 0.0
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,14 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
         window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
         found, together,
     )  # fmt: skip
+
+
+def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
+    """Return the parts of a critical path by kind, the longest first, in ns."""
+    counted: Counter[str] = Counter()
+    for piece in pieces:
+        counted[piece.kind] += piece.ns
+    return tuple(counted.most_common())
 
 
 def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -348,15 +365,12 @@ class _Case:
         length = _length(changed, self.window, replayed)
         off = self._uncertainty(changed, replayed, length)
         begin = int(_moments(changed, self.window, replayed, np.array([self.window.begin_ns]))[0])
-        kinds: Counter[str] = Counter()
-        for piece in critical_path.pieces(changed, replayed, begin, begin + length):
-            kinds[piece.kind] += piece.ns
-        largest, ns = next(iter(kinds.most_common(1)), ("", 0))
+        parts = kinds(critical_path.pieces(changed, replayed, begin, begin + length))
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(_title(change, value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            length, max(0, int(length - off)), int(length + off), largest, 100 * ns / length if length else 0.0,
+            length, max(0, int(length - off)), int(length + off), parts,
         )  # fmt: skip
 
     def _uncertainty(self, changed: Graph, replayed: Replayed, length: int) -> float:
@@ -372,5 +386,5 @@ class _Case:
 def _title(change: Change, value: str) -> str:
     if change.name == "faster_kernels":
         wanted, _, times = value.rpartition(":")
-        value = f"of {wanted} {float(times):g} times"
+        return f"Kernels of {wanted} run {float(times):g} times as fast"
     return change.title.replace("{value}", value)
