@@ -1,9 +1,8 @@
-"""Measure what many reports cost a team, whoever views which: `python -m bench.team_lists --database URL [--reports
-N]`.
+"""What many reports cost a team, whoever looks at which: `python -m bench.team_lists --database URL [--reports N]`.
 
-A library in a bucket has a converted sample, and rows of many other reports without objects: two files each, a file of
-the inbox, and a summary. Each figure is processor and wall seconds of the working process. The database is empty, or
-its tables may be removed.
+A library in a bucket has a sample that is converted, and rows of so many others that have no objects: two files each, a
+file of the inbox, and a summary. Each figure is seconds of processor of the process that works, and of the clock. The
+database is an empty one, or one of which the tables may be removed.
 """
 
 from __future__ import annotations
@@ -30,13 +29,14 @@ from ingest.watch import Watch
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.library import migrations
-from profiledb.library.bucket.bucket_library import StoredLibrary
-from profiledb.library.bucket.object_index import File
+from profiledb.library.bucket.object_index import StoredFile
+from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import Job
 from profiledb.library.database import Shared
 from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library
-from profiledb.library.workers import Seen
+from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends.series_board import Board
 from tests.support.s3 import S3
@@ -47,14 +47,14 @@ LOOKS = 5
 
 
 def format_cost(name: str, action: Callable[[], object]) -> str:
-    """Return the cost of a call as a line."""
+    """What a call takes, as a line."""
     began = time.monotonic()
     cpu = time_cpu_s(action)
     return f"{name}: {cpu:.2f} s of processor, {time.monotonic() - began:.2f} s on the clock"
 
 
-def list_made_up_reports(library: StoredLibrary, inbox: Path, objects: Path, count: int) -> None:
-    """List made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
+def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: int) -> None:
+    """Lists so many made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
     fill_catalog(library, count)
     inbox.mkdir(exist_ok=True)
     jobs = []
@@ -72,7 +72,7 @@ def list_made_up_reports(library: StoredLibrary, inbox: Path, objects: Path, cou
         )
     library.catalog.put_job(*jobs)
     files = [
-        File(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
+        StoredFile(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
         for n in range(1, count + 1)
         for name in (f"v{SCHEMA_VERSION}.duckdb", "timeline.v1.duckdb")
     ]
@@ -86,17 +86,17 @@ def list_made_up_reports(library: StoredLibrary, inbox: Path, objects: Path, cou
             (objects / key).touch()
 
 
-def database_of(library: StoredLibrary) -> Shared:
-    """Return the shared database of a library."""
+def database_of(library: Library) -> Shared:
+    """Its database."""
     assert library.catalog.shared
     return library.catalog.shared
 
 
-def measure_worker(library: StoredLibrary, settings: Settings) -> Iterator[str]:
-    """Measure the work of the watching worker at each look if nothing is new."""
+def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
+    """What the worker that watches the inbox does at each look, where nothing is new."""
     inbox = open_inbox(settings)
     files = Queue(settings, database_of(library), inbox)
-    worker = TeamWorker(library, settings, inbox, lambda _: None, me=Seen("bench", "bench", "", ""), queue=files)
+    worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
     watch = Watch(inbox, patience_s=0)
     watch.finished()
 
@@ -109,8 +109,8 @@ def measure_worker(library: StoredLibrary, settings: Settings) -> Iterator[str]:
     files.close()
 
 
-def measure_pages(library: StoredLibrary, env: Mapping[str, str]) -> Iterator[str]:
-    """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
+def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
+    """A look at pages of a real server: where nothing was written since the look before, and where a file went on."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
@@ -124,7 +124,7 @@ def measure_pages(library: StoredLibrary, env: Mapping[str, str]) -> Iterator[st
                 one.look(path)
                 costs = []
                 for _ in range(LOOKS):
-                    time.sleep(1.1)  # the server caches the database's answers for a second
+                    time.sleep(1.1)  # what the server has asked of the database counts for a second
                     before()
                     spent_s = measure_cpu_s(running.pid)
                     one.look(path)
@@ -134,7 +134,7 @@ def measure_pages(library: StoredLibrary, env: Mapping[str, str]) -> Iterator[st
 
 
 def measure(root: Path, url: str, count: int) -> Iterator[str]:
-    """Yield lines of results."""
+    """Lines of what was measured."""
     bucket = S3(root)
     bucket.start()
     migrations.move(url)
@@ -150,14 +150,14 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             shutil.copy(NEW, settings.inbox)
             subprocess.run([sys.executable, "-m", "ingest", "--once", "--strict"], cwd=ROOT, check=True)
             library = open_library(settings)
-            assert isinstance(library, StoredLibrary)
+            assert isinstance(library.storage, BucketStorage)
             list_made_up_reports(
                 library, settings.inbox, bucket.objects / settings.library_url.rpartition("/")[2], count
             )
             yield f"{count:,} reports"
             yield format_cost("list of reports", library.list)
             yield format_cost("list of files", library.catalog.jobs)
-            yield format_cost("list of objects", library.store.index.all)
+            yield format_cost("list of objects", library.storage.store.index.all_files)
             yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from measure_worker(library, settings)
@@ -168,13 +168,13 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the results."""
+    """Prints what was measured."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_lists", description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--reports", type=int, default=10_000)
-    options = parser.parse_args()
+    given = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-lists-") as root:
-        for line in measure(Path(root), options.database, options.reports):
+        for line in measure(Path(root), given.database, given.reports):
             print(line, flush=True)
 
 

@@ -1,7 +1,7 @@
-"""Measure workers of a team and their queue: every file once despite killed workers; files a second; the queue's cost.
+"""Workers of a team and their queue: every file once, while workers are killed; files a second; what the queue costs.
 
-``python -m bench.team_queue --database URL`` imports small traces by several workers, some of which are killed, and for
-comparison some traces by one worker. The database is empty, or its tables may be removed.
+``python -m bench.team_queue --database URL`` takes in small traces by several workers of which some are killed, and,
+for comparison, some of them by one worker. The database is an empty one, or one of which the tables may be removed.
 """
 
 import argparse
@@ -23,22 +23,22 @@ from typing import Any
 from ingest import queue
 from ingest.queue import Queue
 from profiledb import config
-from profiledb.library import database, migrations
+from profiledb.library import migrations, team_database
 from profiledb.library.catalog import OPEN_STATES, Catalog
 from profiledb.library.locations import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
 _ENDS_S = 300
-"""Seconds for a worker to end, also on a busy machine."""
+"""For a worker to end, also on a busy machine."""
 _LIMIT_S = 4 * 3_600
 
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a run: seconds, processor seconds (of killed workers a part), and the final state.
+    """How it went: seconds, and those of processor (of workers that were killed a part), what is there afterward.
 
     Args:
-        published: number of imports according to the audit: more than ``reports`` means that one was imported twice.
+        published: how often a report was taken in, as the audit has it: more than ``reports`` is twice.
         states: files by their state.
     """
 
@@ -51,36 +51,38 @@ class Result:
 
 
 def write_traces(inbox: Path, count: int) -> None:
-    """Write traces of one kernel each, with different contents."""
+    """Traces of a kernel each, with contents that differ."""
     inbox.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         drop_trace(inbox, number)
 
 
 def trace_name(number: int) -> str:
+    """The name of one of them."""
     return f"{number:05}.pt.trace.json"
 
 
 def drop_trace(inbox: Path, number: int) -> None:
+    """One of them."""
     where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
     common = {"ph": "X", "pid": 1, "tid": 1}
     events: list[dict[str, Any]] = [
         common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
         common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
     ]
-    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-    (inbox / trace_name(number)).write_text(json.dumps(trace), encoding="utf-8")
+    told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
+    (inbox / trace_name(number)).write_text(json.dumps(told), encoding="utf-8")
 
 
 def take_in(
     folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
 ) -> Result:
-    """Have workers import traces, and kill one of them after the other at random moments.
+    """Has so many workers take in so many traces, and kills one of them after the other at random moments.
 
     Reports go into a folder, or into the bucket that ``library`` names.
     """
     migrations.move(url)
-    inbox, catalog = folder / "inbox", Catalog(database.shared(url))
+    inbox, catalog = folder / "inbox", Catalog(team_database.open_database(url))
     write_traces(inbox, count)
     chance, killed = random.Random(22), 0
     library = library or str(folder / "library")
@@ -126,7 +128,7 @@ def _start_worker(folder: Path, url: str, library: str) -> "subprocess.Popen[byt
 
 
 def measure_overhead(url: str, count: int) -> tuple[float, float]:
-    """Return the processor milliseconds of this process to queue a job, and to take one that does nothing."""
+    """Milliseconds of processor of this process to put a job into the queue, and to take one that does nothing."""
     settings = config.load(database=url)
 
     def nothing(path: str) -> None:
@@ -138,7 +140,7 @@ def measure_overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files = Queue(settings, database.shared(url), open_inbox(settings))
+    files = Queue(settings, team_database.open_database(url), open_inbox(settings))
     begun = read_cpu_s(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")
@@ -149,32 +151,30 @@ def measure_overhead(url: str, count: int) -> tuple[float, float]:
 
 
 def read_cpu_s(who: int) -> float:
-    """Return the processor seconds of this process, or of its ended children, by ``resource.getrusage``."""
+    """Seconds of processor that ``resource.getrusage`` tells of this process, or of its children that ended."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
-    """Print the results."""
+    """Prints what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--library", default="", help="s3://BUCKET/PREFIX, by itself a folder")
     parser.add_argument("--files", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--kills", type=int, default=20)
-    options = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        many = take_in(
-            Path(name), options.database, options.files, options.workers, options.kills, _LIMIT_S, options.library
-        )
-        print(f"{options.workers} workers: {options.files / many.seconds:.1f} files/s, {many}")
-    migrations.move(options.database, migrations.NOTHING)
+        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, _LIMIT_S, given.library)
+        print(f"{given.workers} workers: {given.files / many.seconds:.1f} files/s, {many}")
+    migrations.move(given.database, migrations.NOTHING)
     with tempfile.TemporaryDirectory() as name:
-        few = max(1, options.files // 5)
-        one = take_in(Path(name), options.database, few, 1, 0, _LIMIT_S, options.library and f"{options.library}-one")
+        few = max(1, given.files // 5)
+        one = take_in(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
         print(f"1 worker: {few / one.seconds:.1f} files/s, {one}")
-    put, take = measure_overhead(options.database, options.files)
-    print(f"with {options.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
+    put, take = measure_overhead(given.database, given.files)
+    print(f"with {given.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
 
 
 if __name__ == "__main__":

@@ -101,14 +101,14 @@ def measure_report(root: Path, kernels: int) -> str:
     generate(Options(kernels), source, "parquetdir")
     took = _wait_for_imports(source.parent, folder) - _wait_for_imports(root / "empty", root / "none")
     library = Library(folder)
-    library.spare()  # as a worker does
+    library.use_one_thread()  # as a worker does
     (report,) = library.list()
     prepared = time_cpu_s(partial(prefetch.prepare, library, report.id))
     prepared += time_cpu_s(partial(prefetch.timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
-    sizes += [sum(path.stat().st_size for path in library.reports.glob("*.timeline*"))]
-    sizes += [sum(path.stat().st_size for path in (library.answers / report.id).iterdir())]
+    sizes += [sum(path.stat().st_size for path in library.derived.timelines.glob("*"))]
+    sizes += [sum(path.stat().st_size for path in (library.derived.answers / report.id).iterdir())]
     words = ", ".join(f"{size / 1e6:.1f}" for size in sizes)
     return (
         f"{kernels:,} kernels: {took:.1f} s of processor to take in, {prepared:.1f} s to prepare;"

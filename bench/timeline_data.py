@@ -1,6 +1,6 @@
-"""Measure the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
+"""Measures the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
 
-Print the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and
+Prints the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and
 the 95th percentile of tiles at random places: cold (a new connection) and warm, wall and processor milliseconds.
 """
 
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     library = Library(chosen.library)
     report = library.path(chosen.report)
-    target = build.path(library.reports, chosen.report)
+    target = build.timeline_path(library.derived.timelines, chosen.report)
     before, began = time.process_time(), time.monotonic()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - before
@@ -44,10 +44,12 @@ def main(arguments: list[str] | None = None) -> None:
     lanes = [lane.id for lane in opened.lanes if lane.group is not None]
     everything = (opened.begin_ns, opened.end_ns + 1, lanes)
     with shelf.cursor(chosen.report) as cursor:
-        _format_row("area, everything", [_time_call(lambda: area.area(cursor, opened, *everything)) for _ in range(5)])
+        _format_row(
+            "area, everything", [_time_call(lambda: area.measure_area(cursor, opened, *everything)) for _ in range(5)]
+        )
         for text, how in (("gemm", "part"), ("cudaLaunchKernel", "exact"), ("a.*n", "pattern")):
-            times = [_time_call(lambda: search.search(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
-            _format_row(f"search, {how}", times)
+            taken = [_time_call(lambda: search.search_names(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
+            _format_row(f"search, {how}", taken)
 
 
 def _measure_tiles(library: Library, shelf: Timelines, opened: Opened, repeat: int) -> None:
@@ -63,22 +65,22 @@ def _measure_tiles(library: Library, shelf: Timelines, opened: Opened, repeat: i
             fresh = Timelines(library, classes.load())
             fresh.wait(opened.report_id)
             with fresh.cursor(opened.report_id) as cursor:
-                cold.append(_time_call(lambda: tiles.tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
+                cold.append(_time_call(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
         with shelf.cursor(opened.report_id) as cursor:
-            warm = [_time_call(lambda: tiles.tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
+            warm = [_time_call(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
         _format_row(f"tile 2^{max(z, 0)} cold", cold)
         _format_row(f"tile 2^{max(z, 0)} warm", warm)
 
 
 def _time_call(call: Callable[[], object]) -> tuple[float, float]:
-    """Return the wall and processor milliseconds of a call."""
+    """Wall and processor milliseconds of a call."""
     wall, spent = time.perf_counter(), time.process_time()
     call()
     return (time.perf_counter() - wall) * 1e3, (time.process_time() - spent) * 1e3
 
 
-def _format_row(name: str, times: list[tuple[float, float]]) -> None:
-    wall, spent = (sorted(column) for column in zip(*times, strict=True))
+def _format_row(name: str, taken: list[tuple[float, float]]) -> None:
+    wall, spent = (sorted(column) for column in zip(*taken, strict=True))
     high = min(len(wall) - 1, round(0.95 * len(wall)))
     print(
         f"{name:22} p50 {wall[len(wall) // 2]:7.1f} ms  p95 {wall[high]:7.1f} ms"

@@ -129,7 +129,7 @@ def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor:
 
     def look() -> None:
         nonlocal is_sound
-        if not is_sound and disk.look(worker.library.folder) is None:
+        if not is_sound and disk.find_trouble(worker.library.folder) is None:
             worker.repair()
         is_sound = False  # an error leaves this value, and the next look repairs the library
         count = worker.take(watch.finished() + samples.next_batch())
@@ -212,7 +212,7 @@ def _retry(action: Callable[[], Result], end: EndEvent, pause_s: float) -> Resul
 
 
 def _report_error(error: Exception) -> None:
-    if trouble := disk.of(error):
+    if trouble := disk.explain_error(error):
         _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
     elif isinstance(error, WarpdeckError):
         _log.error("%s", visible(terminal.sentence(error)))

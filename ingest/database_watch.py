@@ -36,7 +36,7 @@ class DatabaseWatch:
     def note_loss(self, error: BaseException) -> None:
         """Record that a part lost the database and report it once, and again for each new reason that PostgreSQL
         gives."""
-        reason = next((one for one in map(postgres.refusal, _list_causes(error)) if one), "")
+        reason = next((one for one in map(postgres.find_refusal, _list_causes(error)) if one), "")
         with self._lock:
             if reason and reason != self._reason:
                 terminal.say(f"The catalog's database refuses this worker; it is asked again. {reason}")

@@ -43,7 +43,7 @@ class Deferrals:
     """
 
     clock: Callable[[], float] = time.monotonic
-    free: Callable[[Path], int] = disk.free
+    free: Callable[[Path], int] = disk.free_bytes
     _waits: dict[str, _Wait] = field(default_factory=dict)
     _tried_at: float = 0.0
     _trouble: Trouble | None = None
@@ -53,7 +53,7 @@ class Deferrals:
 
         The catalog shows them as waiting if it can still be written; the log gets one line.
         """
-        trouble = disk.look(folder)
+        trouble = disk.find_trouble(folder)
         if trouble != self._trouble:
             text = f"{trouble.message} New files wait." if trouble else "The library can be written again."
             _log.warning("%s", text)
@@ -96,7 +96,7 @@ class Deferrals:
 
 def describe_error(job: Job, error: Exception, folder: Path) -> Job:
     """Return the state of a file that the worker itself could not import; ``folder`` is the library's."""
-    if trouble := disk.of(error, folder):
+    if trouble := disk.explain_error(error, folder):
         return _defer(job, trouble)
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."

@@ -69,21 +69,21 @@ def monitor_worker(settings: Settings, library: Callable[[], Library]) -> Iterat
     Raises:
         ConfigError: the address for figures is invalid or cannot be listened on.
     """
-    logs.prepare(settings.log)
+    logs.configure(settings.log)
     monitor = WorkerMonitor()
-    address = prometheus.address(settings.worker_metrics, "WARPDECK_WORKER_METRICS")
+    address = prometheus.parse_address(settings.worker_metrics, "WARPDECK_WORKER_METRICS")
     listener = None
     if address is not None:
         library_health = Health(library)
 
         def check_health() -> tuple[bool, dict[str, str]]:
-            states = library_health.parts() | health.inbox(settings)
-            return all(state == health.OK for state in states.values()), states | health.confined()
+            states = library_health.parts() | health.check_inbox(settings)
+            return all(state == health.OK for state in states.values()), states | health.check_confinement()
 
         listener = Listener(address, Figures(monitor.gauges()), check_health)
         listener.start()
     logs.event("worker_started")
-    if health.UNSUPPORTED in health.confined().values():
+    if health.UNSUPPORTED in health.check_confinement().values():
         _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
         yield monitor

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ingest.conversion.fork_client import ForkClient
 from profiledb.library.catalog import Job
-from profiledb.studies.trends import summary_store
+from profiledb.report.derived_files import SUMMARIES
 
 TRIES = 5
 """Most tries per report; a report that fails more often is itself the cause."""
@@ -38,7 +38,7 @@ class Prefetcher:
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        self._summaries = None if shared else library / summary_store.FILE
+        self._summaries = None if shared else library / SUMMARIES
         self._tries = 0
         self._has_summaries = False
 

@@ -119,5 +119,5 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _connection_arguments(url: str) -> dict[str, Any]:
-    arguments = postgres.arguments(url)
+    arguments = postgres.connection_arguments(url)
     return arguments | {"options": f"{arguments['options']} -c search_path=procrastinate"}

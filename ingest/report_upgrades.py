@@ -75,10 +75,10 @@ class ReportUpgrades:
         }
 
     def _upgrade(self, report: Manifest) -> Outcome:
-        path = self.library.older_database(report.id)
+        path = self.library.outdated_database(report.id)
         if path is None:
             return Outcome("failed", message="Its file is gone.")
-        self.library.fetch(report.id, path)
+        self.library.fetch_file(report.id, path)
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
         try:

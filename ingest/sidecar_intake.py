@@ -51,7 +51,7 @@ class SidecarIntake:
     def find_owners(self, path: Path) -> list[str]:
         """Return the intact reports that a sidecar belongs to."""
         owners = sorted(self.owners.get(_place(path), ()))
-        return [report_id for report_id in owners if self.library.intact(report_id)]
+        return [report_id for report_id in owners if self.library.is_intact(report_id)]
 
     def fingerprint(self, path: Path) -> str | None:
         """Identify the state of a sidecar: the file, the reports beside it and the names given to its columns."""

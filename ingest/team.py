@@ -36,11 +36,11 @@ from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError, StorageError
-from profiledb.library import catalog, library_id, postgres
+from profiledb.library import catalog, postgres
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
-from profiledb.library.workers import Seen
+from profiledb.library.workers import WorkerInfo
 
 BEAT_S = 5.0
 STALLED_S = 20.0
@@ -62,7 +62,7 @@ def run(
 ) -> None:
     """Work until the end, or once over the present files; call ``note_look`` after each look at the inbox."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
-    me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
+    me = WorkerInfo(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
     prefetcher = Prefetcher(library.folder, settings.library_text, forks, shared=True)
     database = DatabaseWatch("lead", "serve")
     assert library.catalog.shared
@@ -95,7 +95,7 @@ def run(
         silence_procrastinate(me.id)
         while not end.is_set():
             with serving:
-                library_id.require(worker.library)
+                worker.library.require_own_database()
                 break
         leading = _ErrorReporter(end, settings.scan_s, database, "lead")
         leader = threading.Thread(target=_lead, args=(lead, end, leading, note_look))
@@ -299,7 +299,7 @@ def _lead(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: 
         note_look()
 
     while not end.is_set():
-        with errors, psycopg.connect(**postgres.arguments(worker.settings.database), autocommit=True) as db:
+        with errors, psycopg.connect(**postgres.connection_arguments(worker.settings.database), autocommit=True) as db:
             while not end.is_set():
                 is_leader = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADER_LOCK]).fetchone() == (True,)
                 errors.note_answer()

@@ -25,7 +25,7 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library import catalog
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox import Inbox
-from profiledb.library.inbox.file_stamp import look
+from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import space_of
 from profiledb.report.sidecar import DROPPED
@@ -263,7 +263,7 @@ class Worker:
         fingerprint = fingerprints.fingerprint(self.inbox, path)
         if fingerprint is None or known is None or self.is_due(known, fingerprint):
             return fingerprint
-        is_lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
+        is_lost = known.state in ("ready", "duplicate") and not self.library.is_intact(known.report_id or "")
         return fingerprint if is_lost or self.has_new_converters(known, converters) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
@@ -282,7 +282,7 @@ class Worker:
             with self._lock:
                 if outcome.state == "ready":
                     outcome = replace(outcome, state=self.publish(Path(job.path), work, outcome.manifest, known))
-                elif outcome.state == "duplicate" and self.library.list_again(str(outcome.report_id)):
+                elif outcome.state == "duplicate" and self.library.relist(str(outcome.report_id)):
                     outcome = replace(outcome, state="ready")
         return replace(_apply_outcome(job, outcome), seconds=round(time.monotonic() - started, 3))
 
@@ -317,7 +317,7 @@ class Worker:
         path = Path(job.path)
         partners = fingerprints.list_partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
         source = self.inbox.bring(path, partners, work / "source", self.settings.convert_disk_mb << 20)
-        size = state.bytes if (state := look(source)) else 0
+        size = state.bytes if (state := read_state(source)) else 0
         columns = SidecarIntake.read_columns(self.library, path) if task == "sidecar" else {}
         most = limits.compute_limits(size, self.library.folder, self.settings)
         if limits.is_small(path, size):

@@ -16,7 +16,7 @@ from profiledb.library.catalog import OPEN_STATES
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_taken, safe_name
+from profiledb.report.file_names import require_accepted, safe_name
 
 FOLDER = "opened"
 
@@ -74,7 +74,7 @@ def copy_source(
     try:
         report_id = hash_contents(source)[:16]
         companions = list_companions(source)
-        is_known = library.intact(report_id) and any(report.id == report_id for report in library.list())
+        is_known = library.is_intact(report_id) and any(report.id == report_id for report in library.list())
         if is_known and not companions:
             return Copied(name, report_id, None)
         job = inbox.holds(source) or _copy(source, companions, inbox, report_id)
@@ -96,7 +96,7 @@ def _require_readable(source: Path) -> None:
         raise ConversionError(f"{source} is a folder.", hint="Name the reports in it.")
     if not (source.is_dir() or source.is_file()):
         raise ConversionError(f"{source} is not a regular file.")
-    require_taken(source.name)
+    require_accepted(source.name)
 
 
 def _copy(source: Path, companions: Iterable[Path], inbox: Inbox, report_id: str) -> Path:

@@ -27,7 +27,7 @@ _LOOK_S = 0.1
 
 def find_server(settings: Settings) -> Serving | None:
     """Return the server that serves this library now on this machine."""
-    serving = server_file.read(settings.library)
+    serving = server_file.read_announcement(settings.library)
     return serving if serving and answers(serving) else None
 
 
@@ -64,7 +64,7 @@ class StartedServer:
     @classmethod
     def start(cls, settings: Settings, port: int | None) -> "StartedServer":
         """Start a server, without samples unless they were asked for: the opened files come first."""
-        samples = settings.samples if config.given("WARPDECK_SAMPLES") else None
+        samples = settings.samples if config.variables_with_prefix("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
             *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", str(samples or "off")),

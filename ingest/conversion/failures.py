@@ -64,7 +64,7 @@ def _describe(error: Exception, request: Request) -> Outcome:
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_clean_sentence(column) for column in error.names[:_MOST_COLUMNS]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
-    if trouble := disk.of(error, request.work):
+    if trouble := disk.explain_error(error, request.work):
         return _describe_full_disk(error, request, trouble)
     if not os.path.lexists(request.source):  # the reader's own error does not matter then
         return Outcome("gone", message=f"{name} was removed before it was read.")
@@ -106,7 +106,7 @@ def _describe_full_disk(error: Exception, request: Request, trouble: disk.Troubl
     largest = max((path.stat().st_size for path in request.work.rglob("*") if path.is_file()), default=0)
     limits = request.limits
     if limits.is_setting and (disk.is_too_long(error) or largest >= _NEARLY * limits.file_bytes):
-        also = " The disk is full as well." if disk.look(request.work) else ""
+        also = " The disk is full as well." if disk.find_trouble(request.work) else ""
         return Outcome(
             "failed",
             message=f"{request.source.name} needs a file of more than {limits.file_bytes >> 20:,} MB.",

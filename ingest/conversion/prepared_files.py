@@ -89,7 +89,7 @@ def _prepare(extensions: dict[Path, int], empty: int) -> int:
             with duckdb.connect(config={"threads": 1}) as db:
                 for path, copy in extensions.items():
                     _fill_and_seal(copy, path)  # before the check, so that nobody can change it afterward
-                    with store.linked(Path(folder), path.name, copy) as link:
+                    with store.link_descriptor(Path(folder), path.name, copy) as link:
                         db.execute(f"LOAD {quote(str(link))}")  # fails unless DuckDB signed it
             report = Path(folder, "empty.duckdb")
             with store.create(report):

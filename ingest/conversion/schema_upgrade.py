@@ -52,7 +52,7 @@ def upgrade(request: Request) -> Outcome:
         db.execute("DETACH src")
         classes.assign_classes(db)
         precomputed_answers.write(db)
-        manifest = manifest_rebuild.of(db)
+        manifest = manifest_rebuild.read_manifest(db)
     if manifest is None:
         raise ConversionError("The file of the report holds no report.")
     return Outcome("ready", manifest.id, manifest.to_json())
