@@ -1,8 +1,9 @@
-"""What many reports cost a team, whoever looks at which: `python -m bench.team_lists --database URL [--reports N]`.
+"""Measure what many reports cost a team, whoever views which: `python -m bench.team_lists --database URL [--reports
+N]`.
 
-A library in a bucket has a sample that is converted, and rows of so many others that have no objects: two files each, a
-file of the inbox, and a summary. Each figure is seconds of processor of the process that works, and of the clock. The
-database is an empty one, or one of which the tables may be removed.
+A library in a bucket has a converted sample, and rows of many other reports without objects: two files each, a file of
+the inbox, and a summary. Each figure is processor and wall seconds of the working process. The database is empty, or
+its tables may be removed.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ LOOKS = 5
 
 
 def format_cost(name: str, action: Callable[[], object]) -> str:
-    """What a call takes, as a line."""
+    """Return the cost of a call as a line."""
     began = time.monotonic()
     cpu = time_cpu_s(action)
     return f"{name}: {cpu:.2f} s of processor, {time.monotonic() - began:.2f} s on the clock"
 
 
 def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: int) -> None:
-    """Lists so many made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
+    """List made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
     fill_catalog(library, count)
     inbox.mkdir(exist_ok=True)
     jobs = []
@@ -87,13 +88,13 @@ def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: in
 
 
 def database_of(library: Library) -> Shared:
-    """Its database."""
+    """Return the shared database of a library."""
     assert library.catalog.shared
     return library.catalog.shared
 
 
 def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
-    """What the worker that watches the inbox does at each look, where nothing is new."""
+    """Measure the work of the watching worker at each look if nothing is new."""
     inbox = open_inbox(settings)
     files = Queue(settings, database_of(library), inbox)
     worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
@@ -110,7 +111,7 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
 
 
 def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
-    """A look at pages of a real server: where nothing was written since the look before, and where a file went on."""
+    """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
@@ -124,7 +125,7 @@ def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
                 one.look(path)
                 costs = []
                 for _ in range(LOOKS):
-                    time.sleep(1.1)  # what the server has asked of the database counts for a second
+                    time.sleep(1.1)  # the server caches the database's answers for a second
                     before()
                     spent_s = measure_cpu_s(running.pid)
                     one.look(path)
@@ -134,7 +135,7 @@ def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def measure(root: Path, url: str, count: int) -> Iterator[str]:
-    """Lines of what was measured."""
+    """Yield lines of results."""
     bucket = S3(root)
     bucket.start()
     migrations.move(url)
@@ -168,7 +169,7 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_lists", description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--reports", type=int, default=10_000)

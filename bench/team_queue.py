@@ -1,7 +1,7 @@
-"""Workers of a team and their queue: every file once, while workers are killed; files a second; what the queue costs.
+"""Measure workers of a team and their queue: every file once despite killed workers, files a second, the queue's cost.
 
-``python -m bench.team_queue --database URL`` takes in small traces by several workers of which some are killed, and,
-for comparison, some of them by one worker. The database is an empty one, or one of which the tables may be removed.
+``python -m bench.team_queue --database URL`` imports small traces by several workers, some of which are killed, and for
+comparison some traces by one worker. The database is empty, or its tables may be removed.
 """
 
 import argparse
@@ -29,16 +29,16 @@ from profiledb.library.locations import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
 _ENDS_S = 300
-"""For a worker to end, also on a busy machine."""
+"""Seconds for a worker to end, also on a busy machine."""
 _LIMIT_S = 4 * 3_600
 
 
 @dataclass(frozen=True)
 class Result:
-    """How it went: seconds, and those of processor (of workers that were killed a part), what is there afterward.
+    """Result of a run: seconds, processor seconds (of killed workers a part), and the final state.
 
     Args:
-        published: how often a report was taken in, as the audit has it: more than ``reports`` is twice.
+        published: number of imports according to the audit: more than ``reports`` means that one was imported twice.
         states: files by their state.
     """
 
@@ -51,19 +51,17 @@ class Result:
 
 
 def write_traces(inbox: Path, count: int) -> None:
-    """Traces of a kernel each, with contents that differ."""
+    """Write traces of one kernel each, with different contents."""
     inbox.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         drop_trace(inbox, number)
 
 
 def trace_name(number: int) -> str:
-    """The name of one of them."""
     return f"{number:05}.pt.trace.json"
 
 
 def drop_trace(inbox: Path, number: int) -> None:
-    """One of them."""
     where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
     common = {"ph": "X", "pid": 1, "tid": 1}
     events: list[dict[str, Any]] = [
@@ -77,7 +75,7 @@ def drop_trace(inbox: Path, number: int) -> None:
 def take_in(
     folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
 ) -> Result:
-    """Has so many workers take in so many traces, and kills one of them after the other at random moments.
+    """Have workers import traces, and kill one of them after the other at random moments.
 
     Reports go into a folder, or into the bucket that ``library`` names.
     """
@@ -128,7 +126,7 @@ def _start_worker(folder: Path, url: str, library: str) -> "subprocess.Popen[byt
 
 
 def measure_overhead(url: str, count: int) -> tuple[float, float]:
-    """Milliseconds of processor of this process to put a job into the queue, and to take one that does nothing."""
+    """Return the processor milliseconds of this process to queue a job, and to take one that does nothing."""
     settings = config.load(database=url)
 
     def nothing(path: str) -> None:
@@ -151,13 +149,13 @@ def measure_overhead(url: str, count: int) -> tuple[float, float]:
 
 
 def read_cpu_s(who: int) -> float:
-    """Seconds of processor that ``resource.getrusage`` tells of this process, or of its children that ended."""
+    """Return the processor seconds of this process, or of its ended children, by ``resource.getrusage``."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--library", default="", help="s3://BUCKET/PREFIX, by itself a folder")

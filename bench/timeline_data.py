@@ -1,7 +1,7 @@
-"""Measures the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
+"""Measure the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
 
-Prints the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and
-the 95th percentile of tiles at random places: cold (a new connection) and warm, wall and processor milliseconds.
+Print the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and the
+95th percentile of tiles at random places: cold (a new connection) and warm, wall and processor milliseconds.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _measure_tiles(library: Library, shelf: Timelines, opened: Opened, repeat: i
 
 
 def _time_call(call: Callable[[], object]) -> tuple[float, float]:
-    """Wall and processor milliseconds of a call."""
+    """Return the wall and processor milliseconds of a call."""
     wall, spent = time.perf_counter(), time.process_time()
     call()
     return (time.perf_counter() - wall) * 1e3, (time.process_time() - spent) * 1e3

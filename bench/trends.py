@@ -1,8 +1,8 @@
-"""Lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
+"""Measure lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
 
-The reports are copies of summaries that are made up, and have no files; a sample is converted to be the new report of
-one of their series. Each figure is seconds of processor (user and system) of this process; those of the command are of
-a process of its own, with what they took on the clock.
+The reports are copies of made-up summaries without files; a converted sample is the new report of one of their series.
+Each figure is processor seconds (user and system) of this process; the command's figures are those of its own process,
+with its wall time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from profiledb.studies.trends.team_summary_store import TOPIC
 from tests.support import serial
 
 SERIES, KERNELS, MADE = 100, 40, 500
-"""Programs; kernels of each report; reports that are made, of which the others are copies."""
+"""Programs; kernels of each report; generated reports, of which the others are copies."""
 NEW = config.ROOT / "sample_reports" / "idle_fixed.sqlite"
 _AT_ONCE = 10_000
 _SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
 
 
 def time_cpu_s(action: Callable[[], object]) -> float:
-    """Seconds of processor that a call takes."""
+    """Return the processor seconds of a call."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     action()
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -52,7 +52,7 @@ def time_cpu_s(action: Callable[[], object]) -> float:
 
 
 def fill_catalog(library: Library, count: int) -> None:
-    """Lists reports of 100 programs; each fifth program is slower in the second half."""
+    """List reports of 100 programs; each fifth program is slower in the second half."""
     random = np.random.default_rng(1)
     for number in range(1, MADE + 1):
         times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
@@ -85,7 +85,7 @@ def fill_catalog(library: Library, count: int) -> None:
 
 @contextmanager
 def _open_transaction(library: Library, file: str, topic: str) -> Iterator[Connection]:
-    """A transaction on the catalog, or on the summaries, wherever they are."""
+    """Open a transaction on the catalog, or on the summaries, wherever they are."""
     if library.catalog.shared:
         with library.catalog.shared.connect(topic) as db:
             yield db
@@ -95,19 +95,17 @@ def _open_transaction(library: Library, file: str, topic: str) -> Iterator[Conne
 
 
 def _set_names(db: Connection, ids: Sequence[tuple[str, str, str, float]]) -> None:
-    """Says for the time of a transaction which reports are copied, with their stamps and a factor of all figures."""
+    """Define which reports are copied, with their stamps and a factor of all figures, for one transaction."""
     db.execute("DROP TABLE IF EXISTS copy")
     db.execute("CREATE TEMPORARY TABLE copy (old TEXT, new TEXT, stamp TEXT, factor DOUBLE PRECISION)")
     db.executemany("INSERT INTO copy VALUES (?, ?, ?, ?)", ids)
 
 
 def main(count: int) -> int:
-    """Prints what each question takes."""
+    """Print the cost of each question."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder))
-        new = _convert_sample(
-            library
-        )  # before the made-up ones are listed: a worker takes reports without files off the list
+        new = _convert_sample(library)  # before the others: a worker drops reports without files
         fill_catalog(library, count)
         size = (library.folder / SUMMARIES).stat().st_size
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
@@ -134,7 +132,7 @@ def main(count: int) -> int:
 
 
 def _convert_sample(library: Library) -> str:
-    """The id of a sample that is converted into the library; nobody has asked anything of it."""
+    """Convert a sample into the library and return its id; no analysis has run on it yet."""
     with tempfile.TemporaryDirectory() as inbox:
         shutil.copy(NEW, inbox)
         subprocess.run(
@@ -146,7 +144,7 @@ def _convert_sample(library: Library) -> str:
 
 
 def _measure_check(library: Library, report_id: str) -> str:
-    """What `warpdeck check` of a report takes in all, against its own series."""
+    """Measure `warpdeck check` of a report against its own series."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     arguments = ["check", report_id, "--against", "series", "--anywhere", "--library", str(library.folder)]
     done = subprocess.run([sys.executable, "-m", "profiledb", *arguments], check=False, capture_output=True, text=True)

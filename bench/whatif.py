@@ -39,13 +39,13 @@ CHANGES: Mapping[str, str] = {
     "reduced_at_the_end": "faster_kernels=communication:1000000",
     "small_buckets": "host_code=NCCL:ncclAllReduce",
 }
-"""The change that mends each fault, as far as there is one."""
+"""Changes that mend a fault, for the faults that have one."""
 CLOSE = 0.2
 
 
 @dataclass(frozen=True)
 class Row:
-    """Savings of a pair in percent; ``refused`` says why nothing was predicted."""
+    """Savings of a pair in percent; ``refused`` tells why nothing was predicted."""
 
     fault: str
     change: str
@@ -64,12 +64,12 @@ class Row:
 
     @property
     def close(self) -> bool:
-        """Whether the prediction is within a fifth of a measured saving."""
+        """Return True if the prediction is within a fifth of a measured saving."""
         return self.predicted is not None and any(abs(self.predicted - one) <= CLOSE * abs(one) for one in self.truths)
 
     @property
     def inside(self) -> bool:
-        """Whether the interval holds a measured saving."""
+        """Return True if the interval holds a measured saving."""
         if self.low is None or self.high is None:
             return False
         return any(self.low <= one <= self.high for one in self.truths)
@@ -91,7 +91,7 @@ def _percent(value: float | None) -> str:
 
 
 def row(library: Library, folder: Path, fault: str) -> Row:
-    """Return the prediction for a pair beside what was measured."""
+    """Return the prediction for a pair beside the measurements."""
     change = CHANGES[fault]
     took = [_ns(folder / f"{fault}.{half}.json") for half in ("bad", "good")]
     alone = [_ns(folder / "unprofiled" / f"{fault}.{half}.unprofiled.json") for half in ("bad", "good")]
