@@ -1,4 +1,4 @@
-"""How right are predictions? Pairs of a program with a fault and without it: the predicted saving beside the measured.
+"""Check predictions: the predicted saving of pairs of a program with and without a fault, beside the measured one.
 
 ``python -m bench.whatif FOLDER`` takes the captures that ``bench.conclusions`` takes. It prints a row a pair with a
 change that mends its fault: the saving that ``warpdeck whatif`` predicts with its interval, the measured one (bad less
