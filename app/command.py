@@ -9,7 +9,7 @@ from streamlit.web import cli
 MAIN = Path(__file__).with_name("main.py")
 
 
-def run(options: Mapping[str, str]) -> int:
+def run_server(options: Mapping[str, str]) -> int:
     """Serves until the process is told to end; returns 0 after Ctrl-C.
 
     Args:

@@ -34,9 +34,9 @@ from profiledb.monitoring import counters, logs
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
-_BEGAN = time.perf_counter()  # of this look: the script runs anew at each
+_STARTED_AT = time.perf_counter()  # of this look: the script runs anew at each
 # What pages are about, as the end of a sentence; no text below, Streamlit would draw it.
-_SHOWS = {TIMELINE: "a timeline", LAUNCHES: "measurements of kernel launches"}
+_SUBJECT_TITLES = {TIMELINE: "a timeline", LAUNCHES: "measurements of kernel launches"}
 
 
 def main() -> None:
@@ -47,12 +47,12 @@ def main() -> None:
         st.logo(LOGO, size="large")
     open_to_visitor = False
     with ui.boundary():
-        open_to_visitor = access.gate()
-    if open_to_visitor and not _is_refused():
-        _pages()
+        open_to_visitor = access.admit_visitor()
+    if open_to_visitor and not _is_library_newer():
+        _draw_frame_and_page()
 
 
-def _is_refused() -> bool:
+def _is_library_newer() -> bool:
     """Whether a later version of Warpdeck has changed the library, which is said: then nothing else can be shown."""
     with ui.boundary():
         try:
@@ -65,20 +65,20 @@ def _is_refused() -> bool:
     return False
 
 
-def _pages() -> None:
+def _draw_frame_and_page() -> None:
     current = offered = None
     with ui.boundary():
-        current = _current()
+        current = _find_current_report()
         offered = current or session.usual()
     with ui.boundary():
-        _page(current, offered)
+        _draw_page(current, offered)
     with ui.boundary():
-        access.who()
+        access.draw_account()
     with ui.boundary(), st.sidebar:
         theme.follow()
 
 
-def _page(current: Manifest | None, offered: Manifest | None) -> None:
+def _draw_page(current: Manifest | None, offered: Manifest | None) -> None:
     """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
     library = st.Page(page_list.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     admin = st.Page(
@@ -90,7 +90,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
         for view in page_list.VIEWS
     }
     former = {
-        st.Page(partial(_moved, view), title=view.title, url_path=url, visibility="hidden"): view
+        st.Page(partial(_redirect, view), title=view.title, url_path=url, visibility="hidden"): view
         for view in page_list.VIEWS
         for url in view.was
     }
@@ -101,39 +101,39 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
     if access.is_guest() and not (view and view.for_guests):
-        _one_report(library, scripts, offered)
+        _draw_guest_notice(library, scripts, offered)
     elif view is None or view.across:
-        _around(library, scripts, offered, current, None)
+        _draw_frame(library, scripts, offered, current, None)
         if view:
             st.set_page_config(page_title=f"{view.title} · Warpdeck")
         chosen.run()
-    elif _offer(view, library, scripts):
+    elif _prepare_report_page(view, library, scripts):
         chosen.run()
-    _looked(chosen.url_path or "library", offered)
+    _count_view(chosen.url_path or "library", offered)
 
 
-def _looked(page: str, report: Manifest | None) -> None:
+def _count_view(page: str, report: Manifest | None) -> None:
     """Counts a look at a page that was drawn to its end."""
-    seconds = time.perf_counter() - _BEGAN
+    seconds = time.perf_counter() - _STARTED_AT
     counters.PAGES.add(page, seconds)
     logs.event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
 
 
-def _one_report(library: StreamlitPage, scripts: menu.Scripts, shared: Manifest | None) -> None:
+def _draw_guest_notice(library: StreamlitPage, scripts: menu.Scripts, shared: Manifest | None) -> None:
     """What a page says that a sharing link does not open."""
-    _around(library, scripts, shared, None, None)
+    _draw_frame(library, scripts, shared, None, None)
     st.info("The link that you have shows one report. Log in to see more.")
     if shared:
         link = {session.PARAMETER: shared.id}
-        st.page_link(page_list.first(shared).path, label=f"Open {fmt.plain(shared.name)}", query_params=link)
+        st.page_link(page_list.get_first_view(shared).path, label=f"Open {fmt.plain(shared.name)}", query_params=link)
 
 
-def _moved(view: page_list.View) -> None:
+def _redirect(view: page_list.View) -> None:
     """Leads from an address that a page had before to the one that it has."""
     navigation.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
 
 
-def _around(
+def _draw_frame(
     library: StreamlitPage,
     scripts: menu.Scripts,
     offered: Manifest | None,
@@ -142,25 +142,25 @@ def _around(
 ) -> None:
     """The menu for the report on offer, and the bar above the page with the one at hand."""
     with ui.boundary():
-        menu.show(library, scripts, offered)
+        menu.draw_menu(library, scripts, offered)
     with ui.boundary():
-        header.show(current, view)
+        header.draw_header(current, view)
 
 
-def _way_out() -> None:
+def _draw_library_link() -> None:
     if not access.is_guest():
         st.page_link(page_list.LIBRARY, label="See what is in the Library")
 
 
-def _offer(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
+def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
-        _around(library, scripts, None, None, view)
+        _draw_frame(library, scripts, None, None, view)
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
-        _way_out()
+        _draw_library_link()
         return False
     selecting.restore(manifest)
     session.remember(manifest)
@@ -170,12 +170,12 @@ def _offer(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) 
         bucket_wait.bring(manifest)
         settled = selecting.settle(manifest) if about else None
     except (DamagedError, OlderReportError, StorageError) as error:
-        _around(library, scripts, None, None, view)
+        _draw_frame(library, scripts, None, None, view)
         ui.header(manifest, view.title)
         ui.problem(error)
-        _way_out()
+        _draw_library_link()
         return False
-    _around(library, scripts, manifest, manifest, view)
+    _draw_frame(library, scripts, manifest, manifest, view)
     ui.header(manifest, view.title)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
@@ -185,14 +185,14 @@ def _offer(view: page_list.View, library: StreamlitPage, scripts: menu.Scripts) 
     assert view.subject is not None  # what shows every kind fits
     st.info(
         f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
-        f" {_SHOWS[view.subject]}, which it does not have."
+        f" {_SUBJECT_TITLES[view.subject]}, which it does not have."
     )
-    fitting = page_list.first(manifest)
+    fitting = page_list.get_first_view(manifest)
     st.page_link(fitting.path, label=f"Open {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
 
 
-def _current() -> Manifest | None:
+def _find_current_report() -> Manifest | None:
     """The report at hand, whatever its kind; None where there is none, which the page itself then says."""
     try:
         return session.report()
@@ -200,5 +200,5 @@ def _current() -> Manifest | None:
         return None
 
 
-with script_queue.of_pages.turn():
+with script_queue.page_scripts.wait_turn():
     main()

@@ -62,7 +62,7 @@ async def keep_trimmed() -> None:
             await asyncio.sleep(_TRIM_S)
 
 
-def holders() -> dict[str, float]:
+def measure_holders() -> dict[str, float]:
     """Bytes by holder.
 
     ``answers``, ``figures``: the two caches of pages. ``duckdb``: its buffers, cached blocks of reports among them;
@@ -74,7 +74,7 @@ def holders() -> dict[str, float]:
     found = {
         "answers": float(session.answers_bytes()),
         "figures": float(figure_cache.size_bytes()),
-        "duckdb": float(visitors.whole().buffers_bytes()),
+        "duckdb": float(visitors.get_whole_library().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),
         "files": float(process.memory_info().shared),
         "resident": float(process.memory_info().rss),

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from app import memory, script_queue, worker_process
 from app.web import url_paths, visitors
-from app.web.metrics_middleware import Open
+from app.web.metrics_middleware import OpenPages
 from profiledb import config
 from profiledb.errors import ConfigError
 from profiledb.library import health
@@ -22,31 +22,31 @@ from profiledb.monitoring import logs, prometheus
 from profiledb.monitoring.counters import OTHER, STATES
 from profiledb.monitoring.prometheus import Figures, Gauge, Listener
 
-PATIENCE_S = 5.0
+CHECK_TIMEOUT_S = 5.0
 """After so long a database or a store that does not answer counts as missing."""
-_AT_WORK = ("here", "elsewhere")
+_WORKER_RUNNING = ("here", "elsewhere")
 
 _log = logging.getLogger("warpdeck")
-_health = health.Health(visitors.whole)
+_health = health.Health(visitors.get_whole_library)
 _listener: list[Listener] = []
 
 
-def parts() -> tuple[bool, dict[str, str]]:
+def check_parts() -> tuple[bool, dict[str, str]]:
     """Whether pages can be shown, and a word about each part; without a worker or Landlock they can.
 
     A server whose worker runs elsewhere, or not at all, may do without the inbox.
     """
-    found, at_work = _health.parts(), worker_process.status().state
+    found, at_work = _health.parts(), worker_process.check_worker().state
     if at_work == "here":
         found |= health.inbox(config.load())
     return health.shows(found), found | {"worker": at_work} | health.confined()
 
 
-async def _ready(_: Request) -> Response:
+async def _answer_health(_: Request) -> Response:
     """200 where pages can be shown, else 503, so that a proxy asks another server."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            well, found = await asyncio.to_thread(parts)
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            well, found = await asyncio.to_thread(check_parts)
     except TimeoutError:
         well, found = False, {"database": health.MISSING, "store": health.MISSING}
     return Response(
@@ -54,24 +54,27 @@ async def _ready(_: Request) -> Response:
     )
 
 
-async def _live(_: Request) -> Response:
+async def _answer_live(_: Request) -> Response:
     """200 as long as this process answers at all."""
     return JSONResponse({"status": "live"}, headers={"Cache-Control": "no-store"})
 
 
-def routes() -> list[Route]:
+def build_routes() -> list[Route]:
     """The addresses, below that of the dashboard."""
-    return [Route(url_paths.at(url_paths.HEALTH), _ready), Route(url_paths.at(url_paths.LIVE), _live)]
+    return [
+        Route(url_paths.add_base(url_paths.HEALTH_PATH), _answer_health),
+        Route(url_paths.add_base(url_paths.LIVE_PATH), _answer_live),
+    ]
 
 
-def begin() -> None:
+def start_monitoring() -> None:
     """Tells figures from now on, where the settings name an address, and logs that the server runs.
 
     A port that is taken keeps nobody from looking at pages: the log says so.
     """
     where = prometheus.address(config.load().metrics, "WARPDECK_METRICS")
     if where is not None:
-        listener = Listener(where, Figures(_gauges()), parts)
+        listener = Listener(where, Figures(_build_gauges()), check_parts)
         try:
             listener.start()
         except ConfigError as error:
@@ -81,14 +84,14 @@ def begin() -> None:
     logs.event("server_started", port=st.get_option("server.port"))
 
 
-def end() -> None:
+def stop_monitoring() -> None:
     """Ends that."""
     while _listener:
         _listener.pop().stop()
     logs.event("server_ended")
 
 
-def check() -> None:
+def check_settings() -> None:
     """Looks whether figures can be told as the settings want it, before anything starts.
 
     Raises:
@@ -98,29 +101,37 @@ def check() -> None:
         Figures()
 
 
-def _gauges() -> list[Gauge]:
+def _build_gauges() -> list[Gauge]:
     return [
-        Gauge("warpdeck_part_up", "Whether what the server needs can be reached.", "part", _up),
-        Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _files),
-        Gauge("warpdeck_reports", "Reports of the library.", "", _reports),
-        Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": Open.number}),
+        Gauge("warpdeck_part_up", "Whether what the server needs can be reached.", "part", _measure_parts),
+        Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _count_files),
+        Gauge("warpdeck_reports", "Reports of the library.", "", _count_reports),
+        Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": OpenPages.number}),
         Gauge(
-            "warpdeck_turns_waiting", "Pages that wait for their turn.", "", lambda: {"": script_queue.of_pages.waiting}
+            "warpdeck_turns_waiting",
+            "Pages that wait for their turn.",
+            "",
+            lambda: {"": script_queue.page_scripts.waiting},
         ),
-        Gauge("warpdeck_memory_bytes", "Memory of this server by holder (app/memory.py).", "holder", memory.holders),
+        Gauge(
+            "warpdeck_memory_bytes",
+            "Memory of this server by holder (app/memory.py).",
+            "holder",
+            memory.measure_holders,
+        ),
     ]
 
 
-def _reports() -> dict[str, float]:
-    return {"": float(len(visitors.whole().catalog.report_ids()))}
+def _count_reports() -> dict[str, float]:
+    return {"": float(len(visitors.get_whole_library().catalog.report_ids()))}
 
 
-def _up() -> dict[str, float]:
-    _, found = parts()
-    return {part: float(word == health.OK or word in _AT_WORK) for part, word in found.items()}
+def _measure_parts() -> dict[str, float]:
+    _, found = check_parts()
+    return {part: float(word == health.OK or word in _WORKER_RUNNING) for part, word in found.items()}
 
 
-def _files() -> dict[str, float]:
-    found = visitors.whole().catalog.job_states()
+def _count_files() -> dict[str, float]:
+    found = visitors.get_whole_library().catalog.job_states()
     known = {state: float(found.pop(state, 0)) for state in STATES}
     return known | {OTHER: float(sum(found.values()))}

@@ -22,7 +22,7 @@ GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
 """In the order of the menu."""
 
 
-class Shelf(Protocol):
+class ReportData(Protocol):
     """What the menu asks about a report beside its manifest (``session`` knows it)."""
 
     def has_sidecar(self, report_id: str, kind: Kind) -> bool:
@@ -63,7 +63,7 @@ class View:
         """Whether the report has what the page shows."""
         return self.subject is None or self.subject in manifest.subjects
 
-    def offers(self, manifest: Manifest, shelf: Shelf) -> bool:
+    def offers(self, manifest: Manifest, shelf: ReportData) -> bool:
         """Whether the page holds anything of a report; one that is opened by its address says itself what it lacks."""
         if not (self.listed and self.fits(manifest)):
             return False
@@ -163,16 +163,16 @@ ADMIN = FOLDER / "admin" / "page.py"
 ADMIN_URL = "admin"
 
 
-def at(url: str) -> View:
+def get_view(url: str) -> View:
     """The page at this address."""
     return next(view for view in VIEWS if view.url == url)
 
 
-def script(url: str) -> Path:
+def get_script(url: str) -> Path:
     """The script of the page at this address."""
-    return at(url).path
+    return get_view(url).path
 
 
-def first(manifest: Manifest) -> View:
+def get_first_view(manifest: Manifest) -> View:
     """The page on which a report opens."""
     return next(view for view in VIEWS if view.subject in manifest.subjects)

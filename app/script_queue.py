@@ -9,14 +9,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE_S = 10.0
+MAX_WAIT_S = 10.0
 """So long a script waits for its turn; then it runs beside the one that takes so long."""
 
 
-class Turns:
+class ScriptQueue:
     """A lock that is handed on in the order of asking. May be shared by threads."""
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = MAX_WAIT_S) -> None:
         self._patience = patience_s
         self._lock = threading.Lock()
         self._taken = False
@@ -91,5 +91,5 @@ class Turns:
                 self._taken = False
 
 
-of_pages = Turns()
+page_scripts = ScriptQueue()
 """Those of this server's pages."""

@@ -34,10 +34,10 @@ class Once(Generic[Result]):
         """The result of that key; ``work`` makes it where there is none, while other pages have their turn."""
         entry, mine = self._entry(key)
         if mine:
-            with script_queue.of_pages.aside():
+            with script_queue.page_scripts.step_aside():
                 return self._make(key, entry, work)
         if not entry.ended.is_set():
-            with script_queue.of_pages.aside():
+            with script_queue.page_scripts.step_aside():
                 entry.ended.wait()
         return entry.results[0] if entry.results else self.get(key, work)
 

@@ -27,53 +27,55 @@ from profiledb.library.workers import Seen, Workers
 from profiledb.monitoring import logs
 from profiledb.terminal import sentence
 
-BUSY = 3
+EXIT_LIBRARY_BUSY = 3
 """Exit status of a worker that found the library held by another."""
 
 BACK_OFF_S = (2.0, 5.0, 15.0, 60.0)
 """Waits before each further start; the last one repeats."""
 
-STEADY_S = 300.0
+STEADY_AFTER_S = 300.0
 """After so long a life, a death counts as the first again."""
 
-LOOK_S = 5.0
+CHECK_INTERVAL_S = 5.0
 """Time between two looks of the server itself."""
 
-State = Literal["here", "elsewhere", "off", "starting", "stopped", "refused"]
+WorkerState = Literal["here", "elsewhere", "off", "starting", "stopped", "refused"]
 
 
 @dataclass(frozen=True)
-class Status:
+class WorkerStatus:
     """Where the worker is, and if it has stopped or is not started, why (its last words)."""
 
-    state: State
+    state: WorkerState
     reason: str = ""
 
 
-def status() -> Status:
+def check_worker() -> WorkerStatus:
     """How ingest is doing; a worker that died is started again by this look, once its wait is over."""
     settings = config.load()
     if settings.worker == "off":
         with suppress(CatalogError):
-            return Status("elsewhere" if held(settings.library) or team(settings) else "off")
-        return Status("elsewhere")
-    return _keeper(settings).look()
+            return WorkerStatus(
+                "elsewhere" if is_library_locked(settings.library) or list_team_workers(settings) else "off"
+            )
+        return WorkerStatus("elsewhere")
+    return _get_keeper(settings).look()
 
 
-async def keep() -> None:
+async def keep_worker_running() -> None:
     """Looks at the worker every few seconds, for as long as the server runs."""
     while True:
-        await asyncio.to_thread(status)
-        await asyncio.sleep(LOOK_S)
+        await asyncio.to_thread(check_worker)
+        await asyncio.sleep(CHECK_INTERVAL_S)
 
 
 @cache
-def _keeper(settings: Settings) -> "Keeper":
+def _get_keeper(settings: Settings) -> "WorkerKeeper":
     """One a process: pages and the server's own look share it."""
-    return Keeper(settings)
+    return WorkerKeeper(settings)
 
 
-def refusal(settings: Settings | None = None) -> str:
+def explain_refusal(settings: Settings | None = None) -> str:
     """Why no worker is started, and nothing is written to the library: a later version changed it. Empty: nothing."""
     try:
         refuse_newer(settings or config.load())
@@ -82,7 +84,7 @@ def refusal(settings: Settings | None = None) -> str:
     return ""
 
 
-def held(library: Path) -> bool:
+def is_library_locked(library: Path) -> bool:
     """Whether some process holds the worker's lock of a library. Takes a shared lock for a moment: a worker that
     starts within it finds the lock taken and is started again at the next look."""
     try:
@@ -95,12 +97,12 @@ def held(library: Path) -> bool:
     return False
 
 
-def team(settings: Settings) -> list[Seen]:
+def list_team_workers(settings: Settings) -> list[Seen]:
     """The workers of a team that are alive; none where there is no team. Raises CatalogError: nobody can say now."""
     return Workers(database.shared(settings.database)).all() if settings.database else []
 
 
-def command(settings: Settings) -> list[str]:
+def build_command(settings: Settings) -> list[str]:
     """The command line of the worker."""
     samples = str(settings.samples) if settings.samples else "off"
     return [
@@ -109,7 +111,7 @@ def command(settings: Settings) -> list[str]:
     ]
 
 
-class Keeper:
+class WorkerKeeper:
     """Keeps one worker process running; may be shared by threads."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
@@ -123,21 +125,21 @@ class Keeper:
         self._started_at = 0.0
         self._next_start = 0.0
 
-    def look(self) -> Status:
+    def look(self) -> WorkerStatus:
         """The worker's state; starts it where it does not run and may."""
         with self._lock:
             if self._process is not None and self._process.poll() is None:
-                return Status("here")
+                return WorkerStatus("here")
             if self._process is not None:
                 self._bury(self._process)
-            if held(self._settings.library):
-                return Status("elsewhere")
-            if said := refusal(self._settings):
-                return Status("refused", said)
+            if is_library_locked(self._settings.library):
+                return WorkerStatus("elsewhere")
+            if said := explain_refusal(self._settings):
+                return WorkerStatus("refused", said)
             if self._clock() >= self._next_start:
                 self._start()
-                return Status("starting")
-            return Status("stopped", self._said)
+                return WorkerStatus("starting")
+            return WorkerStatus("stopped", self._said)
 
     def stop(self) -> None:
         """Ends the worker as the end of the dashboard would, and waits for it."""
@@ -149,7 +151,7 @@ class Keeper:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process that writes to it)
         self._started_at = self._clock()
         self._process = subprocess.Popen(
-            command(self._settings),
+            build_command(self._settings),
             stdin=subprocess.PIPE,
             stdout=None if self._settings.log == logs.JSON else subprocess.DEVNULL,
             stderr=self._errors,
@@ -165,7 +167,7 @@ class Keeper:
         with self._errors as errors:
             errors.seek(0)
             self._said = errors.read().decode(errors="replace").strip()[-2000:]
-        steady = self._clock() - self._started_at > STEADY_S
-        self._deaths = 1 if steady or process.returncode == BUSY else self._deaths + 1
+        steady = self._clock() - self._started_at > STEADY_AFTER_S
+        self._deaths = 1 if steady or process.returncode == EXIT_LIBRARY_BUSY else self._deaths + 1
         self._next_start = self._clock() + BACK_OFF_S[min(self._deaths, len(BACK_OFF_S)) - 1]
         self._process = self._errors = None

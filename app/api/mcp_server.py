@@ -10,16 +10,16 @@ from starlette.types import Receive, Scope, Send
 
 from app.api import thread_pools
 from app.web import url_paths, visitors
-from app.web.problem_json import problem
+from app.web.problem_json import make_problem_response
 from profiledb.access.operations import mcp_tools
 from profiledb.library.library import Library
 
 PATH = "/mcp"
-_asked: ContextVar[Library] = ContextVar("asked")
+_library: ContextVar[Library] = ContextVar("asked")
 """The library as whoever sent a request sees it; the tasks that answer have it from the one that began them."""
 
 
-class Assistant:
+class McpServer:
     """Answers at the address; where the package is missing it says so."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Assistant:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         # Each request stands for itself: whoever asks is looked at each time (web.login), and nothing stays behind.
-        answering = mcp_tools.server(_asked.get, run=_in_pool)
+        answering = mcp_tools.server(_library.get, run=_run_in_pool)
         self._manager = StreamableHTTPSessionManager(answering, json_response=True, stateless=True)
         async with self._manager.run():
             yield
@@ -42,19 +42,19 @@ class Assistant:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on; hosts and origins were looked at before (web.hosts)."""
         if self._manager is None:
-            refusal = problem(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
+            refusal = make_problem_response(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
             await refusal(scope, receive, send)
             return
-        asked = _asked.set(visitors.library(scope))
+        asked = _library.set(visitors.get_library(scope))
         try:
             await self._manager.handle_request(scope, receive, send)
         finally:
-            _asked.reset(asked)
+            _library.reset(asked)
 
     def route(self) -> Route:
         """The address, below that of the dashboard."""
-        return Route(url_paths.at(PATH), self)
+        return Route(url_paths.add_base(PATH), self)
 
 
-async def _in_pool(tool: str, work: Callable[[], str]) -> str:
-    return await thread_pools.of(tool).run(_asked.get().catalog.visitor, work)
+async def _run_in_pool(tool: str, work: Callable[[], str]) -> str:
+    return await thread_pools.get_pool(tool).run(_library.get().catalog.visitor, work)

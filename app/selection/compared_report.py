@@ -40,7 +40,7 @@ def side(settled: Settled) -> Side:
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
     """The rows of a comparison; they are cached by what both sides show."""
     key = tuple((session.stamp(side.report_id), tuple(sorted(side.params.items()))) for side in (mine, theirs))
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         return _compared(key, basis, a, b)
 
 

@@ -14,36 +14,36 @@ from app.web import url_paths
 PREFIX = "/_warpdeck/timeline/static"
 FOLDER = Path(__file__).with_name("static")
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
-_KEEP = {"Cache-Control": "private, max-age=31536000, immutable"}
+_CACHE_FOREVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 
 
 @cache
-def files() -> Mapping[str, bytes]:
+def load_files() -> Mapping[str, bytes]:
     """What the folder held when the server started, by name: modules of one version fit each other."""
     return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
 
 
 @cache
-def digest() -> str:
+def compute_digest() -> str:
     """What changes when any of the files does."""
-    sums = b"".join(hashlib.sha256(name.encode() + b"\0" + data).digest() for name, data in files().items())
+    sums = b"".join(hashlib.sha256(name.encode() + b"\0" + data).digest() for name, data in load_files().items())
     return hashlib.sha256(sums).hexdigest()[:16]
 
 
-def path() -> str:
+def get_folder_path() -> str:
     """The folder's address below that of the dashboard, with a slash at its end."""
-    return f"{PREFIX}/{digest()}/"
+    return f"{PREFIX}/{compute_digest()}/"
 
 
-def route() -> Route:
+def make_route() -> Route:
     """The address at which the files are."""
-    return Route(url_paths.at(f"{PREFIX}/{{digest}}/{{name}}"), answer)
+    return Route(url_paths.add_base(f"{PREFIX}/{{digest}}/{{name}}"), serve_file)
 
 
-async def answer(request: Request) -> Response:
+async def serve_file(request: Request) -> Response:
     """One file; nothing under another version's name."""
     name = request.path_params["name"]
-    data = files().get(name) if request.path_params["digest"] == digest() else None
+    data = load_files().get(name) if request.path_params["digest"] == compute_digest() else None
     if data is None:
         return PlainTextResponse("Not found", status_code=404)
-    return Response(data, media_type=_TYPES[Path(name).suffix], headers=_KEEP)
+    return Response(data, media_type=_TYPES[Path(name).suffix], headers=_CACHE_FOREVER)

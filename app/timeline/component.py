@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Shown:
+class TimelineData:
     """What the timeline is told.
 
     Args:
@@ -44,7 +44,7 @@ class Shown:
     beside: Sequence[tuple[str, str]]
 
 
-def show(shown: Shown, on_select: Callable[[], None], on_mark: Callable[[], None]) -> Any:
+def draw_timeline(shown: TimelineData, on_select: Callable[[], None], on_mark: Callable[[], None]) -> Any:
     """Draws the timeline of a report as wide as there is room.
 
     Args:
@@ -54,10 +54,10 @@ def show(shown: Shown, on_select: Callable[[], None], on_mark: Callable[[], None
         on_mark: called when the reader writes marks that belong to a report: ``["mark"]`` is then ``{"report": id,
             "marks": [{"t": ns, "note": text}, ...]}``, untrusted; without a note a mark is to go.
     """
-    _declare()
+    _register()
     mount = st.components.v2.component(_COMPONENT, js="component.js")
     data = {
-        "report": shown.report_id, "name": shown.name, "module": f"{assets.path().lstrip('/')}main.js",
+        "report": shown.report_id, "name": shown.name, "module": f"{assets.get_folder_path().lstrip('/')}main.js",
         "selected": list(shown.selected), "may_edit": shown.may_edit,
         "marks": [{"t": mark.t_ns, "note": mark.note} for mark in shown.marks],
         "beside": [{"id": report_id, "name": name} for report_id, name in shown.beside],
@@ -65,7 +65,7 @@ def show(shown: Shown, on_select: Callable[[], None], on_mark: Callable[[], None
     return mount(key=NAME, data=data, on_select_change=on_select, on_mark_change=on_mark)
 
 
-def _declare() -> None:
+def _register() -> None:
     """Tells Streamlit where the script is, which it else reads in the ``pyproject.toml`` of an installed package."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(_COMPONENT) is None:

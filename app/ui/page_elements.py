@@ -44,7 +44,7 @@ def kind_of(report: Manifest) -> str:
 
 def open_report(manifest: Manifest) -> None:
     """Goes to the first page of a report."""
-    navigation.to(page_list.first(manifest).path, {"report": manifest.id})
+    navigation.to(page_list.get_first_view(manifest).path, {"report": manifest.id})
 
 
 def header(manifest: Manifest, title: str) -> None:

@@ -10,28 +10,28 @@ from starlette.middleware import Middleware
 from app.web import (
     closed_paths_middleware,
     compression_middleware,
-    download_audit,
-    headers_middleware,
+    download_audit_middleware,
     login_middleware,
     metrics_middleware,
     probe_middleware,
+    security_headers_middleware,
     sign_in_middleware,
     trusted_host_middleware,
     upload_middleware,
 )
 
 
-def stack() -> list[Middleware]:
+def build_middleware() -> list[Middleware]:
     """The middleware, in the order in which a request meets it."""
     return [
-        Middleware(metrics_middleware.Counted),
-        Middleware(headers_middleware.SecurityHeaders),
-        Middleware(trusted_host_middleware.KnownHosts),
-        Middleware(closed_paths_middleware.Closed),
-        Middleware(probe_middleware.Probes),
-        Middleware(login_middleware.LoginGuard),
-        Middleware(sign_in_middleware.SignIn),
-        Middleware(download_audit.Downloads),
-        Middleware(upload_middleware.UploadsToDisk),
-        Middleware(compression_middleware.Packed),
+        Middleware(metrics_middleware.MetricsMiddleware),
+        Middleware(security_headers_middleware.SecurityHeadersMiddleware),
+        Middleware(trusted_host_middleware.TrustedHostMiddleware),
+        Middleware(closed_paths_middleware.ClosedPathsMiddleware),
+        Middleware(probe_middleware.ProbeMiddleware),
+        Middleware(login_middleware.LoginRequiredMiddleware),
+        Middleware(sign_in_middleware.SignInMiddleware),
+        Middleware(download_audit_middleware.DownloadAuditMiddleware),
+        Middleware(upload_middleware.UploadMiddleware),
+        Middleware(compression_middleware.CompressionMiddleware),
     ]

@@ -8,7 +8,7 @@ import time
 
 import streamlit as st
 
-from app.web import login_cookie, login_generation, roles, sharing_middleware
+from app.web import login_cookie, login_state, roles, sharing_route
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import NotAllowedError
@@ -16,37 +16,37 @@ from profiledb.library.sharing_links import Share
 from profiledb.library.visitor import LOCAL, Visitor
 
 
-def standing() -> Standing:
+def get_standing() -> Standing:
     """What the user of this session may do."""
-    if not login_cookie.login():
+    if not login_cookie.has_login():
         return Standing.EDITOR
-    now = roles.standing(login_generation.claims_of_page(), config.load(), time.time())
-    return Standing.GUEST if now < Standing.VIEWER and _share() else now
+    now = roles.get_standing(login_state.read_page_claims(), config.load(), time.time())
+    return Standing.GUEST if now < Standing.VIEWER and _find_share() else now
 
 
-def _share() -> Share | None:
+def _find_share() -> Share | None:
     """The link that the user of this session came with."""
-    return sharing_middleware.of(st.context.cookies)
+    return sharing_route.find_share(st.context.cookies)
 
 
-def visitor() -> Visitor:
+def get_visitor() -> Visitor:
     """Who looks at this session."""
-    if not login_cookie.login():
+    if not login_cookie.has_login():
         return LOCAL
-    user, settings, now = login_generation.claims_of_page(), config.load(), time.time()
-    if roles.standing(user, settings, now) < Standing.VIEWER and (share := _share()):
-        return sharing_middleware.visitor(share)
-    return roles.visitor(user, settings, now)
+    user, settings, now = login_state.read_page_claims(), config.load(), time.time()
+    if roles.get_standing(user, settings, now) < Standing.VIEWER and (share := _find_share()):
+        return sharing_route.make_visitor(share)
+    return roles.make_visitor(user, settings, now)
 
 
 def is_guest() -> bool:
     """Whether the user of this session has a link and nothing else: they see the pages of its report alone."""
-    return standing() == Standing.GUEST
+    return get_standing() == Standing.GUEST
 
 
 def may_edit() -> bool:
     """Whether the user of this session may change something."""
-    return standing() >= Standing.EDITOR
+    return get_standing() >= Standing.EDITOR
 
 
 def require_editor() -> None:
@@ -61,7 +61,7 @@ def require_editor() -> None:
 
 def may_administer() -> bool:
     """Whether the user of this session is an admin; without a login nobody is, and the command line does it."""
-    return standing() >= Standing.ADMIN
+    return get_standing() >= Standing.ADMIN
 
 
 def require_admin() -> None:
@@ -74,54 +74,54 @@ def require_admin() -> None:
         raise NotAllowedError("Only an admin may do this.", hint="Ask for the admin role.")
 
 
-def gate() -> bool:
+def admit_visitor() -> bool:
     """Whether the user may see reports; says what to do where not. Nothing of any report may be drawn before."""
-    now = standing()
+    now = get_standing()
     if now >= Standing.GUEST:
         return True
     st.header("Warpdeck", anchor=False)
     if now == Standing.ANONYMOUS:
         st.text("Log in to see the reports.")
-        _way_in()
+        _draw_login_buttons()
     else:
         st.text(
             "You are logged in but have no role here. Ask the person who runs this dashboard for one, then log in"
             " again."
         )
-        out()
+        draw_logout_button()
     return False
 
 
-def _way_in() -> None:
+def _draw_login_buttons() -> None:
     """The buttons to log in."""
-    for name in login_cookie.providers(login_cookie.section() or {}) or [""]:
+    for name in login_cookie.list_providers(login_cookie.load_auth_section() or {}) or [""]:
         label = f"Log in with {name}" if name else "Log in"
         icon = ":material/login:"
         st.button(label, key=f"login-{name}", type="primary", icon=icon, on_click=st.login, args=(name or None,))
 
 
-def out() -> None:
+def draw_logout_button() -> None:
     """The button to log out."""
     st.button("Log out", key="logout", icon=":material/logout:", on_click=_log_out)
 
 
 def _log_out() -> None:
     """Ends the login on the server first: the browser's way to the provider clears its cookies then (sign_in)."""
-    login_generation.end(login_generation.claims_of_page())
+    login_state.end_login(login_state.read_page_claims())
     st.logout()
 
 
-def who() -> None:
+def draw_account() -> None:
     """Who is logged in and as what, with the way out, at the foot of the menu; nothing without a login."""
-    if not login_cookie.login():
+    if not login_cookie.has_login():
         return
-    if share := _share() if is_guest() else None:
+    if share := _find_share() if is_guest() else None:
         with st.sidebar.container(key="who"):
             st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
-            _way_in()
+            _draw_login_buttons()
         return
-    user = login_generation.claims_of_page()
+    user = login_state.read_page_claims()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
     with st.sidebar.container(key="who"):
-        st.text(f"{name}, {standing().name.lower()}")
-        out()
+        st.text(f"{name}, {get_standing().name.lower()}")
+        draw_logout_button()

@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Line:
+class _Queue:
     places: CapacityLimiter
     asked: int = 0
 
 
-class Pool:
+class FairPool:
     """Threads of a process for one kind of work. Its functions are called by the event loop alone.
 
     On a server without a login everybody is the same person, and no limit for one person holds.
@@ -35,7 +35,7 @@ class Pool:
         self._each = each
         self._most = each + waiting
         self._again_s = again_s
-        self._lines: dict[tuple[str, str], _Line] = {}
+        self._lines: dict[tuple[str, str], _Queue] = {}
 
     async def run(self, person: Visitor, work: Callable[[], T]) -> T:
         """Does a piece of work in a thread.
@@ -46,7 +46,7 @@ class Pool:
         if person == LOCAL:
             return await to_thread.run_sync(work, limiter=self._threads)
         key = (person.way, person.name)
-        line = self._lines.setdefault(key, _Line(CapacityLimiter(self._each)))
+        line = self._lines.setdefault(key, _Queue(CapacityLimiter(self._each)))
         if line.asked >= self._most:
             raise BusyError(f"{line.asked} of your requests are being answered.", self._again_s)
         line.asked += 1

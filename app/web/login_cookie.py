@@ -20,7 +20,7 @@ from profiledb.errors import ConfigError
 
 
 @cache
-def login() -> bool:
+def has_login() -> bool:
     """Whether people must log in: whether Streamlit's secrets have a section ``[auth]`` when the server starts.
 
     It is asked once, so that a file that is lost or broken later opens nothing.
@@ -28,10 +28,10 @@ def login() -> bool:
     Raises:
         ConfigError: there are secrets, and they cannot be read.
     """
-    return section() is not None
+    return load_auth_section() is not None
 
 
-def section() -> Mapping[str, Any] | None:
+def load_auth_section() -> Mapping[str, Any] | None:
     """The section ``[auth]`` of Streamlit's secrets; None where there is none.
 
     Raises:
@@ -50,17 +50,17 @@ def section() -> Mapping[str, Any] | None:
     return auth
 
 
-def providers(auth: Mapping[str, Any]) -> list[str]:
+def list_providers(auth: Mapping[str, Any]) -> list[str]:
     """The names of the providers that ``st.login`` takes; empty where ``[auth]`` itself is the only one."""
     return [name for name, value in auth.items() if isinstance(value, Mapping) and "client_id" in value]
 
 
-def origin() -> str:
+def get_origin() -> str:
     """Where people log in to, as ``https://profiles.example.com``; empty where the secrets do not say so."""
     return get_origin_from_redirect_uri() or ""
 
 
-def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
+def read_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     """What the identity provider said of the sender of a request; nothing where the cookie is missing or not ours.
 
     Whether the login goes on ``logins`` says. The signature is checked with the cookie secret, and the origin against
@@ -79,6 +79,6 @@ def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
         identity = json.loads(raw)
     except ValueError:
         return {}
-    if not isinstance(identity, dict) or identity.get("origin") != origin():
+    if not isinstance(identity, dict) or identity.get("origin") != get_origin():
         return {}
     return identity

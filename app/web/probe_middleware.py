@@ -15,7 +15,7 @@ from app.web import url_paths
 _PROBE = re.compile(r"/[a-z_]+/_stcore/(health|host-config)")
 
 
-class Probes:
+class ProbeMiddleware:
     """Answers these with 304 and an empty body."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -23,7 +23,7 @@ class Probes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes on everything else."""
-        if scope["type"] == "http" and _PROBE.fullmatch(url_paths.below(scope)):
+        if scope["type"] == "http" and _PROBE.fullmatch(url_paths.strip_base(scope)):
             await Response(status_code=304)(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -15,7 +15,7 @@ from profiledb.errors import (
     WarpdeckError,
 )
 
-_STATUS: dict[type[WarpdeckError], int] = {
+_STATUS_CODES: dict[type[WarpdeckError], int] = {
     BusyError: 429,
     ReportNotFoundError: 404,
     NotCapturedError: 422,
@@ -28,20 +28,20 @@ _STATUS: dict[type[WarpdeckError], int] = {
 }
 
 
-def status(error: WarpdeckError) -> int:
+def get_status(error: WarpdeckError) -> int:
     """The status of an error of ours."""
-    return next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 400)
+    return next((number for kind, number in _STATUS_CODES.items() if isinstance(error, kind)), 400)
 
 
-def answer(error: WarpdeckError) -> Response:
+def make_error_response(error: WarpdeckError) -> Response:
     """What is answered to a program that met an error of ours."""
-    told = problem(status(error), error.message, error.hint)
+    told = make_problem_response(get_status(error), error.message, error.hint)
     if isinstance(error, BusyError):
         told.headers["Retry-After"] = str(error.again_s)
     return told
 
 
-def problem(number: int, title: str, detail: str = "") -> Response:
+def make_problem_response(number: int, title: str, detail: str = "") -> Response:
     """A sentence that says what is wrong, and one that says what to do."""
     told = {"type": "about:blank", "title": title, "status": number} | ({"detail": detail} if detail else {})
     return JSONResponse(

@@ -18,28 +18,28 @@ from app.web import visitors
 from profiledb.library.audit import Access
 from profiledb.library.visitor import Visitor, Way
 
-FREE = 5
+FREE_REFUSALS = 5
 """Refusals of an address before it has to wait; the wait then doubles with each."""
-LONGEST_S = 300.0
-FORGOTTEN_S = 900.0
+MAX_WAIT_S = 300.0
+FORGET_AFTER_S = 900.0
 """An address that was refused nothing for so long begins anew."""
-MOST = 10_000
+MAX_ADDRESSES = 10_000
 """Addresses that are known; the one that was refused longest ago goes first."""
-ENTRIES_AN_HOUR = 100
-_IPV6_HOME = 64
+ENTRIES_PER_HOUR = 100
+_IPV6_PREFIX_BITS = 64
 """Bits of an IPv6 address that tell networks apart: whoever has one address has all of its network."""
 _writers = CapacityLimiter(2)
 
 
 @dataclass
-class _Tries:
+class _Attempts:
     refused: int = 0
     counted: int = 0
     until: float = 0.0
     last: float = 0.0
 
 
-class Refusals:
+class RefusalThrottle:
     """The refusals of a process. Used by the thread that answers requests alone.
 
     Args:
@@ -48,7 +48,7 @@ class Refusals:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._known: OrderedDict[str, _Tries] = OrderedDict()
+        self._known: OrderedDict[str, _Attempts] = OrderedDict()
         self._hour = 0.0
         self._entries = 0
 
@@ -64,10 +64,10 @@ class Refusals:
         """
         now = self._now()
         tries = self._known.pop(sender, None)
-        if tries is None or now - tries.last > FORGOTTEN_S:
-            tries = _Tries()
+        if tries is None or now - tries.last > FORGET_AFTER_S:
+            tries = _Attempts()
         self._known[sender] = tries
-        if len(self._known) > MOST:
+        if len(self._known) > MAX_ADDRESSES:
             self._known.popitem(last=False)
         tries.last = now
         tries.refused += 1
@@ -75,23 +75,23 @@ class Refusals:
         if now < tries.until:
             return tries.until - now, told
         tries.counted += 1
-        if tries.counted > FREE:
-            tries.until = now + min(LONGEST_S, 2.0 ** min(tries.counted - FREE, 20))
+        if tries.counted > FREE_REFUSALS:
+            tries.until = now + min(MAX_WAIT_S, 2.0 ** min(tries.counted - FREE_REFUSALS, 20))
         return 0.0, told
 
     def _is_told(self, count: int, now: float) -> bool:
         if now - self._hour >= 3600 or not self._hour:
             self._hour, self._entries = now, 0
-        if str(count).strip("0") != "1" or self._entries >= ENTRIES_AN_HOUR:
+        if str(count).strip("0") != "1" or self._entries >= ENTRIES_PER_HOUR:
             return False
         self._entries += 1
         return True
 
 
-_refusals = Refusals()
+_throttle = RefusalThrottle()
 
 
-async def refuse(scope: Scope, action: Access, way: Way, who: str = "", about: str = "") -> dict[str, str]:
+async def count_refusal(scope: Scope, action: Access, way: Way, who: str = "", about: str = "") -> dict[str, str]:
     """Counts a refusal, and has the audit say so now and then.
 
     Args:
@@ -104,16 +104,16 @@ async def refuse(scope: Scope, action: Access, way: Way, who: str = "", about: s
     Returns:
         Headers of an answer 429 where the sender has to wait, else nothing.
     """
-    address = address_of(scope)
-    wait, count = _refusals.count(f"{action}, {address}")
+    address = get_address(scope)
+    wait, count = _throttle.count(f"{action}, {address}")
     if count:
         words = ", ".join(filter(None, [about, f"from {address}", f"{count:,} so far" if count > 1 else ""]))
-        audit = visitors.whole().catalog.asked_by(Visitor(who or "unknown", way)).audit
+        audit = visitors.get_whole_library().catalog.asked_by(Visitor(who or "unknown", way)).audit
         await to_thread.run_sync(audit.tell, action, "", words, limiter=_writers)
     return {"Retry-After": str(math.ceil(wait))} if wait else {}
 
 
-def address_of(scope: Scope) -> str:
+def get_address(scope: Scope) -> str:
     """Where a request comes from, as the web server has it: that of a proxy counts as FORWARDED_ALLOW_IPS says."""
     client = scope.get("client")
     if not client:
@@ -125,5 +125,5 @@ def address_of(scope: Scope) -> str:
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return str(address.ipv4_mapped)
-        return str(ipaddress.ip_network((address.packed, _IPV6_HOME), strict=False))
+        return str(ipaddress.ip_network((address.packed, _IPV6_PREFIX_BITS), strict=False))
     return str(address)

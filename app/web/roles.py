@@ -28,15 +28,15 @@ class Standing(IntEnum):
     """May see the audit, make spaces and tokens, and allow sharing links."""
 
 
-def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Standing:
+def get_standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Standing:
     """The standing of a user by the claims of the ID token; ``now`` is Unix time in seconds.
 
     The role stands in the claim that ``login_claim`` names: a text, or a list of texts. An e-mail address counts only
     where the provider says that it was verified, because elsewhere anybody may claim any.
     """
-    if claims.get("is_logged_in") is not True or not _fresh(claims.get("iat"), settings, now):
+    if claims.get("is_logged_in") is not True or not _is_fresh(claims.get("iat"), settings, now):
         return Standing.ANONYMOUS
-    values = _told(claims, settings)
+    values = _read_roles(claims, settings)
     if values & settings.login_admins:
         return Standing.ADMIN
     values.add(EVERYONE)
@@ -45,27 +45,27 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
     return Standing.VIEWER if values & settings.login_viewers else Standing.STRANGER
 
 
-def visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visitor:
+def make_visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visitor:
     """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any.
 
     The number is the provider's own; the e-mail address is, too, where it says that it was verified.
     An admin sees everything; spaces know others by the values of the same claim that says their role. Who has no role,
     or has it no more, sees nothing, also in a page that is still open.
     """
-    of = standing(claims, settings, now)
+    of = get_standing(claims, settings, now)
     name, email, number = (claims.get(key) for key in ("name", "email", "sub"))
     called = named([name], [email, number]) if _is_verified(claims) else named([name, email], [number])
     if of < Standing.VIEWER:
         return Visitor(called, "login", frozenset(), NONE)
-    groups = frozenset(one for one in _told(claims, settings) if not one.startswith(OF_PROGRAMS))
+    groups = frozenset(one for one in _read_roles(claims, settings) if not one.startswith(OF_PROGRAMS))
     return Visitor(called, "login", None if of == Standing.ADMIN else groups)
 
 
-def _told(claims: Mapping[str, Any], settings: Settings) -> set[str]:
+def _read_roles(claims: Mapping[str, Any], settings: Settings) -> set[str]:
     """The texts of the claim with the role."""
     if settings.login_claim == "email" and not _is_verified(claims):
         return set()
-    return set(_values(_look_up(claims, settings.login_claim)))
+    return set(_list_texts(_look_up(claims, settings.login_claim)))
 
 
 def _is_verified(claims: Mapping[str, Any]) -> bool:
@@ -73,7 +73,7 @@ def _is_verified(claims: Mapping[str, Any]) -> bool:
     return claims.get("email_verified") is True
 
 
-def _fresh(issued: Any, settings: Settings, now: float) -> bool:
+def _is_fresh(issued: Any, settings: Settings, now: float) -> bool:
     """Whether the provider vouched for the user within the hours that a login lasts."""
     if isinstance(issued, bool) or not isinstance(issued, int | float):
         return False
@@ -90,7 +90,7 @@ def _look_up(claims: Mapping[str, Any], name: str) -> Any:
     return value
 
 
-def _values(value: Any) -> Iterable[str]:
+def _list_texts(value: Any) -> Iterable[str]:
     """The texts of a claim; one that lists everybody's sign would make its user everybody."""
     values = value if isinstance(value, list | tuple) else [value]
     return (text for text in values if isinstance(text, str) and text != EVERYONE)

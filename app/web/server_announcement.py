@@ -13,11 +13,11 @@ from profiledb import config
 from profiledb.library import server_file
 from profiledb.library.server_file import Serving
 
-LOOK_S = 5.0
+CHECK_INTERVAL_S = 5.0
 """Time between two looks whether the file is there: another server of the library removes its own when it ends."""
 
 
-class Announced:
+class ServerAnnouncement:
     """The announcement of this server, from its start to its end."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Announced:
     async def keep(self) -> None:
         """Announces the server again whenever nobody is announced."""
         while self._serving:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_INTERVAL_S)
             if await asyncio.to_thread(server_file.read, self._library) is None:
                 await asyncio.to_thread(server_file.write, self._library, self._serving)
 
@@ -55,4 +55,4 @@ class Announced:
 
     def route(self) -> Route:
         """The address at which it answers."""
-        return Route(url_paths.at(server_file.PATH), self.answer)
+        return Route(url_paths.add_base(server_file.PATH), self.answer)

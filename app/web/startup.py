@@ -18,15 +18,15 @@ from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.library import database
 from profiledb.monitoring import logs
 
-LEAST_SECRET = 32
+MIN_SECRET_CHARS = 32
 """Characters of a cookie secret that nobody guesses."""
 
-_NEEDED = ("redirect_uri", "cookie_secret")
-_OF_PROVIDER = ("client_id", "client_secret", "server_metadata_url")
+_REQUIRED_KEYS = ("redirect_uri", "cookie_secret")
+_PROVIDER_KEYS = ("client_id", "client_secret", "server_metadata_url")
 _log = logging.getLogger("warpdeck")
 
 
-def prepare() -> None:
+def prepare_server() -> None:
     """Checks the settings, sets what Streamlit has to know of them, and warns.
 
     Raises:
@@ -34,20 +34,20 @@ def prepare() -> None:
         RefusedError: PostgreSQL refuses the user of this server.
     """
     settings = config.load()
-    log(settings.log)
+    configure_logging(settings.log)
     if settings.database:
         database.require(settings.database)
     streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
-    if login_cookie.login():
-        check_login(login_cookie.section() or {}, settings)
+    if login_cookie.has_login():
+        check_login(login_cookie.load_auth_section() or {}, settings)
         _date_tokens(settings)
     elif wanted := config.given("WARPDECK_LOGIN_"):
         raise ConfigError(
             f"{' and '.join(wanted)} would limit who may do what, but nobody has to log in: Streamlit's secrets have"
             " no section [auth]."
         )
-    elif not loopback(address):
+    elif not is_loopback(address):
         _log.warning(
             "Warpdeck listens on %s WITHOUT A LOGIN: whoever reaches this port can read, upload and delete every"
             " report. Listen on localhost (in a container: publish the port on 127.0.0.1), or set up a login"
@@ -66,7 +66,7 @@ def _date_tokens(settings: Settings) -> None:
         _log.error("Tokens of an earlier version have no end yet: %s", error.message)
 
 
-def log(form: str) -> None:
+def configure_logging(form: str) -> None:
     """Has this server log in a form of ``logs.FORMS``, with what Streamlit and its server log.
 
     Their loggers write by themselves, each with a handler that Streamlit makes, also for those to come.
@@ -91,22 +91,22 @@ def check_login(auth: Mapping[str, Any], settings: Settings) -> None:
     """
     if not importlib.util.find_spec("authlib") or not importlib.util.find_spec("httpx"):
         raise ConfigError("Streamlit's secrets have a section [auth], but Authlib is missing: pip install '.[auth]'.")
-    named = login_cookie.providers(auth)
-    missing = [f"auth.{key}" for key in _NEEDED if not auth.get(key)]
+    named = login_cookie.list_providers(auth)
+    missing = [f"auth.{key}" for key in _REQUIRED_KEYS if not auth.get(key)]
     for name in named or [""]:
         section = auth[name] if name else auth
-        missing += [f"auth.{name}.{key}".replace("..", ".") for key in _OF_PROVIDER if not section.get(key)]
+        missing += [f"auth.{name}.{key}".replace("..", ".") for key in _PROVIDER_KEYS if not section.get(key)]
     if missing:
         raise ConfigError(f"Streamlit's secrets lack {', '.join(missing)}.")
-    if len(str(auth["cookie_secret"])) < LEAST_SECRET:
+    if len(str(auth["cookie_secret"])) < MIN_SECRET_CHARS:
         raise ConfigError(
-            f"auth.cookie_secret has fewer than {LEAST_SECRET} characters; take for example {randoms.token_hex(32)}."
+            f"auth.cookie_secret has fewer than {MIN_SECRET_CHARS} characters; take for example {randoms.token_hex(32)}."
         )
     if not settings.login_editors | settings.login_viewers:
         raise ConfigError("WARPDECK_LOGIN_EDITORS and WARPDECK_LOGIN_VIEWERS name nobody.")
 
 
-def loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     """Whether only this machine reaches an address; an empty one is all of them."""
     if address == "localhost":
         return True

@@ -23,17 +23,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web import url_paths, visitors
 from app.web.multipart import BodyError, FilePart
-from app.web.upload_store import RefusedError, Upload, store
+from app.web.upload_store import Upload, UploadRefusedError, get_upload_store
 
 PREFIX = "/_stcore/upload_file"
-PIECE = 1 << 20
+WRITE_BYTES = 1 << 20
 """Bytes that are written at a time."""
 
-FRAME = 1 << 20
+FORM_BYTES = 1 << 20
 """What a form may hold around its file."""
 
 WINDOW_S = 60.0
-LEAST_RATE = 4096
+MIN_BYTES_PER_S = 4096
 """Bytes a second, on average over ``WINDOW_S``; an upload that brings less has broken off."""
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ _ADDRESS = re.compile(rf"{PREFIX}/([^/]+)/([^/]+)")
 _log = logging.getLogger("warpdeck")
 
 
-class Pace:
+class UploadPace:
     """How fast an upload comes in, so that one that trickles holds its place for a minute and no longer."""
 
     def __init__(self) -> None:
@@ -56,11 +56,11 @@ class Pace:
     def arrived(self, size: int) -> None:
         """Counts bytes; enough of them begin another minute."""
         self._bytes += size
-        if self._bytes >= LEAST_RATE * WINDOW_S:
+        if self._bytes >= MIN_BYTES_PER_S * WINDOW_S:
             self._until, self._bytes = time.monotonic() + WINDOW_S, 0
 
 
-class UploadsToDisk:
+class UploadMiddleware:
     """Takes the bodies of uploads; everything else passes."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -69,7 +69,7 @@ class UploadsToDisk:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets Streamlit answer, with a receipt in place of the file."""
-        address = _ADDRESS.fullmatch(url_paths.below(scope)) if scope["type"] == "http" else None
+        address = _ADDRESS.fullmatch(url_paths.strip_base(scope)) if scope["type"] == "http" else None
         if address and scope["method"] == "PUT":
             await self._put(scope, receive, send, *address.groups())
         elif address and scope["method"] == "DELETE":
@@ -80,12 +80,12 @@ class UploadsToDisk:
     async def _put(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
         headers = Headers(scope=scope)
         try:
-            expected = max(0, int(headers.get("content-length", "0")) - FRAME)
-            upload = store().begin(session, file_id, expected, visitors.of(scope))
+            expected = max(0, int(headers.get("content-length", "0")) - FORM_BYTES)
+            upload = get_upload_store().begin(session, file_id, expected, visitors.get_visitor(scope))
         except ValueError:
             await PlainTextResponse("Invalid Content-Length", status_code=400)(scope, receive, send)
             return
-        except RefusedError as error:
+        except UploadRefusedError as error:
             await PlainTextResponse(error.words, status_code=error.status)(scope, receive, send)
             return
         except OSError:
@@ -97,7 +97,7 @@ class UploadsToDisk:
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
                 whole = message["status"] == 204 and body.done
-                (store().keep if whole else store().discard)(upload)
+                (get_upload_store().keep if whole else get_upload_store().discard)(upload)
             await send(message)
 
         try:
@@ -105,12 +105,12 @@ class UploadsToDisk:
         finally:
             upload.file.close()
             if not upload.whole:
-                store().discard(upload)
+                get_upload_store().discard(upload)
 
     async def _delete(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 204:
-                store().drop(session, file_id)
+                get_upload_store().drop(session, file_id)
             await send(message)
 
         await self.app(scope, receive, watched)
@@ -143,7 +143,7 @@ class _Body:
         try:
             part = FilePart(self._content_type, self._write)
             await self._read(part)
-        except RefusedError as error:
+        except UploadRefusedError as error:
             raise HTTPException(error.status, error.words) from error
         except BodyError as error:
             raise HTTPException(400, str(error)) from error
@@ -156,10 +156,10 @@ class _Body:
         return {"type": "http.request", "body": part.with_content(self._upload.receipt, self._boundary)}
 
     def _write(self, data: bytes) -> None:
-        store().write(self._upload, data)
+        get_upload_store().write(self._upload, data)
 
     async def _read(self, part: FilePart) -> None:
-        total, waiting, more, pace = 0, bytearray(), True, Pace()
+        total, waiting, more, pace = 0, bytearray(), True, UploadPace()
         while more:
             message = await pace.wait(self._receive())
             pace.arrived(len(message.get("body", b"")))
@@ -168,9 +168,9 @@ class _Body:
             more = message.get("more_body", False)
             waiting += message.get("body", b"")
             total += len(message.get("body", b""))
-            if total > store().file_bytes + FRAME:
-                raise RefusedError(413, "The file is too large.")
-            if waiting and (len(waiting) >= PIECE or not more):
+            if total > get_upload_store().file_bytes + FORM_BYTES:
+                raise UploadRefusedError(413, "The file is too large.")
+            if waiting and (len(waiting) >= WRITE_BYTES or not more):
                 await to_thread.run_sync(part.feed, bytes(waiting), limiter=self._writers)
                 waiting.clear()
         if not part.whole:

@@ -19,20 +19,20 @@ from typing import BinaryIO
 from profiledb import config
 from profiledb.library.visitor import LOCAL, Visitor
 
-FOLDER = ".uploads-"
-RECEIPT = b"warpdeck-upload:"
+FOLDER_PREFIX = ".uploads-"
+RECEIPT_PREFIX = b"warpdeck-upload:"
 """What Streamlit keeps in memory in place of a file begins with it; the rest is a secret that names the file here."""
 
-AT_ONCE = 64
+MAX_UPLOADS = 64
 """So many uploads may be under way at a time."""
-EACH = 32
+MAX_UPLOADS_PER_PERSON = 32
 """Of these, the ones of one person, who also has at most half of the room for all, or that for one file."""
 
-LEAST_BYTES = 65536
+MIN_COUNTED_BYTES = 65536
 """What a file counts at least, so that empty ones are bounded, too."""
 
 
-class RefusedError(Exception):
+class UploadRefusedError(Exception):
     """An upload is not taken: ``status`` and words for the answer."""
 
     def __init__(self, status: int, words: str) -> None:
@@ -50,14 +50,14 @@ class Upload:
     file_id: str
     path: Path
     file: BinaryIO
-    receipt: bytes = field(default_factory=lambda: RECEIPT + secrets.token_hex(16).encode())
+    receipt: bytes = field(default_factory=lambda: RECEIPT_PREFIX + secrets.token_hex(16).encode())
     size: int = 0
-    counted: int = LEAST_BYTES
+    counted: int = MIN_COUNTED_BYTES
     whole: bool = False
     gone: bool = False
 
 
-class Store:
+class UploadStore:
     """The uploads of a server, by session. Threads may share it.
 
     Args:
@@ -101,16 +101,20 @@ class Store:
         """
         with self._lock:
             if session not in self._sessions:
-                raise RefusedError(403, "This session takes no files.")
+                raise UploadRefusedError(403, "This session takes no files.")
             if expected > self.file_bytes:
-                raise RefusedError(413, "The file is too large.")
+                raise UploadRefusedError(413, "The file is too large.")
             known = [upload for uploads in self._sessions.values() for upload in uploads]
-            if sum(not upload.whole for upload in known) >= AT_ONCE or not self._fits(max(expected, LEAST_BYTES)):
-                raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+            if sum(not upload.whole for upload in known) >= MAX_UPLOADS or not self._fits(
+                max(expected, MIN_COUNTED_BYTES)
+            ):
+                raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if owner != LOCAL:
                 theirs = [upload for upload in known if upload.owner == owner]
-                if sum(not upload.whole for upload in theirs) >= EACH or not self._fits_owner(owner, expected):
-                    raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+                if sum(not upload.whole for upload in theirs) >= MAX_UPLOADS_PER_PERSON or not self._fits_owner(
+                    owner, expected
+                ):
+                    raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             number, path = tempfile.mkstemp(dir=self._own_folder())
             file = os.fdopen(number, "wb", buffering=0)
             upload = Upload(session, owner, file_id, Path(path), file)
@@ -126,15 +130,15 @@ class Store:
         """
         with self._lock:
             if upload.gone:
-                raise RefusedError(400, "The session of this upload has ended.")
+                raise UploadRefusedError(400, "The session of this upload has ended.")
             upload.size += len(data)
             more = max(0, upload.size - upload.counted)
             if upload.size > self.file_bytes:
-                raise RefusedError(413, "The file is too large.")
+                raise UploadRefusedError(413, "The file is too large.")
             if not self._fits(more):
-                raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+                raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if upload.owner != LOCAL and not self._fits_owner(upload.owner, more):
-                raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+                raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             upload.counted += more
         view = memoryview(data)
         while view:
@@ -170,7 +174,7 @@ class Store:
 
     def start(self) -> None:
         """Removes what servers left behind that are no more."""
-        for folder in self.inbox.glob(f"{FOLDER}*"):
+        for folder in self.inbox.glob(f"{FOLDER_PREFIX}*"):
             with contextlib.suppress(OSError):  # another server's, or on a file system without locks
                 held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
                 try:
@@ -198,7 +202,7 @@ class Store:
                 os.close(self._held)
                 self._held = None
             self.inbox.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(dir=self.inbox, prefix=FOLDER))
+            self._folder = Path(tempfile.mkdtemp(dir=self.inbox, prefix=FOLDER_PREFIX))
             self._held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
             with contextlib.suppress(OSError):  # without locks nobody takes the folder of another for abandoned
                 fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -226,7 +230,7 @@ class Store:
 
 
 @cache
-def store() -> Store:
+def get_upload_store() -> UploadStore:
     """The one of this server."""
     settings = config.load()
-    return Store(settings.inbox, settings.max_upload_mb << 20, settings.uploads_mb << 20)
+    return UploadStore(settings.inbox, settings.max_upload_mb << 20, settings.uploads_mb << 20)

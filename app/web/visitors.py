@@ -11,25 +11,25 @@ from profiledb.library.visitor import LOCAL, Visitor
 _KEY = "warpdeck.visitor"
 
 
-def note(scope: Scope, visitor: Visitor) -> None:
+def set_visitor(scope: Scope, visitor: Visitor) -> None:
     """Writes down who sent a request."""
     scope[_KEY] = visitor
 
 
-def of(scope: Scope) -> Visitor:
+def get_visitor(scope: Scope) -> Visitor:
     """Who sent a request. Without a login everybody is local; a request that nobody looked at is an error."""
-    if not login_cookie.login():
+    if not login_cookie.has_login():
         return LOCAL
     visitor: Visitor = scope[_KEY]
     return visitor
 
 
-def library(scope: Scope) -> Library:
+def get_library(scope: Scope) -> Library:
     """The library as whoever sent a request sees it: every route takes it from here."""
-    return whole().asked_by(of(scope))
+    return get_whole_library().asked_by(get_visitor(scope))
 
 
-def whole() -> Library:
+def get_whole_library() -> Library:
     """The library of this server with all reports; one object for all, so that a report is opened once.
 
     For what shows nobody anything: everything else asks ``library``, or ``session.library`` on a page.

@@ -75,7 +75,7 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
 
 @pytest.mark.sweep(parts=12, of="pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
-    assert report_switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
+    assert report_switcher.order_reports("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]
     library.catalog.set_labels(last.id, ["pinned", "nightly"])
     at = dashboard("summary", report=first.id)

@@ -6,19 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.script_queue import Turns
+from app.script_queue import ScriptQueue
 
 TIMEOUT_S = 60
 
 
-def wait_for(turns: Turns, waiting: int) -> None:
+def wait_for(turns: ScriptQueue, waiting: int) -> None:
     until = time.monotonic() + TIMEOUT_S
     while turns.waiting != waiting:
         assert time.monotonic() < until
 
 
 def test_they_come_in_the_order_of_asking() -> None:
-    turns, order = Turns(TIMEOUT_S), []
+    turns, order = ScriptQueue(TIMEOUT_S), []
 
     def one(number: int) -> None:
         with turns.turn():
@@ -37,7 +37,7 @@ def test_they_come_in_the_order_of_asking() -> None:
 
 
 def test_no_two_at_once() -> None:
-    turns, inside = Turns(TIMEOUT_S), []
+    turns, inside = ScriptQueue(TIMEOUT_S), []
     start = threading.Barrier(8)
 
     def one() -> int:
@@ -56,7 +56,7 @@ def test_no_two_at_once() -> None:
 
 
 def test_a_turn_within_a_turn_is_the_same() -> None:
-    turns = Turns(TIMEOUT_S)
+    turns = ScriptQueue(TIMEOUT_S)
     with turns.turn(), turns.turn():
         pass
     with turns.turn():
@@ -64,7 +64,7 @@ def test_a_turn_within_a_turn_is_the_same() -> None:
 
 
 def test_others_have_their_turn_while_one_waits() -> None:
-    turns = Turns(TIMEOUT_S)
+    turns = ScriptQueue(TIMEOUT_S)
 
     def one() -> str:
         with turns.turn():
@@ -81,7 +81,7 @@ def test_others_have_their_turn_while_one_waits() -> None:
 
 
 def test_who_comes_back_does_not_wait_for_the_one_that_waits_for_it() -> None:
-    turns, cache, computing = Turns(TIMEOUT_S), threading.Lock(), threading.Event()
+    turns, cache, computing = ScriptQueue(TIMEOUT_S), threading.Lock(), threading.Event()
 
     def first() -> None:
         with turns.turn(), cache, turns.aside():
@@ -106,7 +106,7 @@ def test_who_comes_back_does_not_wait_for_the_one_that_waits_for_it() -> None:
 
 
 def test_an_error_ends_a_turn() -> None:
-    turns = Turns(TIMEOUT_S)
+    turns = ScriptQueue(TIMEOUT_S)
     with pytest.raises(ValueError, match="wrong"), turns.turn(), turns.aside():
         raise ValueError("wrong")
     with ThreadPoolExecutor(1) as pool:
@@ -114,7 +114,7 @@ def test_an_error_ends_a_turn() -> None:
 
 
 def test_one_that_never_ends_holds_nobody_up_for_ever() -> None:
-    turns, end = Turns(patience_s=0.05), threading.Event()
+    turns, end = ScriptQueue(patience_s=0.05), threading.Event()
 
     def stuck() -> None:
         with turns.turn():

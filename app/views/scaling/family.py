@@ -53,7 +53,7 @@ def _write(usual: list[str]) -> None:
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
     """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         return _gather(tuple((report, session.stamp(report.id)) for report in named))
 
 

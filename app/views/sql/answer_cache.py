@@ -20,7 +20,7 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     shelf = session.library()
     files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
     stamps = tuple(map(shelf.stamp, files))
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         found = _asked(shelf.folder, shelf.catalog.sight.reports(), shelf.catalog.visitor, manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):
         raise copy(found)

@@ -21,7 +21,7 @@ def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without
             with st.container(border=True, gap="xxsmall"):
                 st.markdown(statement.text + (idle_remark(findings) if statement.page == "idle" else ""))
                 st.page_link(
-                    page_list.script(statement.page), label=f":primary[{statement.label}]",
+                    page_list.get_script(statement.page), label=f":primary[{statement.label}]",
                     icon=":material/arrow_forward:",
                     query_params=page_selection.link(report_id, **statement.query), width="content",
                 )  # fmt: skip

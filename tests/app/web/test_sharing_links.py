@@ -7,7 +7,7 @@ import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
-from app.web.sharing_middleware import COOKIE
+from app.web.sharing_route import COOKIE
 from bench.pages import free_port
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations

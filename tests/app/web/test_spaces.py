@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
-from app.timeline.answers import ANSWERS
 from app.timeline.routes import PREFIX
+from app.timeline.timeline_answers import ANSWERS
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations
 from profiledb.access.operations.tokens import Tokens

@@ -14,13 +14,13 @@ from profiledb.timeline import alignment, area, event, events, names, neighbors,
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.open_timeline import Opened
 
-LONGEST_NUMBER = 20
+MAX_NUMBER_CHARS = 20
 """Characters of a number."""
-MOST_TRACED = 250_000
+MAX_TRACE_EVENTS = 250_000
 """Events of a trace that a browser gets; the command line has no bound."""
 
 
-class Asked:
+class QueryParameters:
     """The parameters of a request, each checked when it is read, and the library as whoever asks sees it."""
 
     def __init__(self, items: Sequence[tuple[str, str]], library: Library) -> None:
@@ -40,15 +40,15 @@ class Asked:
 
     def number(self, name: str, default: int | None = None) -> int:
         """The one value of a parameter as a whole number; raises AnalysisError where it is none."""
-        return _whole(name, self.text(name, None if default is None else str(default)))
+        return _parse_integer(name, self.text(name, None if default is None else str(default)))
 
     def numbers(self, name: str) -> list[int]:
         """The whole numbers of a parameter, with commas in between or in several of it."""
-        return [_whole(name, part) for value in self.texts(name) for part in value.split(",") if part]
+        return [_parse_integer(name, part) for value in self.texts(name) for part in value.split(",") if part]
 
 
-def _whole(name: str, text: str) -> int:
-    if len(text) > LONGEST_NUMBER or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+def _parse_integer(name: str, text: str) -> int:
+    if len(text) > MAX_NUMBER_CHARS or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise AnalysisError(f"{name} takes a whole number.")
     number = int(text)
     if abs(number) > 1 << 62:
@@ -56,7 +56,7 @@ def _whole(name: str, text: str) -> int:
     return number
 
 
-def lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: Asked) -> bytes:
+def answer_lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: QueryParameters) -> bytes:
     """The tree of lanes, and what everything else refers to."""
     answer = {
         "version": opened.version,
@@ -66,13 +66,13 @@ def lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: Asked) -> bytes:
         "names_count": len(opened.codes),
         "left_out": opened.left_out,
         "classes": [vars(one) for one in opened.classes],
-        "lanes": [_lane(lane) for lane in opened.listed],
+        "lanes": [_describe_lane(lane) for lane in opened.listed],
         "steps": [{"start": s, "end": e, "name": name, "warmup": warmup} for s, e, name, warmup in opened.steps],
     }
-    return _json(answer)
+    return _encode_json(answer)
 
 
-def _lane(lane: dict[str, Any]) -> dict[str, Any]:
+def _describe_lane(lane: dict[str, Any]) -> dict[str, Any]:
     shown = {key: lane[key] for key in ("id", "parent", "kind", "title", "detail", "rows", "events", "busy_ns")}
     shown["group"] = lane["grp"]
     owner = lane["tid"] or lane["pid"]
@@ -83,20 +83,20 @@ def _lane(lane: dict[str, Any]) -> dict[str, Any]:
     return shown | {key: value for key, value in numbers.items() if value is not None}
 
 
-def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """A tile of some groups of lanes."""
     return tiles.tile(cursor, opened, asked.numbers("g"), asked.number("z"), asked.number("i"))
 
 
-def named(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: Asked) -> bytes:
+def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: QueryParameters) -> bytes:
     """The texts of some numbers of names."""
     ids = asked.numbers("ids")
     if len(ids) > names.MOST:
         raise AnalysisError(f"At most {names.MOST} names are told at once.")
-    return _json(names.texts(cursor, ids))
+    return _encode_json(names.texts(cursor, ids))
 
 
-def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """Everything of one event."""
     found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
     about = found.pop("about")
@@ -108,10 +108,10 @@ def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> byt
         links["kernel"] = "kernel?" + urlencode(report | {"kernel": about["kernel"]})
     if about["range"]:
         links["range"] = "nvtx?" + urlencode(report | {"range": about["range"]})
-    return _json(found | {"links": links})
+    return _encode_json(found | {"links": links})
 
 
-def beside(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """The next or previous event of a lane, or the slowest or fastest of a name; null where there is none."""
     name = asked.number("name") if asked.texts("name") else None
     if asked.texts("by"):
@@ -119,50 +119,50 @@ def beside(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> b
         found = neighbors.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
     else:
         found = neighbors.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
-    return _json(events.item(opened, found) if found else None)
+    return _encode_json(events.item(opened, found) if found else None)
 
 
-def area_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """What a part of the time holds in some lanes, in numbers."""
-    return _json(area.area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
+    return _encode_json(area.area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
 
 
-def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_search(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """What a search over the capture finds."""
-    return _json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
+    return _encode_json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
 
 
-def moments_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: Asked) -> bytes:
+def answer_moments(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: QueryParameters) -> bytes:
     """What this report is aligned with others by."""
-    return _json(alignment.moments(cursor, opened))
+    return _encode_json(alignment.moments(cursor, opened))
 
 
-def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+def answer_trace(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
     """What lies in a part of the time as a trace for Perfetto."""
     low, high = asked.number("from"), asked.number("to")
     if high <= low:
         raise AnalysisError("The area has no length.")
     file = io.BytesIO()
-    trace.write(cursor, opened, file, [(low, high)], MOST_TRACED)
+    trace.write(cursor, opened, file, [(low, high)], MAX_TRACE_EVENTS)
     return file.getvalue()
 
 
-def _json(answer: Any) -> bytes:
+def _encode_json(answer: Any) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
 
-ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, Asked], bytes]] = {
-    "lanes": lanes,
-    "tile": tile,
-    "names": named,
-    "event": told,
-    "near": beside,
-    "area": area_of,
-    "search": searched,
-    "moments": moments_of,
-    "trace": traced,
+ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, QueryParameters], bytes]] = {
+    "lanes": answer_lanes,
+    "tile": answer_tile,
+    "names": answer_names,
+    "event": answer_event,
+    "near": answer_neighbor,
+    "area": answer_area,
+    "search": answer_search,
+    "moments": answer_moments,
+    "trace": answer_trace,
 }
-FILES = {"trace": "timeline.pftrace"}
+DOWNLOAD_NAMES = {"trace": "timeline.pftrace"}
 """Answers that a browser saves, with the name that a file then has."""
-KEPT = ("tile",)
+CACHEABLE = ("tile",)
 """Answers that stay the same as long as the version does."""

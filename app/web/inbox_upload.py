@@ -9,7 +9,7 @@ from profiledb.library.audit import Audit
 from profiledb.library.inbox import Inbox
 
 
-def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
+def save_file(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
     """Writes a file into the inbox and returns its path there; see ``Inbox.place``."""
     inbox.near.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=inbox.near, prefix=".upload-", delete=False) as temporary:
@@ -21,6 +21,6 @@ def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
     return inbox.place(Path(temporary.name), name, below)
 
 
-def note(audit: Audit, path: Path, inbox: Inbox) -> None:
+def record_upload(audit: Audit, path: Path, inbox: Inbox) -> None:
     """Writes who uploaded a file that is in the inbox already; while the catalog is away, into the log."""
     audit.tell("uploaded", about=str(path.relative_to(inbox.root)))

@@ -11,7 +11,7 @@ from app.web import url_paths, visitors
 _writers = CapacityLimiter(4)
 
 
-class Downloads:
+class DownloadAuditMiddleware:
     """Looks at the answers that browsers store as files; it stands behind the login, which says who asks."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -19,22 +19,22 @@ class Downloads:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes everything on."""
-        if scope["type"] != "http" or scope["method"] != "GET" or not url_paths.below(scope).startswith("/media/"):
+        if scope["type"] != "http" or scope["method"] != "GET" or not url_paths.strip_base(scope).startswith("/media/"):
             await self.app(scope, receive, send)
             return
 
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] in (200, 206):
-                name = _file_name(Headers(raw=message["headers"]).get("content-disposition", ""))
+                name = _parse_file_name(Headers(raw=message["headers"]).get("content-disposition", ""))
                 if name:
-                    audit = visitors.library(scope).catalog.audit
+                    audit = visitors.get_library(scope).catalog.audit
                     await to_thread.run_sync(audit.tell, "downloaded", "", name, limiter=_writers)
             await send(message)
 
         await self.app(scope, receive, watched)
 
 
-def _file_name(disposition: str) -> str:
+def _parse_file_name(disposition: str) -> str:
     """The name under which a browser stores an answer; empty where it shows it."""
     header = Header()
     header["Content-Disposition"] = disposition

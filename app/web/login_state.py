@@ -21,55 +21,55 @@ from profiledb.library.catalog import Catalog
 COOKIE = "warpdeck_login"
 
 
-def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
+def read_live_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     """What the identity provider said of the sender of a request; nothing where the login has ended.
 
     Raises:
         CatalogError: it cannot be said now.
     """
-    return _held(login_cookie.claims(cookies), cookies)
+    return _keep_live(login_cookie.read_claims(cookies), cookies)
 
 
-def claims_of_page() -> dict[str, Any]:
+def read_page_claims() -> dict[str, Any]:
     """The same of the user of this session, as of now."""
-    return _held(st.user.to_dict(), st.context.cookies)
+    return _keep_live(st.user.to_dict(), st.context.cookies)
 
 
-def begin(told: Mapping[str, Any], address: str) -> str:
+def begin_login(told: Mapping[str, Any], address: str) -> str:
     """Notes a login with these claims, and answers the value of its cookie.
 
     Raises:
         CatalogError: it cannot be written.
     """
-    catalog, settings = _catalog_of(told), config.load()
-    generation = catalog.logins.begin(_person(told), catalog.visitor.name, settings.login_hours)
-    has_role = roles.standing(told, settings, time.time()) > roles.Standing.STRANGER
+    catalog, settings = _open_catalog(told), config.load()
+    generation = catalog.logins.begin(_identify_person(told), catalog.visitor.name, settings.login_hours)
+    has_role = roles.get_standing(told, settings, time.time()) > roles.Standing.STRANGER
     catalog.audit.tell("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
     return generation
 
 
-def end(told: Mapping[str, Any]) -> None:
+def end_login(told: Mapping[str, Any]) -> None:
     """Logs somebody with these claims out, in every browser; nothing where they are not logged in.
 
     Raises:
         CatalogError: it cannot be written.
     """
-    if person := _person(told):
-        catalog = _catalog_of(told)
+    if person := _identify_person(told):
+        catalog = _open_catalog(told)
         if catalog.logins.end(person):
             catalog.audit.tell("logged out")
 
 
-def _held(told: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:
-    person = _person(told)
+def _keep_live(told: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:
+    person = _identify_person(told)
     if not person:
         return {}
-    generation = visitors.whole().catalog.logins.generation(person)
+    generation = visitors.get_whole_library().catalog.logins.generation(person)
     shown = cookies.get(COOKIE, "")
     return told if generation and hmac.compare_digest(generation.encode(), shown.encode(errors="replace")) else {}
 
 
-def _person(told: Mapping[str, Any]) -> str:
+def _identify_person(told: Mapping[str, Any]) -> str:
     """Who somebody is for good: the identity provider's own number for them; empty where they are not logged in."""
     if told.get("is_logged_in") is not True or not isinstance(told.get("sub"), str):
         return ""
@@ -77,6 +77,6 @@ def _person(told: Mapping[str, Any]) -> str:
     return hashlib.sha256(number.encode()).hexdigest()
 
 
-def _catalog_of(told: Mapping[str, Any]) -> Catalog:
+def _open_catalog(told: Mapping[str, Any]) -> Catalog:
     """The catalog, asked by whom these claims are about."""
-    return visitors.whole().catalog.asked_by(roles.visitor(told, config.load(), time.time()))
+    return visitors.get_whole_library().catalog.asked_by(roles.make_visitor(told, config.load(), time.time()))

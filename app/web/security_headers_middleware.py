@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-class SecurityHeaders:
+class SecurityHeadersMiddleware:
     """Adds the headers to every answer of the application, static files and refusals included."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -33,7 +33,7 @@ class SecurityHeaders:
 
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
-                harden(MutableHeaders(scope=message), url_paths.below(scope))
+                set_security_headers(MutableHeaders(scope=message), url_paths.strip_base(scope))
                 if is_https(scope):
                     secure_cookies(message)
             await send(message)
@@ -41,9 +41,9 @@ class SecurityHeaders:
         await self.app(scope, receive, complete)
 
 
-def harden(headers: MutableHeaders, path: str = "/") -> None:
+def set_security_headers(headers: MutableHeaders, path: str = "/") -> None:
     """Sets the headers on an answer to ``path``; what a report gave is kept by no cache that people share."""
-    headers["Content-Security-Policy"] = policy()
+    headers["Content-Security-Policy"] = build_policy()
     headers["X-Frame-Options"] = "DENY"
     headers["X-Content-Type-Options"] = "nosniff"
     headers["Referrer-Policy"] = "no-referrer"
@@ -55,7 +55,9 @@ def harden(headers: MutableHeaders, path: str = "/") -> None:
 
 def is_https(scope: Scope) -> bool:
     """Whether browsers come by https: to this server, to a proxy that it believes, or as the login's address says."""
-    return scope.get("scheme") == "https" or (login_cookie.login() and login_cookie.origin().startswith("https:"))
+    return scope.get("scheme") == "https" or (
+        login_cookie.has_login() and login_cookie.get_origin().startswith("https:")
+    )
 
 
 def secure_cookies(start: Message) -> None:
@@ -66,15 +68,15 @@ def secure_cookies(start: Message) -> None:
     ]
 
 
-async def server_error(_: Request, __: Exception) -> Response:
+async def answer_server_error(_: Request, __: Exception) -> Response:
     """The answer to an error that nobody foresaw: it is made outside of the middleware, so it gets the headers here."""
     response = PlainTextResponse("Something went wrong. The server's log says more.", status_code=500)
-    harden(response.headers)
+    set_security_headers(response.headers)
     return response
 
 
 @cache
-def policy() -> str:
+def build_policy() -> str:
     """The content security policy.
 
     Scripts are those that the server serves, and the inline ones of Streamlit's own page, named by their hashes.
@@ -83,7 +85,7 @@ def policy() -> str:
     the page itself draws (icons, what Plotly saves) and the workers that Streamlit's tables start.
     """
     page = Path(st.__file__).with_name("static") / "index.html"
-    hashes = [_hash(script) for script in _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))]
+    hashes = [_hash_script(script) for script in _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))]
     rules = {
         "default-src": "'none'",
         "script-src": " ".join(["'self'", "'wasm-unsafe-eval'", *hashes]),
@@ -101,6 +103,6 @@ def policy() -> str:
     return "; ".join(f"{name} {sources}" for name, sources in rules.items())
 
 
-def _hash(script: str) -> str:
+def _hash_script(script: str) -> str:
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
