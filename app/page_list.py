@@ -1,4 +1,4 @@
-"""Which pages there are: a line each. Their scripts stand in ``views``, a folder a page."""
+"""List the pages. Each has a folder in ``views``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,31 +17,40 @@ _OVER_TIME = (
 )  # fmt: skip
 
 GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
-"""Groups of the menu; what has none stands above them."""
+"""Groups of the menu; pages without a group come first."""
 GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
 """In the order of the menu."""
 
 
 class ReportData(Protocol):
-    """What the menu asks about a report beside its manifest (``session`` knows it)."""
+    """Questions about a report that its manifest does not answer; ``session`` implements them."""
 
     def has_sidecar(self, report_id: str, kind: Kind) -> bool:
-        """Whether the program left a file of this kind beside the report."""
+        """Return True if the profiled program left a file of this kind beside the report."""
 
     def has_answer(self, report_id: str, name: str) -> bool:
-        """Whether this analysis has a row for the report."""
+        """Return True if the analysis has a row for the report."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A page of a report: its address, its title, its group in the menu, what of a report it shows, its script.
+    """A page of a report.
 
-    ``subject``: None where it shows reports of every kind. ``listed``: in the menu.
-    ``selects``: it shows the part of the report that is selected; others show the whole.
-    ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
-    grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
-    file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
-    ``across``: it shows all reports of the library, and needs none at hand.
+    Args:
+        url: its address below that of the dashboard.
+        title: its title.
+        group: its group in the menu.
+        subject: the reports it shows; None: every kind.
+        icon: its icon.
+        script: its script below ``views``.
+        listed: whether the menu has it.
+        selects: whether it shows the selection; other pages show the whole report.
+        tables: it is empty, and gray in the menu, if none of these has a row.
+        lack: why it is empty, as the end of a sentence.
+        beside: sidecar that it shows. Without its data the menu omits a page of the group SPECIAL.
+        answer: analysis that has a row if the report has the data of the page.
+        was: its former addresses.
+        across: whether it shows all reports of the library, and works without any.
     """
 
     url: str
@@ -60,26 +69,26 @@ class View:
     across: bool = False
 
     def fits(self, manifest: Manifest) -> bool:
-        """Whether the report has what the page shows."""
+        """Return True if the page can show reports of this kind."""
         return self.subject is None or self.subject in manifest.subjects
 
-    def offers(self, manifest: Manifest, shelf: ReportData) -> bool:
-        """Whether the page holds anything of a report; one that is opened by its address says itself what it lacks."""
+    def offers(self, manifest: Manifest, report_data: ReportData) -> bool:
+        """Return True if the page has something to show of a report; opened anyway, it explains what is missing."""
         if not (self.listed and self.fits(manifest)):
             return False
         if self.beside:
-            return shelf.has_sidecar(manifest.id, self.beside)
-        rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
-        return rows and (not self.answer or shelf.has_answer(manifest.id, self.answer))
+            return report_data.has_sidecar(manifest.id, self.beside)
+        has_rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
+        return has_rows and (not self.answer or report_data.has_answer(manifest.id, self.answer))
 
     @property
     def for_guests(self) -> bool:
-        """Whether somebody with a sharing link may open it: not what shows all reports, nor what takes questions."""
+        """Return True if a sharing link opens the page: it shows a single report, and runs no SQL of the visitor."""
         return not self.across and self.group not in (COMPARE, DATA)
 
     @property
     def path(self) -> Path:
-        """The script."""
+        """Path of the script."""
         return FOLDER / self.script
 
 
@@ -156,7 +165,7 @@ VIEWS = (
     View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
     View("sql", "SQL", DATA, None, ":material/database:", "sql/page.py", selects=False),
 )  # fmt: skip
-"""Every page of a report; the first that fits is the one that opens."""
+"""All pages of reports; a report opens on the first that fits it."""
 
 LIBRARY = FOLDER / "library" / "page.py"
 ADMIN = FOLDER / "admin" / "page.py"
@@ -164,15 +173,15 @@ ADMIN_URL = "admin"
 
 
 def get_view(url: str) -> View:
-    """The page at this address."""
+    """Return the page at this address."""
     return next(view for view in VIEWS if view.url == url)
 
 
 def get_script(url: str) -> Path:
-    """The script of the page at this address."""
+    """Return the script of the page at this address."""
     return get_view(url).path
 
 
 def get_first_view(manifest: Manifest) -> View:
-    """The page on which a report opens."""
+    """Return the page on which a report opens."""
     return next(view for view in VIEWS if view.subject in manifest.subjects)

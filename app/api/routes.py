@@ -1,7 +1,7 @@
-"""The HTTP API: an address for each operation of the registry, the description of all, and uploads.
+"""The HTTP API: a route for each operation of the registry, its OpenAPI description, and uploads.
 
-Reading is a GET, which changes nothing, so ``web.login`` lets viewers ask, by cookie or by token. What is asked and
-answered is bounded; what goes wrong is a sentence (RFC 9457).
+Operations are GET requests that change nothing, so that ``LoginRequiredMiddleware`` admits viewers, by cookie or by
+token. Queries and answers are bounded; errors are problem+json (RFC 9457).
 """
 
 import logging
@@ -24,7 +24,7 @@ from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.library.library import Library
 
 MAX_QUERY_CHARS = 32_768
-"""Characters of the part of an address behind the question mark."""
+"""Limit of the query string."""
 MAX_PARAMETERS = 200
 _SAME_SITE = ("same-origin", "none")
 
@@ -32,7 +32,7 @@ _log = logging.getLogger("warpdeck")
 
 
 def build_routes() -> list[Route]:
-    """The addresses, below that of the dashboard."""
+    """Return the routes of the API."""
     prefix = url_paths.add_base(openapi.PREFIX)
     return [
         Route(f"{prefix}/openapi.json", _describe_api, methods=["GET"]),
@@ -45,8 +45,8 @@ def build_routes() -> list[Route]:
 def _make_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         form, values = _parse_query(request)
-        if refused := _refuse(request, operation, form):
-            return refused
+        if refusal := _refuse(request, operation, form):
+            return refusal
         try:
             work = partial(_answer, visitors.get_library(request.scope), operation, values, form)
             body = await thread_pools.get_pool(operation.name).run(visitors.get_visitor(request.scope), work)
@@ -64,12 +64,12 @@ def _make_endpoint(operation: Operation) -> Callable[[Request], Awaitable[Respon
 
 
 def _make_file_name(operation: Operation, values: Values) -> str:
-    """What a browser calls the file: the analysis or the operation, in letters that no system takes for others."""
+    """Return the name of the analysis or operation in characters that are safe in every file system."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", str(values.get("analysis", operation.name)))[:100]
 
 
 def _refuse(request: Request, operation: Operation, form: str) -> Response | None:
-    """What is said of a request that is not looked at further."""
+    """Return the refusal of a request that needs no further look; None if it is acceptable."""
     if request.headers.get("sec-fetch-site", "none") not in _SAME_SITE:
         return make_problem_response(403, "Pages of other sites cannot ask here.")
     if len(request.url.query) > MAX_QUERY_CHARS or len(request.query_params.multi_items()) > MAX_PARAMETERS:
@@ -80,11 +80,11 @@ def _refuse(request: Request, operation: Operation, form: str) -> Response | Non
 
 
 def _parse_query(request: Request) -> tuple[str, Values]:
-    """The format, and the values: one text, or several where a parameter is repeated."""
+    """Return the format and the values; a repeated parameter has a tuple of texts."""
     values: dict[str, str | tuple[str, ...]] = {}
     for name in request.query_params:
-        given = tuple(request.query_params.getlist(name))
-        values[name] = given[0] if len(given) == 1 else given
+        texts = tuple(request.query_params.getlist(name))
+        values[name] = texts[0] if len(texts) == 1 else texts
     form = values.pop("format", "json")
     return form if isinstance(form, str) else "", values | request.path_params
 

@@ -1,4 +1,4 @@
-"""The threads that answer programs: questions in SQL, which take long, keep nobody else waiting."""
+"""Thread pools of the API: SQL questions take long, so they have a pool of their own and delay nothing else."""
 
 from app.web.fair_pool import FairPool
 from profiledb.access.operations.registry import SQL
@@ -9,5 +9,5 @@ _QUESTIONS = FairPool(at_once=AT_ONCE, each=1, waiting=2, again_s=5)
 
 
 def get_pool(operation: str) -> FairPool:
-    """The threads that an operation runs in, over HTTP and for assistants."""
+    """Return the pool that an operation runs in, over HTTP and MCP."""
     return _QUESTIONS if operation == SQL else _OPERATIONS

@@ -1,7 +1,7 @@
-"""Uploads by programs: the body of a request goes to the disk while it comes in, and into the inbox when it is whole.
+"""Uploads by programs: the body of a request goes to disk while it arrives, and into the inbox once it is complete.
 
-The files lie in the folder of all uploads (web.store) and count for the same limits. A page of elsewhere cannot send
-one: browsers say where a POST comes from (web.hosts), and no form sends this type of content.
+The ``UploadStore`` holds these files, too, so that its limits cover them. A foreign page cannot upload: browsers send
+its origin with a POST (``TrustedHostMiddleware``), and no HTML form has this content type.
 """
 
 import logging
@@ -26,13 +26,13 @@ from profiledb.report.file_names import require_taken
 CONTENT_TYPE = "application/octet-stream"
 _SESSION = "programs"
 RETRY_AFTER_S = 10
-"""Seconds after which it makes sense to send a file again that had no room."""
+"""Seconds after which a program should send a file again that found no room."""
 _log = logging.getLogger("warpdeck")
 _writers = CapacityLimiter(4)
 
 
 async def receive_upload(request: Request) -> Response:
-    """Puts the body into the inbox under the name that the address gives, in the folder of the space that it names."""
+    """Put the body into the inbox under the name, and in the folder of the space, that the query gives."""
     try:
         return await _receive(request)
     except (CatalogError, StorageError) as error:
@@ -41,28 +41,29 @@ async def receive_upload(request: Request) -> Response:
 
 async def _receive(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
-    if refused := _refuse(name, request.headers):
-        return refused
+    if refusal := _refuse(name, request.headers):
+        return refusal
     if space and space not in await to_thread.run_sync(_get_spaces(request).seen, limiter=_writers):
         return make_problem_response(403, "There is no such space, or it is not yours.")
-    get_upload_store().open(_SESSION)
+    store, file_id = get_upload_store(), secrets.token_hex(8)
+    store.open_session(_SESSION)
     try:
         expected = int(request.headers["content-length"])
-        kept = get_upload_store().begin(_SESSION, secrets.token_hex(8), expected, visitors.get_visitor(request.scope))
+        upload = store.begin_upload(_SESSION, file_id, expected, visitors.get_visitor(request.scope))
     except UploadRefusedError as error:
         return _answer_refusal(error)
     except OSError:
         _log.exception("An upload cannot be written to the inbox")
         return make_problem_response(507, "The inbox cannot be written to.")
     try:
-        return await _receive_body(request, kept, name, space)
+        return await _receive_body(request, upload, name, space)
     finally:
-        kept.file.close()
-        get_upload_store().discard(kept)
+        upload.file.close()
+        store.discard(upload)
 
 
 def _refuse(name: str, headers: Headers) -> Response | None:
-    """What is said of a request whose body is not looked at."""
+    """Return the refusal of a request by its name and headers; None if its body may be read."""
     length = headers.get("content-length", "")
     if not name or len(name) > 1_000:
         return make_problem_response(400, "The address must give a name.")
@@ -73,22 +74,22 @@ def _refuse(name: str, headers: Headers) -> Response | None:
     if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT_TYPE:
         return make_problem_response(415, f"The content must be {CONTENT_TYPE}.")
     if not length.isascii() or not length.isdigit() or len(length) > 18:
-        return make_problem_response(411, "The length of the content must be told.")
+        return make_problem_response(411, "The Content-Length header is required.")
     return None
 
 
 def _answer_refusal(error: UploadRefusedError) -> Response:
-    told = make_problem_response(error.status, error.words)
+    response = make_problem_response(error.status, error.message)
     if error.status in (429, 503):
-        told.headers["Retry-After"] = str(RETRY_AFTER_S)
-    return told
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
 
 
-async def _receive_body(request: Request, kept: Upload, name: str, space: str) -> Response:
+async def _receive_body(request: Request, upload: Upload, name: str, space: str) -> Response:
     try:
-        await _write_body(request, kept)
-        if kept.size and kept.size == int(request.headers["content-length"]):
-            return await _place_file(request, kept, name, space)
+        await _write_body(request, upload)
+        if upload.size and upload.size == int(request.headers["content-length"]):
+            return await _place_file(request, upload, name, space)
     except UploadRefusedError as error:
         return _answer_refusal(error)
     except (ClientDisconnect, TimeoutError):
@@ -99,31 +100,33 @@ async def _receive_body(request: Request, kept: Upload, name: str, space: str) -
     return make_problem_response(400, "The upload is empty or broke off.")
 
 
-async def _place_file(request: Request, kept: Upload, name: str, space: str) -> Response:
-    """Moves a whole file into the inbox, where the worker finds it."""
-    get_upload_store().keep(kept)
-    whole = get_upload_store().take(_SESSION, kept.receipt)
-    if whole is None:
+async def _place_file(request: Request, upload: Upload, name: str, space: str) -> Response:
+    """Move a complete file into the inbox, where the worker finds it."""
+    get_upload_store().complete(upload)
+    file = get_upload_store().take(_SESSION, upload.receipt)
+    if file is None:
         return make_problem_response(400, "The upload broke off.")
-    to = open_inbox(config.load())
-    path = await to_thread.run_sync(to.place, whole, name, folder(space), limiter=_writers)
-    await to_thread.run_sync(
-        record_upload, visitors.get_library(request.scope).catalog.audit, path, to, limiter=_writers
-    )
-    return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
+    inbox, audit = open_inbox(config.load()), visitors.get_library(request.scope).catalog.audit
+    path = await to_thread.run_sync(inbox.place, file, name, folder(space), limiter=_writers)
+    await to_thread.run_sync(record_upload, audit, path, inbox, limiter=_writers)
+    return JSONResponse({"name": path.name, "bytes": upload.size}, status_code=202)
 
 
 def _get_spaces(request: Request) -> Spaces:
     return visitors.get_library(request.scope).catalog.spaces
 
 
-async def _write_body(request: Request, kept: Upload) -> None:
-    """Writes the body as it comes; raises TimeoutError where too little of it comes."""
+async def _write_body(request: Request, upload: Upload) -> None:
+    """Write the body to disk as it arrives.
+
+    Raises:
+        TimeoutError: it arrives too slowly (``UploadPace``).
+    """
     stream, pace = request.stream(), UploadPace()
     while True:
-        piece = await pace.wait(anext(stream, None))
-        if piece is None:
+        chunk = await pace.wait(anext(stream, None))
+        if chunk is None:
             return
-        pace.arrived(len(piece))
-        if piece:
-            await to_thread.run_sync(get_upload_store().write, kept, piece, limiter=_writers)
+        pace.count_bytes(len(chunk))
+        if chunk:
+            await to_thread.run_sync(get_upload_store().write, upload, chunk, limiter=_writers)

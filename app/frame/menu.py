@@ -1,13 +1,13 @@
-"""The menu: pages in groups. A link carries the report and its selection, so it can be opened beside or sent."""
+"""The menu: pages in groups. Its links carry the report and the selection, so that people can open them in tabs."""
 
 from collections.abc import Mapping
 from itertools import groupby
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
 from app import page_list, session
 from app.selection import page_selection
+from app.streamlit_private import StreamlitPage
 from app.ui import format as fmt
 from app.web import access
 from profiledb.library.catalog import Manifest
@@ -16,7 +16,7 @@ Scripts = Mapping[page_list.View, StreamlitPage]
 
 
 def draw_menu(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
-    """Draws it for a report; without one it has the Library and what shows all reports."""
+    """Draw the menu for a report; without one, the Library and the pages that show all reports."""
     with st.sidebar.container(key="menu", gap="xxsmall"):
         guest = access.is_guest()
         if not guest:

@@ -1,4 +1,4 @@
-"""A link to a report for people without a login, where whoever runs the server allows it."""
+"""The form that makes a sharing link, which opens a report for people without a login."""
 
 from typing import Any
 
@@ -14,22 +14,22 @@ DEFAULT_DAYS = 7
 
 
 def draw_share_form(current: Manifest) -> None:
-    """Draws the way to make a link, and one that was just made; nothing for those who may not."""
+    """Draw the form, or the link that was just made; nothing for users who may not share."""
     if not (sharing_route.are_links_allowed() and access.may_edit()):
         return
-    most = int(session.settings().login_link_days)
-    made: Any = st.session_state.pop(_NEW_LINK, None)
-    if made and made[0] == current.id:
+    max_days = int(session.settings().login_link_days)
+    new_link: Any = st.session_state.pop(_NEW_LINK, None)
+    if new_link and new_link[0] == current.id:
         st.caption("For people without a login. Copy it now: it is shown only this once. Admins can end it.")
-        st.code(made[1], language=None)
+        st.code(new_link[1], language=None)
         return
     with st.form("share", border=False):
-        st.number_input("Days", 1, most, min(DEFAULT_DAYS, most), key=_DAYS, help="Then the link opens nothing")
+        st.number_input("Days", 1, max_days, min(DEFAULT_DAYS, max_days), key=_DAYS, help="Then the link stops working")
         st.form_submit_button("Make a link that needs no login", on_click=_make_share, args=(current.id,))
 
 
 def _make_share(report_id: str) -> None:
     with ui.boundary():
-        most = session.settings().login_link_days
-        secret = session.editing().catalog.shares.new(report_id, st.session_state[_DAYS], most)
+        max_days = session.settings().login_link_days
+        secret = session.editing().catalog.shares.new(report_id, st.session_state[_DAYS], max_days)
         st.session_state[_NEW_LINK] = (report_id, sharing_route.make_link(secret))

@@ -1,4 +1,4 @@
-"""The scripts and styles of the timeline, served under a folder named by their content, so that browsers keep them."""
+"""Serve the timeline's scripts and styles below a path with their digest, so that browsers cache them for good."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,29 +19,29 @@ _CACHE_FOREVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 
 @cache
 def load_files() -> Mapping[str, bytes]:
-    """What the folder held when the server started, by name: modules of one version fit each other."""
+    """Return the files by name as of the server's start; a later change on disk would mix modules of two versions."""
     return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
 
 
 @cache
 def compute_digest() -> str:
-    """What changes when any of the files does."""
+    """Return a digest of all files."""
     sums = b"".join(hashlib.sha256(name.encode() + b"\0" + data).digest() for name, data in load_files().items())
     return hashlib.sha256(sums).hexdigest()[:16]
 
 
 def get_folder_path() -> str:
-    """The folder's address below that of the dashboard, with a slash at its end."""
+    """Return the folder's path below the address of the dashboard, with a trailing slash."""
     return f"{PREFIX}/{compute_digest()}/"
 
 
 def make_route() -> Route:
-    """The address at which the files are."""
+    """Return the route of the files."""
     return Route(url_paths.add_base(f"{PREFIX}/{{digest}}/{{name}}"), serve_file)
 
 
 async def serve_file(request: Request) -> Response:
-    """One file; nothing under another version's name."""
+    """Serve a file; 404 for the digest of another version."""
     name = request.path_params["name"]
     data = load_files().get(name) if request.path_params["digest"] == compute_digest() else None
     if data is None:

@@ -1,4 +1,4 @@
-"""What each address of a timeline answers, from the part of it behind the question mark."""
+"""Answer the queries of a timeline: for each route a function from query parameters to the body of the response."""
 
 import io
 import json
@@ -15,40 +15,52 @@ from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.open_timeline import Opened
 
 MAX_NUMBER_CHARS = 20
-"""Characters of a number."""
 MAX_TRACE_EVENTS = 250_000
-"""Events of a trace that a browser gets; the command line has no bound."""
+"""Limit of a trace that a browser downloads; the command line has none."""
 
 
 class QueryParameters:
-    """The parameters of a request, each checked when it is read, and the library as whoever asks sees it."""
+    """The query parameters of a request, checked as they are read, and the library as its sender sees it."""
 
     def __init__(self, items: Sequence[tuple[str, str]], library: Library) -> None:
         self._items = items
         self.library = library
 
-    def texts(self, name: str) -> list[str]:
-        """All values of a parameter."""
+    def get_texts(self, name: str) -> list[str]:
+        """Return all values of a parameter."""
         return [value for key, value in self._items if key == name]
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """The one value of a parameter; raises AnalysisError where it is missing and has no default."""
-        found = self.texts(name)
-        if not found and default is None:
+    def get_text(self, name: str, default: str | None = None) -> str:
+        """Return the first value of a parameter.
+
+        Raises:
+            AnalysisError: it is missing and has no default.
+        """
+        texts = self.get_texts(name)
+        if not texts and default is None:
             raise AnalysisError(f"{name} is missing.")
-        return found[0] if found else default or ""
+        return texts[0] if texts else default or ""
 
-    def number(self, name: str, default: int | None = None) -> int:
-        """The one value of a parameter as a whole number; raises AnalysisError where it is none."""
-        return _parse_integer(name, self.text(name, None if default is None else str(default)))
+    def get_number(self, name: str, default: int | None = None) -> int:
+        """Return the first value of a parameter as an integer.
 
-    def numbers(self, name: str) -> list[int]:
-        """The whole numbers of a parameter, with commas in between or in several of it."""
-        return [_parse_integer(name, part) for value in self.texts(name) for part in value.split(",") if part]
+        Raises:
+            AnalysisError: it is missing and has no default, or it is no integer.
+        """
+        return _parse_integer(name, self.get_text(name, None if default is None else str(default)))
+
+    def get_numbers(self, name: str) -> list[int]:
+        """Return the integers of a parameter, separated by commas or given as several values.
+
+        Raises:
+            AnalysisError: one of them is no integer.
+        """
+        return [_parse_integer(name, text) for value in self.get_texts(name) for text in value.split(",") if text]
 
 
 def _parse_integer(name: str, text: str) -> int:
-    if len(text) > MAX_NUMBER_CHARS or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+    digits = text.removeprefix("-")
+    if len(text) > MAX_NUMBER_CHARS or not digits.isascii() or not digits.isdigit():
         raise AnalysisError(f"{name} takes a whole number.")
     number = int(text)
     if abs(number) > 1 << 62:
@@ -57,7 +69,7 @@ def _parse_integer(name: str, text: str) -> int:
 
 
 def answer_lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: QueryParameters) -> bytes:
-    """The tree of lanes, and what everything else refers to."""
+    """Return the tree of lanes with their classes and steps, and the version that all other answers belong to."""
     answer = {
         "version": opened.version,
         "origin_ns": str(opened.origin_ns),
@@ -65,7 +77,7 @@ def answer_lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: QueryParamete
         "end_ns": opened.end_ns,
         "names_count": len(opened.codes),
         "left_out": opened.left_out,
-        "classes": [vars(one) for one in opened.classes],
+        "classes": [vars(kernel_class) for kernel_class in opened.classes],
         "lanes": [_describe_lane(lane) for lane in opened.listed],
         "steps": [{"start": s, "end": e, "name": name, "warmup": warmup} for s, e, name, warmup in opened.steps],
     }
@@ -73,77 +85,81 @@ def answer_lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: QueryParamete
 
 
 def _describe_lane(lane: dict[str, Any]) -> dict[str, Any]:
-    shown = {key: lane[key] for key in ("id", "parent", "kind", "title", "detail", "rows", "events", "busy_ns")}
-    shown["group"] = lane["grp"]
+    columns = ("id", "parent", "kind", "title", "detail", "rows", "events", "busy_ns")
+    described = {column: lane[column] for column in columns} | {"group": lane["grp"]}
     owner = lane["tid"] or lane["pid"]
-    numbers = {
+    optional = {
         "device": lane["device"], "stream": lane["stream"], "unit": lane["unit"], "max": lane["max"],
         "tid": tid_of(lane["tid"]) if lane["tid"] else None, "pid": pid_of(owner) if owner else None,
     }  # fmt: skip
-    return shown | {key: value for key, value in numbers.items() if value is not None}
+    return described | {key: value for key, value in optional.items() if value is not None}
 
 
-def answer_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """A tile of some groups of lanes."""
-    return tiles.tile(cursor, opened, asked.numbers("g"), asked.number("z"), asked.number("i"))
+def answer_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return a tile of some groups of lanes."""
+    return tiles.tile(
+        cursor, opened, parameters.get_numbers("g"), parameters.get_number("z"), parameters.get_number("i")
+    )
 
 
-def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: QueryParameters) -> bytes:
-    """The texts of some numbers of names."""
-    ids = asked.numbers("ids")
+def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, parameters: QueryParameters) -> bytes:
+    """Return names by their ids."""
+    ids = parameters.get_numbers("ids")
     if len(ids) > names.MOST:
         raise AnalysisError(f"At most {names.MOST} names are told at once.")
     return _encode_json(names.texts(cursor, ids))
 
 
-def answer_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """Everything of one event."""
-    found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
-    about = found.pop("about")
+def answer_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return the facts of an event, and links to the pages that show more of it."""
+    answer = event.event(cursor, opened, parameters.get_number("lane"), parameters.get_number("ref"))
+    about = answer.pop("about")
     if about["table"] == "kernel":
-        found["rows"] += operators.rows(asked.library, opened.report_id, about["id"])
+        answer["rows"] += operators.rows(parameters.library, opened.report_id, about["id"])
     report = {"report": opened.report_id}
     links = {}
     if about["kernel"] is not None:
         links["kernel"] = "kernel?" + urlencode(report | {"kernel": about["kernel"]})
     if about["range"]:
-        links["range"] = "nvtx?" + urlencode(report | {"range": about["range"]})
-    return _encode_json(found | {"links": links})
+        links["range"] = "ranges?" + urlencode(report | {"range": about["range"]})
+    return _encode_json(answer | {"links": links})
 
 
-def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """The next or previous event of a lane, or the slowest or fastest of a name; null where there is none."""
-    name = asked.number("name") if asked.texts("name") else None
-    if asked.texts("by"):
-        lane = asked.number("lane") if asked.texts("lane") else None
-        found = neighbors.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
+def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return the next or previous event of a lane, or the slowest or fastest of a name; null if there is none."""
+    if parameters.get_texts("by"):
+        lane = parameters.get_number("lane") if parameters.get_texts("lane") else None
+        found = neighbors.extreme(cursor, opened, parameters.get_text("by"), parameters.get_number("name"), lane)
     else:
-        found = neighbors.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
+        name = parameters.get_number("name") if parameters.get_texts("name") else None
+        start_lane, start_ns = parameters.get_number("lane"), parameters.get_number("t")
+        found = neighbors.step(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
     return _encode_json(events.item(opened, found) if found else None)
 
 
-def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """What a part of the time holds in some lanes, in numbers."""
-    return _encode_json(area.area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
+def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return statistics of a time range in some lanes."""
+    from_ns, to_ns = parameters.get_number("from"), parameters.get_number("to")
+    return _encode_json(area.area(cursor, opened, from_ns, to_ns, parameters.get_numbers("lanes")))
 
 
-def answer_search(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """What a search over the capture finds."""
-    return _encode_json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
+def answer_search(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return the hits of a search over the capture."""
+    return _encode_json(search.search(cursor, opened, parameters.get_text("q"), parameters.get_text("how", "part")))
 
 
 def answer_moments(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: QueryParameters) -> bytes:
-    """What this report is aligned with others by."""
+    """Return the moments by which this report can be aligned with others."""
     return _encode_json(alignment.moments(cursor, opened))
 
 
-def answer_trace(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: QueryParameters) -> bytes:
-    """What lies in a part of the time as a trace for Perfetto."""
-    low, high = asked.number("from"), asked.number("to")
-    if high <= low:
+def answer_trace(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
+    """Return a time range as a trace for Perfetto."""
+    from_ns, to_ns = parameters.get_number("from"), parameters.get_number("to")
+    if to_ns <= from_ns:
         raise AnalysisError("The area has no length.")
     file = io.BytesIO()
-    trace.write(cursor, opened, file, [(low, high)], MAX_TRACE_EVENTS)
+    trace.write(cursor, opened, file, [(from_ns, to_ns)], MAX_TRACE_EVENTS)
     return file.getvalue()
 
 
@@ -163,6 +179,6 @@ ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, QueryParameters]
     "trace": answer_trace,
 }
 DOWNLOAD_NAMES = {"trace": "timeline.pftrace"}
-"""Answers that a browser saves, with the name that a file then has."""
+"""Answers that a browser saves, with the name of the file."""
 CACHEABLE = ("tile",)
-"""Answers that stay the same as long as the version does."""
+"""Answers that never change within a version."""

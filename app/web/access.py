@@ -1,7 +1,7 @@
-"""Who looks at a page, and what they may do: without a login everybody who reaches the server may do everything.
+"""Check what the user of a page session may do. Without a login everybody who reaches the server may edit.
 
-Pages leave out what a viewer may not do; what changes the library asks ``require_editor`` besides, so that a button
-that is not shown cannot be pressed either. Downloads and uploads pass ``web.login`` instead, which reads the cookie.
+Pages hide what a viewer may not do, and every change calls ``require_editor`` besides: a browser can send the click on
+a button that it was never shown. HTTP requests pass ``login_middleware`` instead, which reads the cookies itself.
 """
 
 import time
@@ -17,70 +17,70 @@ from profiledb.library.visitor import LOCAL, Visitor
 
 
 def get_standing() -> Standing:
-    """What the user of this session may do."""
+    """Return the standing of this session's user."""
     if not login_cookie.has_login():
         return Standing.EDITOR
-    now = roles.get_standing(login_state.read_page_claims(), config.load(), time.time())
-    return Standing.GUEST if now < Standing.VIEWER and _find_share() else now
+    standing = roles.get_standing(login_state.read_page_claims(), config.load(), time.time())
+    return Standing.GUEST if standing < Standing.VIEWER and _find_share() else standing
 
 
 def _find_share() -> Share | None:
-    """The link that the user of this session came with."""
+    """Return the sharing link that this session's user opened before."""
     return sharing_route.find_share(st.context.cookies)
 
 
 def get_visitor() -> Visitor:
-    """Who looks at this session."""
+    """Return this session's user as the library and the audit know them."""
     if not login_cookie.has_login():
         return LOCAL
-    user, settings, now = login_state.read_page_claims(), config.load(), time.time()
-    if roles.get_standing(user, settings, now) < Standing.VIEWER and (share := _find_share()):
+    claims, settings, now = login_state.read_page_claims(), config.load(), time.time()
+    if roles.get_standing(claims, settings, now) < Standing.VIEWER and (share := _find_share()):
         return sharing_route.make_visitor(share)
-    return roles.make_visitor(user, settings, now)
+    return roles.make_visitor(claims, settings, now)
 
 
 def is_guest() -> bool:
-    """Whether the user of this session has a link and nothing else: they see the pages of its report alone."""
+    """Return True if the user came by a sharing link, which opens the pages of one report and nothing else."""
     return get_standing() == Standing.GUEST
 
 
 def may_edit() -> bool:
-    """Whether the user of this session may change something."""
+    """Return True if the user may change the library."""
     return get_standing() >= Standing.EDITOR
 
 
 def require_editor() -> None:
-    """Stops what a viewer may not do.
+    """Refuse users who may only look.
 
     Raises:
-        NotAllowedError: the user may not change anything.
+        NotAllowedError: the user is no editor.
     """
     if not may_edit():
         raise NotAllowedError("You can view reports but not change anything.", hint="Ask for the editor role.")
 
 
 def may_administer() -> bool:
-    """Whether the user of this session is an admin; without a login nobody is, and the command line does it."""
+    """Return True if the user is an admin. Without a login nobody is: the command line administers then."""
     return get_standing() >= Standing.ADMIN
 
 
 def require_admin() -> None:
-    """Stops what only an admin may do.
+    """Refuse everybody but admins.
 
     Raises:
-        NotAllowedError: the user is none.
+        NotAllowedError: the user is no admin.
     """
     if not may_administer():
         raise NotAllowedError("Only an admin may do this.", hint="Ask for the admin role.")
 
 
 def admit_visitor() -> bool:
-    """Whether the user may see reports; says what to do where not. Nothing of any report may be drawn before."""
-    now = get_standing()
-    if now >= Standing.GUEST:
+    """Return True if the user may see reports; otherwise draw the way to log in. Call it before drawing anything."""
+    standing = get_standing()
+    if standing >= Standing.GUEST:
         return True
     st.header("Warpdeck", anchor=False)
-    if now == Standing.ANONYMOUS:
+    if standing == Standing.ANONYMOUS:
         st.text("Log in to see the reports.")
         _draw_login_buttons()
     else:
@@ -93,7 +93,6 @@ def admit_visitor() -> bool:
 
 
 def _draw_login_buttons() -> None:
-    """The buttons to log in."""
     for name in login_cookie.list_providers(login_cookie.load_auth_section() or {}) or [""]:
         label = f"Log in with {name}" if name else "Log in"
         icon = ":material/login:"
@@ -101,18 +100,18 @@ def _draw_login_buttons() -> None:
 
 
 def draw_logout_button() -> None:
-    """The button to log out."""
+    """Draw the button that logs the user out in every browser."""
     st.button("Log out", key="logout", icon=":material/logout:", on_click=_log_out)
 
 
 def _log_out() -> None:
-    """Ends the login on the server first: the browser's way to the provider clears its cookies then (sign_in)."""
+    """End the login on the server first: once the browser leaves for the provider, no callback runs any more."""
     login_state.end_login(login_state.read_page_claims())
     st.logout()
 
 
 def draw_account() -> None:
-    """Who is logged in and as what, with the way out, at the foot of the menu; nothing without a login."""
+    """Draw who is logged in, their role and the logout button below the menu; nothing without a login."""
     if not login_cookie.has_login():
         return
     if share := _find_share() if is_guest() else None:
@@ -120,8 +119,8 @@ def draw_account() -> None:
             st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
             _draw_login_buttons()
         return
-    user = login_state.read_page_claims()
-    name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
+    claims = login_state.read_page_claims()
+    name = next((str(claims[key]) for key in ("name", "email", "sub") if claims.get(key)), "")
     with st.sidebar.container(key="who"):
         st.text(f"{name}, {get_standing().name.lower()}")
         draw_logout_button()

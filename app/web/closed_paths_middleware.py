@@ -1,4 +1,4 @@
-"""Addresses of Streamlit's own that nothing here needs: figures on caches and sessions, runs by programs."""
+"""Close addresses of Streamlit that this server does not need: metrics of caches and sessions, runs by programs."""
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -9,13 +9,13 @@ CLOSED_PATHS = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/ag
 
 
 class ClosedPathsMiddleware:
-    """Answers these with "not found", whatever the method and whatever Streamlit's options say."""
+    """Answer closed paths with 404, whatever the method and whatever options of Streamlit say."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes on everything else."""
+        """Handle one connection."""
         if scope["type"] == "http" and is_closed(url_paths.strip_base(scope)):
             await PlainTextResponse("Not found", status_code=404)(scope, receive, send)
         else:
@@ -23,5 +23,5 @@ class ClosedPathsMiddleware:
 
 
 def is_closed(path: str) -> bool:
-    """Whether an address is closed, or lies below one that is."""
+    """Return True if the path is closed or lies below a closed one."""
     return any(path == closed or path.startswith(f"{closed}/") for closed in CLOSED_PATHS)

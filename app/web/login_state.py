@@ -1,8 +1,8 @@
-"""Whether the login of a cookie goes on: the person's generation, which logging out removes (library/logins.py).
+"""Tell whether the login of a cookie is still on, by a generation that logging out removes (library/logins.py).
 
-Streamlit's cookie is signed and holds what the identity provider said, so that whoever has a copy of it would stay
-logged in until its hours are over. A cookie of ours beside it carries the generation, and both count only together: for
-every request and for every look at a page, also in one that is open.
+Streamlit's cookie is signed and holds the provider's claims: a copy of it would stay valid for hours after its owner
+logged out. A cookie of ours carries the generation besides, and a request needs both; so does every run of a page
+script, also in a page that stays open.
 """
 
 import hashlib
@@ -22,61 +22,69 @@ COOKIE = "warpdeck_login"
 
 
 def read_live_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """What the identity provider said of the sender of a request; nothing where the login has ended.
+    """Return the identity provider's claims about the sender of a request; empty if the login has ended.
 
     Raises:
-        CatalogError: it cannot be said now.
+        CatalogError: the catalog cannot be read now.
     """
     return _keep_live(login_cookie.read_claims(cookies), cookies)
 
 
 def read_page_claims() -> dict[str, Any]:
-    """The same of the user of this session, as of now."""
+    """Return the claims about this session's user; empty if the login has ended, also since the page was opened.
+
+    Raises:
+        CatalogError: the catalog cannot be read now.
+    """
     return _keep_live(st.user.to_dict(), st.context.cookies)
 
 
-def begin_login(told: Mapping[str, Any], address: str) -> str:
-    """Notes a login with these claims, and answers the value of its cookie.
+def begin_login(claims: Mapping[str, Any], address: str) -> str:
+    """Record a login from an IP address and return the value of its cookie.
 
     Raises:
-        CatalogError: it cannot be written.
+        CatalogError: the catalog cannot be written.
     """
-    catalog, settings = _open_catalog(told), config.load()
-    generation = catalog.logins.begin(_identify_person(told), catalog.visitor.name, settings.login_hours)
-    has_role = roles.get_standing(told, settings, time.time()) > roles.Standing.STRANGER
+    catalog, settings = _open_catalog(claims), config.load()
+    generation = catalog.logins.begin(_identify_person(claims), catalog.visitor.name, settings.login_hours)
+    has_role = roles.get_standing(claims, settings, time.time()) > roles.Standing.STRANGER
     catalog.audit.tell("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
     return generation
 
 
-def end_login(told: Mapping[str, Any]) -> None:
-    """Logs somebody with these claims out, in every browser; nothing where they are not logged in.
+def end_login(claims: Mapping[str, Any]) -> None:
+    """Log a person out in every browser; without a login, do nothing.
 
     Raises:
-        CatalogError: it cannot be written.
+        CatalogError: the catalog cannot be written.
     """
-    if person := _identify_person(told):
-        catalog = _open_catalog(told)
+    if person := _identify_person(claims):
+        catalog = _open_catalog(claims)
         if catalog.logins.end(person):
             catalog.audit.tell("logged out")
 
 
-def _keep_live(told: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:
-    person = _identify_person(told)
+def _keep_live(claims: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:
+    person = _identify_person(claims)
     if not person:
         return {}
     generation = visitors.get_whole_library().catalog.logins.generation(person)
-    shown = cookies.get(COOKIE, "")
-    return told if generation and hmac.compare_digest(generation.encode(), shown.encode(errors="replace")) else {}
+    cookie = cookies.get(COOKIE, "")
+    is_live = generation and hmac.compare_digest(generation.encode(), cookie.encode(errors="replace"))
+    return claims if is_live else {}
 
 
-def _identify_person(told: Mapping[str, Any]) -> str:
-    """Who somebody is for good: the identity provider's own number for them; empty where they are not logged in."""
-    if told.get("is_logged_in") is not True or not isinstance(told.get("sub"), str):
+def _identify_person(claims: Mapping[str, Any]) -> str:
+    """Return a hash of the provider's own id of a person, which stays when name and e-mail address change.
+
+    Empty if the claims are not those of somebody who is logged in.
+    """
+    if claims.get("is_logged_in") is not True or not isinstance(claims.get("sub"), str):
         return ""
-    number = json.dumps([told.get("provider"), told.get("iss"), told["sub"]])
-    return hashlib.sha256(number.encode()).hexdigest()
+    identity = json.dumps([claims.get("provider"), claims.get("iss"), claims["sub"]])
+    return hashlib.sha256(identity.encode()).hexdigest()
 
 
-def _open_catalog(told: Mapping[str, Any]) -> Catalog:
-    """The catalog, asked by whom these claims are about."""
-    return visitors.get_whole_library().catalog.asked_by(roles.make_visitor(told, config.load(), time.time()))
+def _open_catalog(claims: Mapping[str, Any]) -> Catalog:
+    """Return the catalog in the name of the person whom the claims are about."""
+    return visitors.get_whole_library().catalog.asked_by(roles.make_visitor(claims, config.load(), time.time()))

@@ -1,28 +1,29 @@
-"""Paths below the address of the dashboard."""
+"""Paths below the address of the dashboard, which ``server.baseUrlPath`` may move below a prefix."""
 
 import streamlit as st
 from starlette.types import Scope
 
 HEALTH_PATH = "/health"
-"""Whether pages can be shown (app/monitoring.py); below it ``LIVE``, whether the server answers at all."""
+"""Tells whether pages can be shown (app/monitoring.py)."""
 LIVE_PATH = f"{HEALTH_PATH}/live"
+"""Tells whether the server answers at all."""
 
 
 def strip_base(scope: Scope) -> str:
-    """The path of a request without ``server.baseUrlPath``, as ``/media/x``; ``/`` for the dashboard itself."""
+    """Return the path of a request without the base path, such as ``/media/x``; ``/`` for the dashboard itself."""
     path: str = scope["path"]
-    prefix = _get_base()
-    if prefix and (path == prefix or path.startswith(f"{prefix}/")):
-        path = path[len(prefix) :]
+    base = _get_base()
+    if base and (path == base or path.startswith(f"{base}/")):
+        path = path[len(base) :]
     return path or "/"
 
 
 def add_base(path: str) -> str:
-    """The path that a server answers for one below the dashboard, as ``/media/x``."""
+    """Return the path at which the server answers ``path``, such as ``/media/x``."""
     return f"{_get_base()}{path}"
 
 
 def _get_base() -> str:
-    """``server.baseUrlPath`` with a slash in front; nothing where there is none."""
+    """Return ``server.baseUrlPath`` with a leading slash; empty if it is not set."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{base}" if base else ""

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
-from app import session
+from app import session, streamlit_private
 from app.ui import format as fmt
 from app.web import access
 from app.web.inbox_upload import record_upload, save_file
@@ -70,13 +69,14 @@ def _folder() -> str:
     return folder(chosen or EVERYBODY)
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close(identity))
+@st.cache_resource(
+    scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close_session(identity)
+)
 def _session() -> str:
     """The name of this session, from which the server takes files until the browser is gone."""
-    context = get_script_run_ctx()
-    assert context, "a page runs in a session"
-    get_upload_store().open(context.session_id)
-    return context.session_id
+    session_id = streamlit_private.get_session_id()
+    get_upload_store().open_session(session_id)
+    return session_id
 
 
 def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:

@@ -119,7 +119,7 @@ import app.main
 from app.web import trusted_host_middleware
 from starlette.testclient import TestClient
 def broken(*_): raise RuntimeError("the secret words")
-trusted_host_middleware.refused = broken
+trusted_host_middleware.find_foreign_header = broken
 answer = TestClient(app.main.app, raise_server_exceptions=False).get("/")
 print(answer.status_code, dict(answer.headers), answer.text)
 """

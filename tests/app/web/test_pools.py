@@ -187,7 +187,7 @@ def test_an_upload_that_trickles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         pace, pieces = upload_middleware.UploadPace(), 0
         while pieces < 20:
             await pace.wait(asyncio.sleep(0.05))
-            pace.arrived(size)
+            pace.count_bytes(size)
             pieces += 1
         return pieces
 
