@@ -1,25 +1,25 @@
-/** What keys and buttons do with the event that is chosen: step, follow, find its like, fit, mark. */
+/** Actions of keys and buttons on the chosen event: step, follow arrows, find the same name, fit, mark. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { End } from "./types.js" */
 
-import { itemsOf } from "./hit.js";
+import { listItems } from "./hit_test.js";
 
-/** Steps that wait for the one before; more of a key held down are dropped. */
-const MOST_WAITING = 8;
+/** Actions that may wait for the one before; a key held down drops further ones. */
+const MAX_WAITING = 8;
 
 /** @type {WeakMap<Timeline, {last: Promise<void>, count: number}>} */
 const queues = new WeakMap();
 
 /**
- * Has steps follow each other: each begins at the event that the one before has found, however soon it comes.
+ * Runs actions one after the other: each starts at the event that the one before has chosen.
  * @param {Timeline} app
  * @param {() => Promise<void>|void} act
  */
-async function inTurn(app, act) {
+async function queueAction(app, act) {
   const queue = queues.get(app) ?? { last: Promise.resolve(), count: 0 };
   queues.set(app, queue);
-  if (queue.count >= MOST_WAITING) return;
+  if (queue.count >= MAX_WAITING) return;
   queue.count += 1;
   queue.last = queue.last
     .then(act)
@@ -28,22 +28,22 @@ async function inTurn(app, act) {
   await queue.last;
 }
 
-/** Fits the window to the area, else to the event that is chosen, else to everything. @param {Timeline} app */
-export function fit(app) {
-  const found = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
-  if (found) app.view.fit(found.from, found.to);
+/** Fits the window to the area, else to the chosen event, else to the whole capture. @param {Timeline} app */
+export function fitWindow(app) {
+  const range = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
+  if (range) app.view.fit(range.from, range.to);
   else app.view.all();
 }
 
 /**
- * Chooses the next event of the lane, or of the first lane in sight where none is chosen.
+ * Chooses the next event of the lane; without a chosen event, the first one in sight.
  * @param {Timeline} app
  * @param {"next"|"prev"} dir
  */
-export const step = (app, dir) => inTurn(app, async () => {
+export const chooseNext = (app, dir) => queueAction(app, async () => {
   const { chosen } = app;
-  if (!chosen) return first(app);
-  await go(app, { lane: chosen.lane, t: chosen.start, dir });
+  if (!chosen) return chooseFirst(app);
+  await chooseNear(app, { lane: chosen.lane, t: chosen.start, dir });
 });
 
 /**
@@ -51,23 +51,23 @@ export const step = (app, dir) => inTurn(app, async () => {
  * @param {Timeline} app
  * @param {Record<string, string>} how dir=next or prev, by=slowest or fastest
  */
-export const like = (app, how) => inTurn(app, async () => {
+export const chooseSameName = (app, how) => queueAction(app, async () => {
   const { chosen } = app;
-  if (!chosen) return first(app);
+  if (!chosen) return chooseFirst(app);
   const name = chosen.nameId;
   if (name === undefined) return app.say("The name of this event is not known.");
-  await go(app, { lane: chosen.lane, t: chosen.start, name, ...how });
+  await chooseNear(app, { lane: chosen.lane, t: chosen.start, name, ...how });
 });
 
 /**
- * Chooses what the server finds near a time.
+ * Chooses the event that the server finds near a time.
  * @param {Timeline} app
  * @param {Record<string, string|number>} query
  */
-async function go(app, query) {
+async function chooseNear(app, query) {
   try {
-    const found = await app.sources.of(Number(query.lane)).near(query, app.asking.signal);
-    if (found) await app.choose(found.lane, found.ref, true);
+    const event = await app.sources.of(Number(query.lane)).near(query, app.asking.signal);
+    if (event) await app.choose(event.lane, event.ref, true);
     else app.say("There is no further one.");
   } catch (error) {
     if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
@@ -75,9 +75,9 @@ async function go(app, query) {
 }
 
 /** Chooses the first event in sight. @param {Timeline} app */
-async function first(app) {
+async function chooseFirst(app) {
   for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
-    const [item] = app.lanes.isParent(slot.lane) || slot.lane.kind === "line" ? [] : itemsOf(app, slot, 1);
+    const [item] = app.lanes.isParent(slot.lane) || slot.lane.kind === "line" ? [] : listItems(app, slot, 1);
     if (item) return app.choose(item.lane, item.ref, true);
   }
   app.say("No event is in sight.");
@@ -88,9 +88,9 @@ async function first(app) {
  * @param {Timeline} app
  * @param {1|-1} dir
  */
-export const otherLane = (app, dir) => inTurn(app, async () => {
+export const chooseInOtherLane = (app, dir) => queueAction(app, async () => {
   const { chosen } = app;
-  if (!chosen) return first(app);
+  if (!chosen) return chooseFirst(app);
   const slots = [...app.lanes.top, ...app.lanes.rest].filter(({ lane }) => !app.lanes.isParent(lane) && lane.kind !== "line");
   const at = slots.findIndex((slot) => slot.lane.id === chosen.lane), middle = Math.round((chosen.start + chosen.end) / 2);
   for (let k = at + dir; k >= 0 && k < slots.length; k += dir) {
@@ -98,8 +98,8 @@ export const otherLane = (app, dir) => inTurn(app, async () => {
     if (!lane.events) continue;
     try {
       const source = app.sources.of(lane.id), to = (/** @type {string} */ way) => source.near({ lane: lane.id, t: middle, dir: way });
-      const found = (await to("prev")) ?? (await to("next"));
-      if (found) return app.choose(found.lane, found.ref, true);
+      const event = (await to("prev")) ?? (await to("next"));
+      if (event) return app.choose(event.lane, event.ref, true);
     } catch (error) {
       return app.say(/** @type {Error} */ (error).message);
     }
@@ -108,21 +108,21 @@ export const otherLane = (app, dir) => inTurn(app, async () => {
 });
 
 /**
- * Follows an arrow of the event that is chosen: to what it caused, or back to what caused it.
+ * Follows an arrow of the chosen event to its effect, or back to its cause.
  * @param {Timeline} app
  * @param {1|-1} dir
  */
-export const follow = (app, dir) => inTurn(app, async () => {
+export const followArrow = (app, dir) => queueAction(app, async () => {
   const { chosen } = app;
   if (!chosen) return app.say("Choose an event first.");
-  const mine = (/** @type {End} */ end) => end.lane === chosen.lane && end.ref === chosen.ref;
-  const arrow = chosen.arrows.find((one) => (dir > 0 ? mine(one.from) : mine(one.to)));
+  const isChosen = (/** @type {End} */ end) => end.lane === chosen.lane && end.ref === chosen.ref;
+  const arrow = chosen.arrows.find((one) => (dir > 0 ? isChosen(one.from) : isChosen(one.to)));
   if (!arrow) return app.say(dir > 0 ? "Nothing is known that follows from this event." : "Nothing is known that caused this event.");
   const end = dir > 0 ? arrow.to : arrow.from;
   await app.choose(end.lane, end.ref, true);
 });
 
-/** Marks the moment under the pointer, else the start of the event that is chosen, else the middle. @param {Timeline} app */
-export function mark(app) {
+/** Marks the moment under the pointer, else the start of the chosen event, else the middle of the window. @param {Timeline} app */
+export function addMark(app) {
   app.marks.add(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
 }

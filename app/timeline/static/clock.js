@@ -2,7 +2,7 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { moment, ticks } from "./time.js";
+import { formatMoment, computeTicks } from "./time.js";
 
 /** @typedef {"capture"|"selection"|"absolute"} From */
 
@@ -30,12 +30,12 @@ export class Clock {
 
   /** A moment in words. @param {number} t ns from the begin of the capture */
   text(t) {
-    return this.from === "absolute" ? absolute(this.origin + BigInt(Math.round(t))) : moment(t - this.zero);
+    return this.from === "absolute" ? formatAbsolute(this.origin + BigInt(Math.round(t))) : formatMoment(t - this.zero);
   }
 
   /** Ticks of the axis. @param {number} t0 @param {number} t1 @param {number} most */
   ticks(t0, t1, most) {
-    const found = ticks(t0, t1, most, this.zero).ticks;
+    const found = computeTicks(t0, t1, most, this.zero).ticks;
     return this.from === "absolute" ? found.map(({ t }) => ({ t, text: this.text(t) })) : found;
   }
 
@@ -56,7 +56,7 @@ export class Clock {
 }
 
 /** A moment on a clock of any age, to the ns. @param {bigint} ns */
-function absolute(ns) {
+function formatAbsolute(ns) {
   const size = ns < 0n ? -ns : ns, second = 1_000_000_000n;
   const part = String(size % second).padStart(9, "0").replace(/0+$/, "");
   return `${ns < 0n ? "−" : ""}${size / second}${part ? `.${part}` : ""} s`;

@@ -17,7 +17,7 @@ export function h(tag, props = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false) element.setAttribute(name, String(value));
   }
-  put(element, ...children);
+  appendChildren(element, ...children);
   return element;
 }
 
@@ -26,7 +26,7 @@ export function h(tag, props = {}, ...children) {
  * @param {ParentNode} parent
  * @param {...Child} children
  */
-export function put(parent, ...children) {
+export function appendChildren(parent, ...children) {
   for (const child of children) if (child) parent.append(child);
 }
 
@@ -35,9 +35,9 @@ export function put(parent, ...children) {
  * @param {Element} parent
  * @param {...Child} children
  */
-export function fill(parent, ...children) {
+export function replaceContent(parent, ...children) {
   parent.replaceChildren();
-  put(parent, ...children);
+  appendChildren(parent, ...children);
 }
 
 /**
@@ -47,7 +47,7 @@ export function fill(parent, ...children) {
  * @param {(event: MouseEvent) => void} act
  * @param {Record<string, string | boolean>} [more]
  */
-export function button(label, text, act, more = {}) {
+export function makeButton(label, text, act, more = {}) {
   return h("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
 }
 
@@ -57,7 +57,7 @@ export function button(label, text, act, more = {}) {
  * @param {Child[][]} rows
  * @param {string} caption
  */
-export function table(heads, rows, caption) {
+export function makeTable(heads, rows, caption) {
   const cells = (/** @type {Child[]} */ row) => row.map((cell, at) => h("td", { class: at ? "number" : "" }, cell));
   return h(
     "table",
@@ -72,7 +72,7 @@ export function table(heads, rows, caption) {
  * Copies a text; where the browser does not allow it, by a field.
  * @param {string} text
  */
-export async function copy(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -90,7 +90,7 @@ export async function copy(text) {
  * @param {Blob} blob
  * @param {string} name
  */
-export function save(blob, name) {
+export function saveFile(blob, name) {
   const link = h("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

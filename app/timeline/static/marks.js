@@ -6,13 +6,13 @@
 /** @import { Mark } from "./types.js" */
 /** @import { Timeline } from "./timeline.js" */
 
-import { button, h } from "./dom.js";
+import { makeButton, h } from "./dom.js";
 
-export const LONGEST_NOTE = 200;
+export const MAX_NOTE_CHARS = 200;
 
 /** A note as it is kept. @param {string} text */
-function tidy(text) {
-  return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_NOTE);
+function tidyNote(text) {
+  return text.replace(/\s+/g, " ").trim().slice(0, MAX_NOTE_CHARS);
 }
 
 export class Marks {
@@ -50,7 +50,7 @@ export class Marks {
 
   /** Writes the note of a mark of the report; without one the mark goes. @param {number} t @param {string} note */
   keep(t, note) {
-    this.sent.set(t, tidy(note));
+    this.sent.set(t, tidyNote(note));
     const marks = [...this.sent].map(([at, text]) => ({ t: at, note: text }));
     this.app.mounted.setTriggerValue("mark", { report: this.app.report, marks });
   }
@@ -87,21 +87,21 @@ export class Marks {
   row(mark) {
     const { app } = this, kept = this.kept.includes(mark), mine = app.mounted.data.may_edit;
     const note = h("input", {
-      "aria-label": `Note of the mark at ${app.clock.text(mark.t)}`, placeholder: "Note", maxlength: LONGEST_NOTE, readonly: kept && !mine,
+      "aria-label": `Note of the mark at ${app.clock.text(mark.t)}`, placeholder: "Note", maxlength: MAX_NOTE_CHARS, readonly: kept && !mine,
       oninput: () => {
         if (!kept) mark.note = note.value;
         app.moved();
       },
       onchange: () => {
-        if (mine && tidy(note.value)) this.keep(mark.t, note.value);
+        if (mine && tidyNote(note.value)) this.keep(mark.t, note.value);
       },
     });
     note.value = mark.note;
     return h("li", { "data-t": mark.t },
-      button(`Go to ${app.clock.text(mark.t)}`, app.clock.text(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
+      makeButton(`Go to ${app.clock.text(mark.t)}`, app.clock.text(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
       note,
       h("span", { class: "quiet" }, kept ? "kept with the report" : "only in this address"),
-      !kept && mine && mark.note ? button("Keep this mark with the report", "Keep", () => this.keep(mark.t, mark.note)) : h("span", {}),
-      mine || !kept ? button("Remove this mark", "×", () => this.remove(mark, kept)) : h("span", {}));
+      !kept && mine && mark.note ? makeButton("Keep this mark with the report", "Keep", () => this.keep(mark.t, mark.note)) : h("span", {}),
+      mine || !kept ? makeButton("Remove this mark", "×", () => this.remove(mark, kept)) : h("span", {}));
   }
 }

@@ -3,7 +3,7 @@
 /** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
-import { BINS, span } from "./tiles.js";
+import { BINS, getTileSpan } from "./tile_cache.js";
 
 const MAP_PX = 34;
 const LEAST_PX = 16;
@@ -11,12 +11,12 @@ const HITS_PX = 5;
 const ROOM_PX = 4;
 
 /** How high it is: a strip for each report. @param {number} reports */
-export function mapHeight(reports) {
+export function getMapHeight(reports) {
   return Math.max(MAP_PX, reports * LEAST_PX);
 }
 
 /** The level at which one tile covers everything of a report. @param {{data: {end_ns: number}}} of */
-export function wholeLevel({ data }) {
+export function getWholeLevel({ data }) {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, data.end_ns) / BINS)));
 }
 
@@ -25,7 +25,7 @@ export function wholeLevel({ data }) {
  * @param {Source} source
  * @returns {{lane: number, group: number}[]} in the numbers of all reports
  */
-export function mapLanes(source) {
+export function listMapLanes(source) {
   const lanes = source.data.lanes.flatMap(({ id, kind, group }) => (group === null || kind === "line" ? [] : [{ kind, lane: id + source.offset, group: group + source.offset }]));
   for (const kinds of [["stream", "kernel"], ["memop"], ["range"], ["api"]]) {
     const found = lanes.filter((one) => kinds.includes(one.kind));
@@ -39,16 +39,16 @@ export function mapLanes(source) {
  * @param {Timeline} app
  * @returns {Float32Array[]}
  */
-export function busyShares(app) {
-  return app.sources.list.map((source) => sharesOf(app, source));
+export function computeBusyShares(app) {
+  return app.sources.list.map((source) => computeShares(app, source));
 }
 
 /** @param {Timeline} app @param {Source} source */
-function sharesOf(app, source) {
-  const z = wholeLevel(source), bin = 2 ** z, shares = new Float32Array(BINS);
-  for (const { lane, group } of mapLanes(source)) {
+function computeShares(app, source) {
+  const z = getWholeLevel(source), bin = 2 ** z, shares = new Float32Array(BINS);
+  for (const { lane, group } of listMapLanes(source)) {
     const tile = app.tiles.have(group, z, 0);
-    for (const at of tile?.of.get(lane) ?? []) {
+    for (const at of tile?.items.get(lane) ?? []) {
       if (!tile || tile.row[at]) continue;
       const start = tile.start[at] - source.shift, end = tile.end[at] - source.shift;
       const first = Math.max(0, Math.floor(start / bin)), last = Math.min(BINS - 1, Math.floor((end - 1e-3) / bin));
@@ -68,13 +68,13 @@ function sharesOf(app, source) {
  * @param {number} width
  * @param {number} height
  */
-export function minimap(app, ctx, width, height) {
+export function drawMinimap(app, ctx, width, height) {
   const { colors, view } = app, { list } = app.sources, scale = width / (view.high - view.low), strip = height / list.length;
   ctx.fillStyle = colors.faint;
   ctx.fillRect(0, 0, width, height);
   list.forEach((source, at) => {
-    busy(app, ctx, source, app.busy?.[at] ?? new Float32Array(0), scale, strip * at, strip);
-    density(app, ctx, source, app.search.density[at] ?? [], scale, strip * (at + 1));
+    drawBusyShares(app, ctx, source, app.busy?.[at] ?? new Float32Array(0), scale, strip * at, strip);
+    drawHits(app, ctx, source, app.search.density[at] ?? [], scale, strip * (at + 1));
     if (!at) return;
     ctx.fillStyle = colors.line;
     ctx.fillRect(0, Math.round(strip * at), width, 1);
@@ -91,8 +91,8 @@ export function minimap(app, ctx, width, height) {
 }
 
 /** How busy a report is. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {Float32Array} shares @param {number} scale @param {number} top @param {number} height */
-function busy(app, ctx, source, shares, scale, top, height) {
-  const bin = span(wholeLevel(source)) / BINS, from = source.shift - app.view.low;
+function drawBusyShares(app, ctx, source, shares, scale, top, height) {
+  const bin = getTileSpan(getWholeLevel(source)) / BINS, from = source.shift - app.view.low;
   ctx.fillStyle = app.colors.accent;
   ctx.globalAlpha = 0.75;
   for (let k = 0; k < shares.length; k++) {
@@ -103,7 +103,7 @@ function busy(app, ctx, source, shares, scale, top, height) {
 }
 
 /** Where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {number[]} found @param {number} scale @param {number} bottom */
-function density(app, ctx, source, found, scale, bottom) {
+function drawHits(app, ctx, source, found, scale, bottom) {
   const most = Math.max(1, ...app.search.density.flat()), wide = (source.data.end_ns / Math.max(1, found.length)) * scale;
   ctx.fillStyle = app.colors.mark;
   found.forEach((hits, at) => {

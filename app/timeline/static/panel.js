@@ -3,11 +3,11 @@
 /** @import { Area, EventAnswer } from "./types.js" */
 /** @import { Chosen, Timeline } from "./timeline.js" */
 
-import { follow, like } from "./actions.js";
-import { areaPanel } from "./area.js";
-import { button, copy, fill, h } from "./dom.js";
-import { duration } from "./time.js";
-import { json } from "./wire.js";
+import { followArrow, chooseSameName } from "./actions.js";
+import { makeAreaPanel } from "./area.js";
+import { makeButton, copyText, replaceContent, h } from "./dom.js";
+import { formatDuration } from "./time.js";
+import { fetchJson } from "./wire.js";
 
 const MOST_LANES = 2000;
 /** @type {Record<string, string>} */
@@ -30,7 +30,7 @@ export class Panel {
   show(label, ...children) {
     const { panel } = this.app.stage;
     panel.setAttribute("aria-label", label);
-    fill(panel, button("Close the panel", "×", () => this.app.clear(), { class: "close" }), ...children);
+    replaceContent(panel, makeButton("Close the panel", "×", () => this.app.clear(), { class: "close" }), ...children);
     panel.hidden = false;
     panel.scrollTop = 0;
     this.app.stage.resize();
@@ -58,27 +58,27 @@ export class Panel {
     this.stop();
     app.area = null;
     this.before = chosen;
-    const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? between(before, chosen) : null;
+    const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? describeGap(before, chosen) : null;
     app.measured = gap && gap.apart;
     const whole = told.rows.find(([label]) => label === "Name")?.[1] ?? told.name;
-    const rows = [["Duration", duration(told.end - told.start)], ["Start", app.clock.text(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
+    const rows = [["Duration", formatDuration(told.end - told.start)], ["Start", app.clock.text(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
     const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
     this.show(`Event ${told.name}`,
       h("div", { class: "panel-head" },
         h("b", { class: "whole" }, told.name || "(no name)"),
-        button("Copy the name", "Copy name", async () => {
-          await copy(whole);
+        makeButton("Copy the name", "Copy name", async () => {
+          await copyText(whole);
           app.say("Name copied.");
         })),
       whole !== told.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
       h("div", { class: "panel-links" },
         ...Object.entries(told.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
-        told.arrows.length ? button("What caused this ([)", "← Cause", () => follow(app, -1)) : null,
-        told.arrows.length ? button("What follows from this (])", "Effect →", () => follow(app, 1)) : null,
-        button("Previous instance of this name (,)", "‹ Same", () => like(app, { dir: "prev" })),
-        button("Next instance of this name (.)", "Same ›", () => like(app, { dir: "next" })),
-        button("Slowest instance of this name in this lane", "Slowest", () => like(app, { by: "slowest" })),
-        button("Fastest instance of this name in this lane", "Fastest", () => like(app, { by: "fastest" }))),
+        told.arrows.length ? makeButton("What caused this ([)", "← Cause", () => followArrow(app, -1)) : null,
+        told.arrows.length ? makeButton("What follows from this (])", "Effect →", () => followArrow(app, 1)) : null,
+        makeButton("Previous instance of this name (,)", "‹ Same", () => chooseSameName(app, { dir: "prev" })),
+        makeButton("Next instance of this name (.)", "Same ›", () => chooseSameName(app, { dir: "next" })),
+        makeButton("Slowest instance of this name in this lane", "Slowest", () => chooseSameName(app, { by: "slowest" })),
+        makeButton("Fastest instance of this name in this lane", "Fastest", () => chooseSameName(app, { by: "fastest" }))),
       h("dl", { class: "facts" }, ...[...shown, ...(gap ? [["From the event before", gap.words]] : [])].map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))));
   }
 
@@ -98,11 +98,11 @@ export class Panel {
     this.asking = new AbortController();
     const { signal } = this.asking;
     this.before = app.chosen = null;
-    const head = `${duration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
+    const head = `${formatDuration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
     this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
     try {
       const told = await Promise.all(app.sources.list.map((one) => this.ask(area, one, signal)));
-      this.show("Selected area", ...areaPanel(app, area, head, told.flatMap((one) => one ?? [])));
+      this.show("Selected area", ...makeAreaPanel(app, area, head, told.flatMap((one) => one ?? [])));
       this.tell();
     } catch (error) {
       if (!signal.aborted) this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
@@ -120,7 +120,7 @@ export class Panel {
     if (area.lanes.length && !chosen.length) return null;
     const all = data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
     const query = { from: Math.round(area.from - shift), to: Math.round(area.to - shift), lanes: (chosen.length ? chosen : all).join(",") };
-    return { source, told: await json(source.url("area", query), signal) };
+    return { source, told: await fetchJson(source.url("area", query), signal) };
   }
 
   /** Says whether the area is what all pages show. */
@@ -138,9 +138,9 @@ export class Panel {
  * @param {Chosen} b
  * @returns {{words: string, apart: {from: number, to: number}|null}}
  */
-function between(a, b) {
+function describeGap(a, b) {
   const [one, other] = a.start <= b.start ? [a, b] : [b, a];
-  const apart = other.start - one.end, starts = `${duration(other.start - one.start)} from start to start`;
-  if (apart < 0) return { words: `They overlap by ${duration(Math.min(one.end, other.end) - other.start)}; ${starts}`, apart: null };
-  return { words: `${duration(apart)} between them; ${starts}`, apart: { from: one.end, to: other.start } };
+  const apart = other.start - one.end, starts = `${formatDuration(other.start - one.start)} from start to start`;
+  if (apart < 0) return { words: `They overlap by ${formatDuration(Math.min(one.end, other.end) - other.start)}; ${starts}`, apart: null };
+  return { words: `${formatDuration(apart)} between them; ${starts}`, apart: { from: one.end, to: other.start } };
 }

@@ -3,9 +3,9 @@
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Item } from "./types.js" */
 
-import { button, h } from "./dom.js";
-import { count } from "./time.js";
-import { json } from "./wire.js";
+import { makeButton, h } from "./dom.js";
+import { formatCount } from "./time.js";
+import { fetchJson } from "./wire.js";
 
 const WAIT_MS = 180;
 
@@ -28,7 +28,7 @@ export class Search {
       h("option", { value: "part" }, "part of name"), h("option", { value: "exact" }, "exact name"), h("option", { value: "pattern" }, "pattern"));
     this.said = h("span", { class: "hits quiet", role: "status" });
     this.steps = h("span", { class: "tools", hidden: true },
-      button("Previous hit (Shift+Enter)", "‹", () => this.go(-1)), button("Next hit (Enter)", "›", () => this.go(1)), button("End the search (Esc)", "×", () => this.clear()));
+      makeButton("Previous hit (Shift+Enter)", "‹", () => this.go(-1)), makeButton("Next hit (Enter)", "›", () => this.go(1)), makeButton("End the search (Esc)", "×", () => this.clear()));
     this.box = h("div", { class: "search", role: "search" }, this.field, this.how, this.steps, this.said);
   }
 
@@ -67,7 +67,7 @@ export class Search {
     const { signal } = this.asking, q = this.field.value;
     if (!q) return this.clear();
     try {
-      const told = await Promise.all(this.app.sources.list.map(async (one) => ({ one, found: await json(one.url("search", { q, how: this.how.value }), signal) })));
+      const told = await Promise.all(this.app.sources.list.map(async (one) => ({ one, found: await fetchJson(one.url("search", { q, how: this.how.value }), signal) })));
       this.total = told.reduce((sum, { found }) => sum + found.hits, 0);
       this.density = told.map(({ found }) => found.density);
       this.first = told.flatMap(({ one, found }) => found.first.map((/** @type {Item} */ hit) => one.item(hit))).sort((a, b) => a.start - b.start);
@@ -84,8 +84,8 @@ export class Search {
   }
 
   tell() {
-    const of = `${count(this.total)} ${this.total === 1 ? "hit" : "hits"}`;
-    this.said.textContent = !this.total ? "No hits" : this.at >= 0 ? `${count(this.at + 1)} of ${of}` : of;
+    const of = `${formatCount(this.total)} ${this.total === 1 ? "hit" : "hits"}`;
+    this.said.textContent = !this.total ? "No hits" : this.at >= 0 ? `${formatCount(this.at + 1)} of ${of}` : of;
   }
 
   /**

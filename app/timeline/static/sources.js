@@ -5,8 +5,8 @@
 
 /** @import { Arrow, ColorClass, EventAnswer, Item, Lane, Lanes, Tile } from "./types.js" */
 
-import { Names } from "./names.js";
-import { decode, get, json } from "./wire.js";
+import { NameCache } from "./name_cache.js";
+import { decodeTile, fetchAnswer, fetchJson } from "./wire.js";
 
 const LANES = 2 ** 20;
 const NAMES = 2 ** 32;
@@ -30,7 +30,7 @@ export class Source {
     this.firstName = index * NAMES;
     /** ns that its times are moved by */
     this.shift = 0;
-    this.names = new Names((ids) => this.url("names", { ids: ids.join(",") }), arrived);
+    this.names = new NameCache((ids) => this.url("names", { ids: ids.join(",") }), arrived);
   }
 
   /** The number of the lane that its lanes stand in, where there are several reports. */
@@ -65,8 +65,8 @@ export class Source {
 
   /** @param {number} group @param {number} z @param {number} i @param {AbortSignal} signal @returns {Promise<Tile>} */
   async tile(group, z, i, signal) {
-    const answer = await get(this.url("tile", { g: group - this.offset, z, i }), signal);
-    return decode(await answer.arrayBuffer(), this);
+    const answer = await fetchAnswer(this.url("tile", { g: group - this.offset, z, i }), signal);
+    return decodeTile(await answer.arrayBuffer(), this);
   }
 
   /** An event as the server tells it, in the numbers and times of all. @param {Item} told @returns {Item} */
@@ -78,7 +78,7 @@ export class Source {
   /** @param {number} lane @param {number} ref @param {AbortSignal} signal @returns {Promise<EventAnswer>} */
   async event(lane, ref, signal) {
     /** @type {EventAnswer} */
-    const told = await json(this.url("event", { lane: lane - this.offset, ref }), signal);
+    const told = await fetchJson(this.url("event", { lane: lane - this.offset, ref }), signal);
     const { offset, shift } = this;
     const end = (/** @type {import("./types.js").End} */ one) => ({ ...one, lane: one.lane + offset, start: one.start + shift, end: one.end + shift });
     const arrows = told.arrows.map((/** @type {Arrow} */ one) => ({ ...one, from: end(one.from), to: end(one.to) }));
@@ -96,7 +96,7 @@ export class Source {
     /** @type {Record<string, string|number>} */
     const named = name === undefined ? {} : { name: Number(name) - this.firstName };
     /** @type {Item|null} */
-    const told = await json(this.url("near", { ...how, ...named, lane: Number(lane) - this.offset, t: Math.round(Number(t) - this.shift) }), signal);
+    const told = await fetchJson(this.url("near", { ...how, ...named, lane: Number(lane) - this.offset, t: Math.round(Number(t) - this.shift) }), signal);
     return told && this.item(told);
   }
 }

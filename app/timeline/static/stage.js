@@ -2,14 +2,14 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { h, put } from "./dom.js";
-import { Pointer } from "./input.js";
+import { h, appendChildren } from "./dom.js";
+import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
-import { mapHeight } from "./minimap.js";
+import { getMapHeight } from "./minimap.js";
 import { Pixels } from "./pixels.js";
-import { rulers } from "./rulers.js";
+import { listenToRulers } from "./ruler_pointer.js";
 import { STRIP_PX } from "./steps.js";
-import { toolbar } from "./toolbar.js";
+import { makeToolbar } from "./toolbar.js";
 
 const AXIS_PX = 24;
 const LEAST_PX = 220;
@@ -33,10 +33,10 @@ export class Stage {
     this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
     this.status = h("div", { class: "say", role: "status" });
     this.readers = h("div", { class: "unseen" });
-    this.map = context(this.mapCanvas);
-    this.axis = context(this.axisCanvas);
-    this.plot = context(this.canvas);
-    this.mapHeight = mapHeight(app.sources.list.length);
+    this.map = getContext(this.mapCanvas);
+    this.axis = getContext(this.axisCanvas);
+    this.plot = getContext(this.canvas);
+    this.mapHeight = getMapHeight(app.sources.list.length);
     this.mapCanvas.style.height = `${this.mapHeight}px`;
     this.axisHeight = AXIS_PX + (app.steps.length ? STRIP_PX : 0);
     this.axisCanvas.style.height = `${this.axisHeight}px`;
@@ -52,11 +52,11 @@ export class Stage {
   build() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    put(root, toolbar(app), app.align.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
+    appendChildren(root, makeToolbar(app), app.align.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
     app.mounted.parentElement.append(root);
     this.pointer = new Pointer(app, this, signal);
     this.keys = new Keys(app, this, signal);
-    rulers(app, this, signal);
+    listenToRulers(app, this, signal);
     this.scroller.addEventListener("scroll", () => {
       app.scroll = this.scroller.scrollTop;
       app.moved();
@@ -71,7 +71,7 @@ export class Stage {
   /** Makes the lanes as high as there is room below what stands above them. */
   resize() {
     const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + scrolled(this.root), 60), 320);
+    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
     const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
     const all = app.lanes.topHeight + app.lanes.height;
     const high = Math.max(Math.min(all, room), Math.min(all, LEAST_PX), 80);
@@ -127,14 +127,14 @@ export class Stage {
 }
 
 /** @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
-function context(canvas) {
+function getContext(canvas) {
   const made = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
   if (!made) throw new Error("This browser draws no pictures.");
   return made;
 }
 
 /** How far the page around an element is scrolled. @param {Element} element */
-function scrolled(element) {
+function getPageScroll(element) {
   const main = /** @type {ShadowRoot} */ (element.getRootNode()).host?.closest('[data-testid="stMain"]');
   return main?.scrollTop ?? 0;
 }

@@ -4,14 +4,14 @@
 /** @import { Step } from "./types.js" */
 /** @import { Source } from "./sources.js" */
 
-import { fitted } from "./bars.js";
+import { fitText } from "./bars.js";
 
 export const STRIP_PX = 16;
 const LEAST_PX = 3;
 const WORDY_PX = 12;
 
 /** The steps of a report on the time of all. @param {Source} source @returns {Step[]} */
-export function stepsOf({ data, shift }) {
+export function listSteps({ data, shift }) {
   return (data.steps ?? []).filter((one) => one.end > one.start).map((one) => ({ ...one, start: one.start + shift, end: one.end + shift }));
 }
 
@@ -38,27 +38,27 @@ export function drawSteps(app, ctx, steps, y, high, width) {
     if (right - left < WORDY_PX) continue;
     ctx.fillStyle = step.warmup ? colors.quiet : colors.text;
     const name = `${step.name}${step.warmup ? " (warm-up)" : ""}`;
-    ctx.fillText(fitted(ctx, name, right - left - 8) || fitted(ctx, number(step.name), right - left - 4), Math.max(0, left) + (right - left < 24 ? 2 : 4), y + high / 2 + 0.5);
+    ctx.fillText(fitText(ctx, name, right - left - 8) || fitText(ctx, parseStepNumber(step.name), right - left - 4), Math.max(0, left) + (right - left < 24 ? 2 : 4), y + high / 2 + 0.5);
   }
 }
 
 /** The number of a step, where its name has one. @param {string} name */
-function number(name) {
+function parseStepNumber(name) {
   return /\d+(?=\D*$)/.exec(name)?.[0] ?? "";
 }
 
 /** Selects the time of a step. @param {Timeline} app @param {Step} step */
-export function select(app, step) {
+export function selectStep(app, step) {
   app.select({ from: Math.round(step.start), to: Math.round(step.end), lanes: [] });
   app.view.reveal(step.start, step.end);
   app.say(`${step.name}${step.warmup ? ", which looks like a warm-up" : ""}`);
 }
 
 /** Selects the step after or before what is selected, else the first in sight. @param {Timeline} app @param {1|-1} dir */
-export function next(app, dir) {
+export function selectNextStep(app, dir) {
   const { steps } = app, from = app.area?.from ?? app.view.t0;
   const later = (/** @type {Step} */ one) => (app.area ? one.start > from : one.start >= from);
   const found = dir > 0 ? steps.find(later) : steps.findLast((one) => one.start < from);
-  if (found) select(app, found);
+  if (found) selectStep(app, found);
   else app.say(steps.length ? "There is no further step." : "This report has no steps.");
 }

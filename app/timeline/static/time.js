@@ -4,7 +4,7 @@
 const UNITS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
 /** A number with a true minus, as everywhere else. @param {string} text */
-function signed(text) {
+function useMinusSign(text) {
   return text.replace(/^-/, "−");
 }
 
@@ -12,7 +12,7 @@ function signed(text) {
  * The unit in which a time reads best: its size in ns and its sign.
  * @param {number} ns
  */
-function unit(ns) {
+function chooseUnit(ns) {
   const size = Math.abs(ns);
   return UNITS.findLast(([one]) => size >= one) ?? UNITS[0];
 }
@@ -21,27 +21,27 @@ function unit(ns) {
  * A duration with three or four digits, as `12.3 µs`.
  * @param {number} ns
  */
-export function duration(ns) {
-  const [size, sign] = unit(ns), value = ns / size;
+export function formatDuration(ns) {
+  const [size, sign] = chooseUnit(ns), value = ns / size;
   const digits = sign === "ns" ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
-  return signed(`${value.toFixed(digits)} ${sign}`);
+  return useMinusSign(`${value.toFixed(digits)} ${sign}`);
 }
 
 /**
  * A moment exact to the ns, as `12.345678 ms`.
  * @param {number} ns
  */
-export function moment(ns) {
-  const [size, sign] = unit(ns);
+export function formatMoment(ns) {
+  const [size, sign] = chooseUnit(ns);
   const text = (ns / size).toFixed(Math.round(Math.log10(size)));
-  return signed(`${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${sign}`);
+  return useMinusSign(`${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${sign}`);
 }
 
 /**
  * A share as text.
  * @param {number} share 0 to 1
  */
-export function percent(share) {
+export function formatPercent(share) {
   const value = 100 * share;
   return `${value && value < 0.1 ? "<0.1" : value.toFixed(value < 9.95 ? 1 : 0)} %`;
 }
@@ -50,7 +50,7 @@ export function percent(share) {
  * A number with commas.
  * @param {number} value
  */
-export function count(value) {
+export function formatCount(value) {
   return Math.round(value).toLocaleString("en-US");
 }
 
@@ -58,7 +58,7 @@ export function count(value) {
  * Bytes as text, in powers of 1000 and with three digits, as on the other pages.
  * @param {number} value
  */
-export function bytes(value) {
+export function formatBytes(value) {
   const power = value >= 999.5 ? Math.min(4, Math.floor(Math.log10(value * 1.0005) / 3)) : 0;
   const shown = value / 1000 ** power;
   const digits = power === 0 || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
@@ -70,11 +70,11 @@ export function bytes(value) {
  * @param {number} number
  * @param {string} [sign] %, Hz, bytes or others
  */
-export function value(number, sign = "") {
-  if (sign === "bytes") return bytes(number);
+export function formatValue(number, sign = "") {
+  if (sign === "bytes") return formatBytes(number);
   const power = sign === "%" || number < 1e4 ? 0 : Math.min(3, Math.floor(Math.log10(number) / 3));
   const text = Number((number / 1000 ** power).toPrecision(3)).toLocaleString("en-US");
-  return signed(`${text} ${["", "k", "M", "G"][power]}${sign}`.trim());
+  return useMinusSign(`${text} ${["", "k", "M", "G"][power]}${sign}`.trim());
 }
 
 /**
@@ -85,15 +85,15 @@ export function value(number, sign = "") {
  * @param {number} [zero] the time that counts as 0
  * @returns {{step: number, ticks: {t: number, text: string}[]}}
  */
-export function ticks(t0, t1, most, zero = 0) {
+export function computeTicks(t0, t1, most, zero = 0) {
   const least = Math.max(1, (t1 - t0) / Math.max(1, most));
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
-  const [size, sign] = unit(Math.max(Math.abs(t0 - zero), Math.abs(t1 - zero)));
+  const [size, sign] = chooseUnit(Math.max(Math.abs(t0 - zero), Math.abs(t1 - zero)));
   const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
   const found = [];
   for (let at = Math.ceil((t0 - zero) / step); zero + at * step <= t1; at++) {
-    found.push({ t: zero + at * step, text: signed(`${(at * step / size).toFixed(digits)} ${sign}`) });
+    found.push({ t: zero + at * step, text: useMinusSign(`${(at * step / size).toFixed(digits)} ${sign}`) });
   }
   return { step, ticks: found };
 }

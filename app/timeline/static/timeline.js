@@ -4,27 +4,27 @@
 /** @import { Opened } from "./sources.js" */
 
 import * as actions from "./actions.js";
-import * as address from "./address.js";
-import { Align } from "./align.js";
+import * as address from "./url_state.js";
+import { Alignment } from "./alignment.js";
 import { Clock } from "./clock.js";
 import { Colors } from "./colors.js";
-import { draw } from "./draw.js";
-import { forgetWidths } from "./bars.js";
-import { itemAt } from "./hit.js";
+import { drawLanes } from "./draw.js";
+import { clearTextWidths } from "./bars.js";
+import { findItemAt } from "./hit_test.js";
 import { LaneTree, MOST_LEVELS } from "./lanes.js";
 import { Marks } from "./marks.js";
-import { busyShares, minimap } from "./minimap.js";
+import { computeBusyShares, drawMinimap } from "./minimap.js";
 import { Panel } from "./panel.js";
-import { Readers } from "./readers.js";
-import { axis } from "./ruler.js";
+import { ScreenReaderSummary } from "./screen_reader.js";
+import { drawAxis } from "./axis.js";
 import { Search } from "./search.js";
 import { Sources } from "./sources.js";
 import { Stage } from "./stage.js";
-import { stepsOf } from "./steps.js";
-import { level, Tiles } from "./tiles.js";
+import { listSteps } from "./steps.js";
+import { getLevel, TileCache } from "./tile_cache.js";
 import { Titles } from "./titles.js";
 import { View } from "./view.js";
-import { wanted } from "./wanted.js";
+import { planTiles } from "./tile_plan.js";
 
 const REST_MS = 350;
 const KEPT_FRAMES = 600;
@@ -41,12 +41,12 @@ export class Timeline {
     this.sources = new Sources(opened, () => this.schedule());
     this.data = this.sources.main.data;
     this.report = mounted.data.report;
-    this.steps = stepsOf(this.sources.main);
+    this.steps = listSteps(this.sources.main);
     this.lanes = new LaneTree(this.sources.lanes());
     this.overhead = this.lanes.lanes.filter((lane) => lane.kind === "overhead");
     this.colors = new Colors(this.sources.classes);
     this.view = new View(this.sources.begin, this.sources.end, () => this.moved());
-    this.tiles = new Tiles((group, z, i, signal) => this.sources.of(group).tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
+    this.tiles = new TileCache((group, z, i, signal) => this.sources.of(group).tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
     this.scroll = this.width = this.height = this.level = 0;
     /** @type {Item|null} */
     this.hover = null;
@@ -70,19 +70,19 @@ export class Timeline {
     this.closed = false;
     this.asking = new AbortController();
     this.clock = new Clock(this);
-    this.align = new Align(this);
+    this.align = new Alignment(this);
     this.search = new Search(this);
     this.stage = new Stage(this);
     this.titles = new Titles(this);
     this.panel = new Panel(this);
-    this.readers = new Readers(this);
+    this.readers = new ScreenReaderSummary(this);
     this.stage.build();
-    const told = address.read(location.search);
+    const told = address.readState(location.search);
     this.open(told);
     if (this.sources.several) void this.align.open(told.align, told.shifts).then(() => !this.closed && this.open(told));
   }
 
-  /** Shows what an address says. @param {address.Told} told */
+  /** Shows what an address says. @param {address.UrlState} told */
   open(told) {
     const { lanes } = this, known = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
     lanes.folded = told.folded ? new Set(known(told.folded)) : lanes.usual();
@@ -131,7 +131,7 @@ export class Timeline {
     const { lanes, view, area, chosen } = this;
     const usual = lanes.usual(), folded = [...lanes.folded];
     const same = folded.length === usual.size && folded.every((id) => usual.has(id));
-    address.write({
+    address.writeState({
       window: view.whole ? null : [Math.floor(view.t0), Math.ceil(view.t1)],
       area: area && { from: Math.round(area.from), to: Math.round(area.to), lanes: area.lanes },
       event: chosen && { lane: chosen.lane, ref: chosen.ref },
@@ -174,12 +174,12 @@ export class Timeline {
     const began = performance.now();
     this.stage.measure();
     if (!this.width || !this.height) return;
-    this.level = level(this.view.span / this.width);
-    this.tiles.want(wanted(this));
-    this.busy ??= busyShares(this);
-    const items = draw(this, this.stage.plot, this.width, this.height);
-    axis(this, this.stage.axis, this.width, this.stage.axisHeight);
-    minimap(this, this.stage.map, this.width, this.stage.mapHeight);
+    this.level = getLevel(this.view.span / this.width);
+    this.tiles.want(planTiles(this));
+    this.busy ??= computeBusyShares(this);
+    const items = drawLanes(this, this.stage.plot, this.width, this.height);
+    drawAxis(this, this.stage.axis, this.width, this.stage.axisHeight);
+    drawMinimap(this, this.stage.map, this.width, this.stage.mapHeight);
     this.titles.place();
     this.frames.push({ at: began, ms: performance.now() - began, items });
     if (this.frames.length > KEPT_FRAMES) this.frames.shift();
@@ -190,7 +190,7 @@ export class Timeline {
     this.mounted = mounted;
     const [from, to] = mounted.data.selected;
     this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
-    if (this.colors.read(this.stage.root)) forgetWidths();
+    if (this.colors.read(this.stage.root)) clearTextWidths();
     this.stage.root.classList.toggle("dark", this.colors.dark);
     this.marks.tell(mounted.data.marks);
     this.panel.tell();
@@ -254,12 +254,12 @@ export class Timeline {
   }
 
   fit() {
-    actions.fit(this);
+    actions.fitWindow(this);
   }
 
   /** The reader went back or forward: shows what the address says now. */
   reread() {
-    if (location.pathname.endsWith("/timeline")) this.open(address.read(location.search));
+    if (location.pathname.endsWith("/timeline")) this.open(address.readState(location.search));
   }
 
   /**
@@ -272,7 +272,7 @@ export class Timeline {
 
   /** @param {number} x @param {number} y */
   under(x, y) {
-    return itemAt(this, x, y);
+    return findItemAt(this, x, y);
   }
 
   /** Says something for a moment. @param {string} text */

@@ -3,10 +3,10 @@
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Lane, Slot } from "./types.js" */
 
-import { button, fill, h } from "./dom.js";
-import { busyShare, itemsOf } from "./hit.js";
+import { makeButton, replaceContent, h } from "./dom.js";
+import { getBusyShare, listItems } from "./hit_test.js";
 import { MOST_LEVELS } from "./lanes.js";
-import { count, duration, percent, value } from "./time.js";
+import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
 
@@ -33,14 +33,14 @@ export class Titles {
   /** Says how many lanes there are, and what all pages show. */
   corner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
-    fill(app.stage.corner,
-      selected && button("All pages show only this time. Click to show all of it", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
-      hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
+    replaceContent(app.stage.corner,
+      selected && makeButton("All pages show only this time. Click to show all of it", `Selected: ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      hidden ? makeButton("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
         app.lanes.hidden.clear();
         app.laid();
       }, { class: "link" }) : null,
-      app.marks.all.length ? button("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
-      h("span", { class: "quiet" }, lanesIn(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
+      app.marks.all.length ? makeButton("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
+      h("span", { class: "quiet" }, countLanes(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
   /** Moves the titles to where their lanes are. */
@@ -76,14 +76,14 @@ export class Titles {
     const li = h("li", { class: `title ${parent ? "parent" : ""} ${deep || slot.lane.kind === "line" ? "tall" : ""} ${deep ? "deep" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
       h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
       app.lanes.foldable(lane)
-        ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
+        ? makeButton(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),
       h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
       share,
-      deep ? button(`${levels(slot)} (${lane.title})`, levels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
+      deep ? makeButton(`${describeLevels(slot)} (${lane.title})`, describeLevels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
-        !parent && button(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
-        button(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
+        !parent && makeButton(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
+        makeButton(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
     li.style.height = `${slot.h}px`;
     return { li, share };
   }
@@ -94,23 +94,23 @@ export class Titles {
     for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
       const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
-      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? describeMaximum(slot.lane) : listItems(app, slot, 1).length ? formatPercent(getBusyShare(app, slot)) : "";
     }
   }
 }
 
 /** How many levels a deep lane shows, and what a click does. @param {Slot} slot */
-function levels({ lane, rows }) {
+function describeLevels({ lane, rows }) {
   const other = rows === lane.rows ? MOST_LEVELS : lane.detail ? lane.rows : "all";
   return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
 }
 
 /** @param {number} many */
-function lanesIn(many) {
-  return many === 1 ? "1 lane" : `${count(many)} lanes`;
+function countLanes(many) {
+  return many === 1 ? "1 lane" : `${formatCount(many)} lanes`;
 }
 
 /** The value at the top of a curve. @param {Lane} lane */
-function most(lane) {
-  return lane.max ? `to ${value(lane.max, lane.unit)}` : "";
+function describeMaximum(lane) {
+  return lane.max ? `to ${formatValue(lane.max, lane.unit)}` : "";
 }

@@ -174,7 +174,7 @@ def test_one_person_leaves_a_thread_to_others() -> None:
         go.set()
         assert await asyncio.gather(*anne) == [True, True]
         assert await pool.run(ANNE, lambda: "again") == "again"
-        assert not pool._lines
+        assert not pool._queues
         assert await asyncio.gather(*(pool.run(LOCAL, lambda: 1) for _ in range(9))) == [1] * 9
 
     asyncio.run(look())

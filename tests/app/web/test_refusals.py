@@ -39,7 +39,7 @@ def test_a_flood_is_few_entries_and_little_memory() -> None:
     assert [count for count in (known.count("a")[1] for _ in range(2_000)) if count] == [1, 10, 100, 1_000]
     told = sum(bool(known.count(f"{number}")[1]) for number in range(2 * refusal_throttle.MAX_ADDRESSES))
     assert told == refusal_throttle.ENTRIES_PER_HOUR - 4
-    assert len(known._known) == refusal_throttle.MAX_ADDRESSES
+    assert len(known._attempts) == refusal_throttle.MAX_ADDRESSES
     clock.now += 3_600
     assert known.count("c")[1] == 1
 

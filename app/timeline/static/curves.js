@@ -11,15 +11,15 @@
  * @param {Piece[]} pieces
  * @returns {number} points drawn
  */
-export function curve(frame, slot, y, pieces) {
-  const { ctx, colors } = frame, points = collect(frame, slot, pieces);
+export function drawCurve(frame, slot, y, pieces) {
+  const { ctx, colors } = frame, points = collectPoints(frame, slot, pieces);
   if (!points.length) return 0;
-  const high = slot.h - 8, most = top(slot, points), base = y + 4 + high;
+  const high = slot.h - 8, most = getTopValue(slot, points), base = y + 4 + high;
   const at = (/** @type {number} */ value) => base - (Math.max(0, Math.min(value, most)) / most) * high;
   ctx.fillStyle = ctx.strokeStyle = colors.accent;
   ctx.globalAlpha = 0.18;
   ctx.beginPath();
-  steps(ctx, points, (one) => at(one.max));
+  traceSteps(ctx, points, (one) => at(one.max));
   for (let k = points.length - 1; k >= 0; k--) {
     ctx.lineTo(points[k].x1, at(points[k].min));
     ctx.lineTo(points[k].x0, at(points[k].min));
@@ -28,7 +28,7 @@ export function curve(frame, slot, y, pieces) {
   ctx.globalAlpha = 1;
   ctx.lineWidth = 1.2;
   ctx.beginPath();
-  steps(ctx, points, (one) => at(one.mean));
+  traceSteps(ctx, points, (one) => at(one.mean));
   ctx.stroke();
   return points.length;
 }
@@ -40,7 +40,7 @@ export function curve(frame, slot, y, pieces) {
  * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "endOf">} frame @param {Slot} slot @param {Piece[]} pieces
  * @returns {Point[]}
  */
-export function collect(frame, slot, pieces) {
+export function collectPoints(frame, slot, pieces) {
   /** @type {Point[]} */
   const found = [];
   for (const { tile, from, to } of pieces) {
@@ -63,7 +63,7 @@ export function collect(frame, slot, pieces) {
  * @param {Slot} slot
  * @param {Point[]} points
  */
-export function top(slot, points) {
+export function getTopValue(slot, points) {
   return slot.lane.max || Math.max(...points.map((one) => one.max)) || 1;
 }
 
@@ -72,7 +72,7 @@ export function top(slot, points) {
  * @param {Point[]} points
  * @param {(one: Point) => number} height
  */
-function steps(ctx, points, height) {
+function traceSteps(ctx, points, height) {
   points.forEach((one, at) => {
     if (at) ctx.lineTo(one.x0, height(one));
     else ctx.moveTo(one.x0, height(one));

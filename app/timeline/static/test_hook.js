@@ -2,18 +2,18 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { itemsOf, laneAt, valueAt } from "./hit.js";
+import { listItems, findLaneAt, findValueAt } from "./hit_test.js";
 
 /** @param {Timeline} app */
-export function hook(app) {
+export function installTestHook(app) {
   /** @type {any} */ (window).__warpdeck_timeline = {
     under: (/** @type {number} */ x, /** @type {number} */ y) => app.under(x, y),
-    value: (/** @type {number} */ x, /** @type {number} */ y) => valueAt(app, x, y),
-    lane: (/** @type {number} */ y) => laneAt(app, y)?.slot.lane ?? null,
+    value: (/** @type {number} */ x, /** @type {number} */ y) => findValueAt(app, x, y),
+    lane: (/** @type {number} */ y) => findLaneAt(app, y)?.slot.lane ?? null,
     place: (/** @type {number} */ id) => app.lanes.visible(app.scroll, app.height).map(({ slot, y }) => ({ id: slot.lane.id, y, h: slot.h, row: slot.rowHeight })).find((one) => one.id === id) ?? null,
     items: (/** @type {number} */ id) => {
       const slot = app.lanes.slot(id);
-      return slot ? itemsOf(app, slot) : [];
+      return slot ? listItems(app, slot) : [];
     },
     lanes: () => app.lanes.lanes,
     name: (/** @type {number} */ id) => app.sources.text(id),

@@ -2,9 +2,9 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { fill, h } from "./dom.js";
-import { valueAt } from "./hit.js";
-import { count, duration, percent, value } from "./time.js";
+import { replaceContent, h } from "./dom.js";
+import { findValueAt } from "./hit_test.js";
+import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /**
  * Shows it at a point of the lanes; hides it where there is nothing.
@@ -13,10 +13,10 @@ import { count, duration, percent, value } from "./time.js";
  * @param {number} y
  */
 export function showTip(app, x, y) {
-  const { tip, canvas, root } = app.stage, words = told(app, x, y);
+  const { tip, canvas, root } = app.stage, words = describeTip(app, x, y);
   tip.hidden = !words;
   if (!words) return;
-  fill(tip, h("b", {}, words[0]), ...words.slice(1).map((line) => h("div", {}, line)));
+  replaceContent(tip, h("b", {}, words[0]), ...words.slice(1).map((line) => h("div", {}, line)));
   const box = canvas.getBoundingClientRect(), outer = root.getBoundingClientRect();
   const left = box.left - outer.left + x + 14, top = box.top - outer.top + y + 16;
   tip.style.left = `${Math.max(4, Math.min(left, outer.width - tip.offsetWidth - 8))}px`;
@@ -32,19 +32,19 @@ export function hideTip(app) {
  * @param {Timeline} app @param {number} x @param {number} y
  * @returns {string[]|null}
  */
-function told(app, x, y) {
+function describeTip(app, x, y) {
   const item = app.hover;
   if (!item) {
-    const found = valueAt(app, x, y);
+    const found = findValueAt(app, x, y);
     if (!found) return null;
-    const say = (/** @type {number} */ one) => value(one, found.lane.unit);
+    const say = (/** @type {number} */ one) => formatValue(one, found.lane.unit);
     return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${app.clock.text(found.start)}`].filter(Boolean);
   }
   const name = app.sources.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
   const kind = app.sources.classes[item.color]?.title ?? "";
   if (item.count === 1) {
-    return [name, `${duration(item.end - item.start)}, starts at ${app.clock.text(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
+    return [name, `${formatDuration(item.end - item.start)}, starts at ${app.clock.text(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
   }
-  const many = item.count > 1 ? `${count(item.count)} events here, ` : "";
-  return [`${many}longest: ${name}`, `${percent(item.busy)} of ${duration(item.end - item.start)} busy, at ${app.clock.text(item.start)}`, where];
+  const many = item.count > 1 ? `${formatCount(item.count)} events here, ` : "";
+  return [`${many}longest: ${name}`, `${formatPercent(item.busy)} of ${formatDuration(item.end - item.start)} busy, at ${app.clock.text(item.start)}`, where];
 }

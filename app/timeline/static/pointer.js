@@ -3,8 +3,8 @@
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
 
-import { laneAt, snapped } from "./hit.js";
-import { hideTip, showTip } from "./tip.js";
+import { findLaneAt, snapTime } from "./hit_test.js";
+import { hideTip, showTip } from "./tooltip.js";
 
 const DRAG_PX = 4;
 const WHEEL = 0.0016;
@@ -46,7 +46,7 @@ export class Pointer {
     const { x, y } = this.at(event);
     this.down.set(event.pointerId, { x, y });
     this.pinch = this.down.size === 2 ? this.spread() : 0;
-    this.drag = this.down.size === 1 ? { x, y, t: snapped(this.app, x, y), y0: y, moved: false, select: event.shiftKey } : null;
+    this.drag = this.down.size === 1 ? { x, y, t: snapTime(this.app, x, y), y0: y, moved: false, select: event.shiftKey } : null;
     hideTip(this.app);
   }
 
@@ -89,7 +89,7 @@ export class Pointer {
    * @param {number} x @param {number} y
    */
   areaTo(x, y) {
-    const { app, drag } = this, t = snapped(app, x, y), begun = drag?.t ?? t;
+    const { app, drag } = this, t = snapTime(app, x, y), begun = drag?.t ?? t;
     const from = Math.round(Math.max(app.view.begin, Math.min(begun, t))), to = Math.round(Math.min(app.view.end, Math.max(begun, t)));
     const top = Math.min(drag?.y0 ?? y, y), bottom = Math.max(drag?.y0 ?? y, y);
     const lanes = app.lanes.visible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
@@ -153,6 +153,6 @@ export class Pointer {
 
   /** The lane below a point. @param {number} y */
   lane(y) {
-    return laneAt(this.app, y)?.slot.lane ?? null;
+    return findLaneAt(this.app, y)?.slot.lane ?? null;
   }
 }

@@ -4,8 +4,8 @@
 /** @import { Source } from "./sources.js" */
 
 import { h } from "./dom.js";
-import { count, duration } from "./time.js";
-import { json } from "./wire.js";
+import { formatCount, formatDuration } from "./time.js";
+import { fetchJson } from "./wire.js";
 
 /** @typedef {"start"|"clock"|"collective"|"step"|"hand"} How */
 /** @typedef {{epoch_ns: string|null, collectives: [string, number][]}} Moments */
@@ -16,7 +16,7 @@ const TITLES = { step: "a step", collective: "collectives", clock: "the clock", 
 export const HOWS = ["step", "collective", "clock", "start", "hand"];
 const FARTHEST_NS = 2 ** 53;
 
-export class Align {
+export class Alignment {
   /** @param {Timeline} app */
   constructor(app) {
     this.app = app;
@@ -39,7 +39,7 @@ export class Align {
   async open(how, shifts) {
     const { list } = this.app.sources;
     try {
-      const told = await Promise.all(list.map((one) => json(one.url("moments"))));
+      const told = await Promise.all(list.map((one) => fetchJson(one.url("moments"))));
       list.forEach((one, at) => this.moments.set(one, told[at]));
     } catch (error) {
       this.app.say(/** @type {Error} */ (error).message);
@@ -88,7 +88,7 @@ export class Align {
     const mine = this.moments.get(main), theirs = this.moments.get(one);
     if (how === "clock") return mine?.epoch_ns && theirs?.epoch_ns ? Number(BigInt(theirs.epoch_ns) - BigInt(mine.epoch_ns)) : null;
     const apart = this.apart(main, one);
-    return apart.length ? middle(apart) : null;
+    return apart.length ? computeMedian(apart) : null;
   }
 
   /** How much later each collective ended in the first report than in another one, without any shift. @param {Source} main @param {Source} one */
@@ -106,8 +106,8 @@ export class Align {
     this.hands.replaceChildren(...(this.how === "hand" ? others.map((one) => this.hand(one)) : []));
     const off = others.map((one) => this.apart(main, one).map((ns) => Math.abs(ns - one.shift)).sort((a, b) => a - b));
     const known = off.filter((one) => one.length), pairs = known.reduce((sum, one) => sum + one.length, 0);
-    const most = Math.max(...known.map((one) => one[one.length - 1])), usual = Math.max(...known.map(middle));
-    const ends = known.length ? `The ends of ${count(pairs)} collectives differ by ${duration(usual)} (median), ${duration(most)} at most.` : "";
+    const most = Math.max(...known.map((one) => one[one.length - 1])), usual = Math.max(...known.map(computeMedian));
+    const ends = known.length ? `The ends of ${formatCount(pairs)} collectives differ by ${formatDuration(usual)} (median), ${formatDuration(most)} at most.` : "";
     const first = main.data.steps?.find((step) => !step.warmup)?.name ?? "";
     /** @type {Record<How, string>} */
     const words = {
@@ -134,7 +134,7 @@ export class Align {
 }
 
 /** The median of numbers. @param {number[]} values at least one */
-function middle(values) {
+function computeMedian(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }

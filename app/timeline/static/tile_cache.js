@@ -13,7 +13,7 @@ const DEEPER = 3;
  * The level whose bins are half a pixel to one pixel wide.
  * @param {number} nsPerPx
  */
-export function level(nsPerPx) {
+export function getLevel(nsPerPx) {
   return Math.max(0, Math.min(TOP, Math.floor(Math.log2(nsPerPx))));
 }
 
@@ -21,16 +21,16 @@ export function level(nsPerPx) {
  * The ns that a tile of a level covers.
  * @param {number} z
  */
-export function span(z) {
+export function getTileSpan(z) {
   return BINS * 2 ** z;
 }
 
 /** @param {number} group @param {number} z @param {number} i */
-function key(group, z, i) {
+function makeKey(group, z, i) {
   return `${group}/${z}/${i}`;
 }
 
-export class Tiles {
+export class TileCache {
   /**
    * @param {(group: number, z: number, i: number, signal: AbortSignal) => Promise<Tile>} load
    * @param {() => void} arrived called when there is something new to draw
@@ -56,12 +56,12 @@ export class Tiles {
    * @param {number} group @param {number} z @param {number} i
    */
   have(group, z, i) {
-    return this.kept.get(key(group, z, i));
+    return this.kept.get(makeKey(group, z, i));
   }
 
   /** Whether all that was asked for last is there, or will not come. */
   get settled() {
-    return !this.under_way.size && !this.wanted.some((one) => this.missing(key(...one)));
+    return !this.under_way.size && !this.wanted.some((one) => this.missing(makeKey(...one)));
   }
 
   /** @param {string} name */
@@ -75,7 +75,7 @@ export class Tiles {
    */
   want(list) {
     this.wanted = list;
-    const names = new Set(list.map((one) => key(...one)));
+    const names = new Set(list.map((one) => makeKey(...one)));
     for (const [name, request] of this.under_way) if (!names.has(name)) request.abort();
     for (const name of names) {
       const tile = this.kept.get(name);
@@ -91,7 +91,7 @@ export class Tiles {
   go() {
     for (const one of this.wanted) {
       if (this.under_way.size >= AT_ONCE) return;
-      const name = key(...one);
+      const name = makeKey(...one);
       if (this.missing(name) && !this.under_way.has(name)) this.fetch(name, one);
     }
   }
@@ -140,7 +140,7 @@ export class Tiles {
    * @param {number} [depth]
    */
   cover(group, z, i, out, shift, depth = 0) {
-    const wide = span(z), from = i * wide + shift, to = from + wide;
+    const wide = getTileSpan(z), from = i * wide + shift, to = from + wide;
     const tile = this.have(group, z, i);
     if (tile) {
       out.push({ tile, from, to, exact: depth === 0 });

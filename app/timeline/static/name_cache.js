@@ -1,10 +1,10 @@
 /** Texts of names by their numbers, asked for together. */
 
-import { json } from "./wire.js";
+import { fetchJson } from "./wire.js";
 
 const MOST = 512;
 
-export class Names {
+export class NameCache {
   /**
    * @param {(ids: number[]) => string} address
    * @param {() => void} arrived
@@ -41,7 +41,7 @@ export class Names {
     ids.forEach((id) => this.waiting.delete(id));
     if (this.waiting.size) this.timer = setTimeout(() => this.ask(), 20);
     try {
-      const texts = await json(this.address(ids));
+      const texts = await fetchJson(this.address(ids));
       for (const id of ids) this.known.set(id, String(texts[id] ?? ""));
     } catch {
       ids.forEach((id) => this.asked.delete(id));

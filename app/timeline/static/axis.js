@@ -11,7 +11,7 @@ import { drawSteps, STRIP_PX } from "./steps.js";
  * @param {number} width
  * @param {number} height
  */
-export function axis(app, ctx, width, height) {
+export function drawAxis(app, ctx, width, height) {
   const { view, colors } = app, scale = width / view.span;
   const x = (/** @type {number} */ t) => (t - view.t0) * scale, strip = app.steps.length ? STRIP_PX : 0;
   ctx.fillStyle = colors.ground;
@@ -33,13 +33,13 @@ export function axis(app, ctx, width, height) {
     ctx.fillRect(x(app.area.from), 0, Math.max(1, x(app.area.to) - x(app.area.from)), height);
     ctx.globalAlpha = 1;
   }
-  for (const mark of app.marks.all) flag(app, ctx, x(mark.t), strip, height, mark.note);
+  for (const mark of app.marks.all) drawFlag(app, ctx, x(mark.t), strip, height, mark.note);
   ctx.fillStyle = colors.line;
   ctx.fillRect(0, height - 1, width, 1);
 }
 
 /** @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} top @param {number} height @param {string} note */
-function flag(app, ctx, x, top, height, note) {
+function drawFlag(app, ctx, x, top, height, note) {
   const text = note.length > 24 ? `${note.slice(0, 23)}…` : note, wide = text ? ctx.measureText(text).width + 10 : 8;
   ctx.fillStyle = app.colors.mark;
   ctx.fillRect(Math.round(x), top, wide, 13);
