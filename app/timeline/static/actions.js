@@ -68,7 +68,7 @@ async function chooseNear(app, query) {
   try {
     const event = await app.sources.of(Number(query.lane)).near(query, app.asking.signal);
     if (event) await app.choose(event.lane, event.ref, true);
-    else app.say("There is no further one.");
+    else app.say("There are no more events like this.");
   } catch (error) {
     if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
   }
@@ -117,7 +117,7 @@ export const followArrow = (app, dir) => queueAction(app, async () => {
   if (!chosen) return app.say("Choose an event first.");
   const isChosen = (/** @type {End} */ end) => end.lane === chosen.lane && end.ref === chosen.ref;
   const arrow = chosen.arrows.find((one) => (dir > 0 ? isChosen(one.from) : isChosen(one.to)));
-  if (!arrow) return app.say(dir > 0 ? "Nothing is known that follows from this event." : "Nothing is known that caused this event.");
+  if (!arrow) return app.say(dir > 0 ? "This event has no known effect." : "This event has no known cause.");
   const end = dir > 0 ? arrow.to : arrow.from;
   await app.choose(end.lane, end.ref, true);
 });

@@ -1,4 +1,4 @@
-/** The panel of an area: what ran in it, lane by lane, and where it was idle. */
+/** The panel of an area: statistics by lane, class and name, copies, and idle time by cause. */
 
 /** @import { Area } from "./types.js" */
 /** @import { Source } from "./sources.js" */
@@ -21,14 +21,14 @@ import { fetchAnswer } from "./wire.js";
  * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
  * @property {{edges_ns: number[], counts: number[]}} [histogram]
  *
- * @typedef {{source: Source, told: AreaAnswer}} Answered
+ * @typedef {{source: Source, answer: AreaAnswer}} SourceAnswer
  */
 
 /**
  * @param {Timeline} app
  * @param {Area} area
  * @param {string} head
- * @param {Answered[]} answers a report each
+ * @param {SourceAnswer[]} answers one per report
  * @returns {HTMLElement[]}
  */
 export function makeAreaPanel(app, area, head, answers) {
@@ -36,38 +36,38 @@ export function makeAreaPanel(app, area, head, answers) {
   const stats = (/** @type {Partial<LaneSum>} */ one) => [
     formatCount(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : formatPercent(one.share),
   ];
-  const several = app.sources.several, of = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
-  const rows = answers.flatMap(({ source, told }) => [
-    ...told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane + source.offset).join(" › "), ...stats(one)]),
-    ...(told.total && told.lanes.length > 1 ? [[`Together${of(source)}`, ...stats(told.total)]] : []),
+  const several = app.sources.several, suffixOf = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
+  const rows = answers.flatMap(({ source, answer }) => [
+    ...answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane + source.offset).join(" › "), ...stats(one)]),
+    ...(answer.total && answer.lanes.length > 1 ? [[`Together${suffixOf(source)}`, ...stats(answer.total)]] : []),
   ]);
   return [
     h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
     makeActions(app, area),
     h("div", { class: "tables" },
       makeTable(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
-      ...answers.flatMap(({ source, told }) => makeTables(app, source, told, of(source)))),
+      ...answers.flatMap(({ source, answer }) => makeTables(app, source, answer, suffixOf(source)))),
   ];
 }
 
 /**
- * The other tables of one report.
- * @param {Timeline} app @param {Source} source @param {AreaAnswer} told @param {string} of what captions end with
+ * Returns the other tables of one report.
+ * @param {Timeline} app @param {Source} source @param {AreaAnswer} answer @param {string} suffix end of the captions
  * @returns {HTMLElement[]}
  */
-function makeTables(app, source, told, of) {
+function makeTables(app, source, answer, suffix) {
   return [
-    ...makeOptionalTable(`Classes${of}`, ["Class", "Sum", "Events"], told.classes, (one) => [makeSwatch(source, one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
-    ...makeOptionalTable(`Names that take most${of}`, ["Name", "Events", "Sum"], told.names, (one) => [makeName(app, one), formatCount(one.count), formatDuration(one.sum_ns)]),
-    ...makeOptionalTable(`Copies${of}`, ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, formatBytes(one.bytes), formatDuration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
-    ...makeOptionalTable(`Idle time by cause${of}`, ["Cause", "Time"], told.idle, (one) => [makeSwatch(source, one.class, one.cause), formatDuration(one.ns)]),
-    ...makeOptionalTable(`Longest gaps${of}`, ["Gap", "Cause", "During it"], told.gaps, (one) => [makeGapButton(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
-    ...(told.histogram?.counts.some(Boolean) ? [makeHistogram(told.histogram, of)] : []),
+    ...makeOptionalTable(`Classes${suffix}`, ["Class", "Sum", "Events"], answer.classes, (one) => [makeSwatch(source, one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
+    ...makeOptionalTable(`Names that take most${suffix}`, ["Name", "Events", "Sum"], answer.names, (one) => [makeName(app, one), formatCount(one.count), formatDuration(one.sum_ns)]),
+    ...makeOptionalTable(`Copies${suffix}`, ["Kind", "Bytes", "Sum", "Rate"], answer.copies, (one) => [one.kind, formatBytes(one.bytes), formatDuration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
+    ...makeOptionalTable(`Idle time by cause${suffix}`, ["Cause", "Time"], answer.idle, (one) => [makeSwatch(source, one.class, one.cause), formatDuration(one.ns)]),
+    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it"], answer.gaps, (one) => [makeGapButton(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
+    ...(answer.histogram?.counts.some(Boolean) ? [makeHistogram(answer.histogram, suffix)] : []),
   ];
 }
 
 /**
- * What can be done with an area.
+ * Returns the buttons and links of an area.
  * @param {Timeline} app
  * @param {Area} area
  */
@@ -79,8 +79,8 @@ function makeActions(app, area) {
     h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
     makeButton("Zoom to this time (F)", "Zoom to it", () => app.fit()),
     ...app.sources.list.map((source) => {
-      const of = app.sources.several ? ` of ${shortenName(source.name)}` : "";
-      return makeButton(`Save this time${of} as a trace for ui.perfetto.dev`, `Perfetto trace${of}`, () => void saveTrace(app, area, source));
+      const suffix = app.sources.several ? ` of ${shortenName(source.name)}` : "";
+      return makeButton(`Save this time${suffix} as a trace for ui.perfetto.dev`, `Perfetto trace${suffix}`, () => void saveTrace(app, area, source));
     }),
     area.lanes.length ? makeButton("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
 }
@@ -90,21 +90,21 @@ function shortenName(name) {
   return name.length > 32 ? `${name.slice(0, 15)}…${name.slice(-15)}` : name;
 }
 
-/** @param {Timeline} app @param {Area} area @param {Source} source whose trace it is */
+/** @param {Timeline} app @param {Area} area @param {Source} source the report */
 async function saveTrace(app, area, source) {
   app.say("The trace is being made.");
   try {
     const query = { from: Math.floor(area.from - source.shift), to: Math.ceil(area.to - source.shift) };
-    const found = await (await fetchAnswer(source.url("trace", query), app.asking.signal)).blob();
-    saveFile(found, `${toFileName(source.name)}.pftrace`);
-    app.say(`A trace of ${formatBytes(found.size)} is saved.`);
+    const trace = await (await fetchAnswer(source.url("trace", query), app.asking.signal)).blob();
+    saveFile(trace, `${toFileName(source.name)}.pftrace`);
+    app.say(`A trace of ${formatBytes(trace.size)} is saved.`);
   } catch (error) {
     if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
   }
 }
 
 /**
- * A table where there is something in it.
+ * Returns a table, or nothing if it has no rows.
  * @template T
  * @param {string} caption
  * @param {string[]} heads
@@ -116,10 +116,10 @@ function makeOptionalTable(caption, heads, rows, cells) {
   return rows?.length ? [makeTable(heads, rows.map(cells), caption)] : [];
 }
 
-/** A word with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
+/** Returns a text with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
 function makeSwatch({ data }, code, word) {
-  const of = code === undefined ? null : data.classes[code];
-  return h("span", {}, of && h("span", { class: "swatch", style: `--light:${of.light};--dark:${of.dark}` }), word);
+  const colors = code === undefined ? null : data.classes[code];
+  return h("span", {}, colors && h("span", { class: "swatch", style: `--light:${colors.light};--dark:${colors.dark}` }), word);
 }
 
 /** @param {Timeline} app @param {{name: string | number, text?: string}} one */
@@ -138,17 +138,17 @@ function makeGapButton(app, gap) {
 }
 
 /**
- * How the durations spread, as bars with a text for those who do not see them.
- * @param {{edges_ns: number[], counts: number[]}} told
- * @param {string} of what the caption ends with
+ * Returns the distribution of durations as bars, with a text for screen readers.
+ * @param {{edges_ns: number[], counts: number[]}} histogram
+ * @param {string} suffix end of the caption
  */
-function makeHistogram({ edges_ns: edges, counts }, of) {
+function makeHistogram({ edges_ns: edges, counts }, suffix) {
   const most = Math.max(1, ...counts);
   const bars = counts.map((one, at) => h("span", { class: "bin", title: `${formatDuration(edges[at])} to ${formatDuration(edges[at + 1])}: ${formatCount(one)}`, style: `height:${(100 * one) / most}%` }));
   const top = counts.indexOf(Math.max(...counts));
-  const words = `Most events, ${formatCount(counts[top])}, take ${formatDuration(edges[top])} to ${formatDuration(edges[top + 1])}.`;
+  const summary = `Most events, ${formatCount(counts[top])}, take ${formatDuration(edges[top])} to ${formatDuration(edges[top + 1])}.`;
   return h("figure", { class: "histogram" },
-    h("figcaption", {}, `Durations${of}`),
-    h("div", { class: "bins", role: "img", "aria-label": words }, ...bars),
+    h("figcaption", {}, `Durations${suffix}`),
+    h("div", { class: "bins", role: "img", "aria-label": summary }, ...bars),
     h("div", { class: "ends" }, h("span", {}, formatDuration(edges[0])), h("span", {}, formatDuration(edges[edges.length - 1]))));
 }

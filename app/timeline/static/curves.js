@@ -1,10 +1,10 @@
-/** Curves: what was sampled over time, as the mean with the least and the most of each bin around it. */
+/** Curves of sampled values: the mean of each bin, within its minimum and maximum. */
 
 /** @import { Piece, Slot } from "./types.js" */
 /** @import { Frame } from "./bars.js" */
 
 /**
- * Draws the curve of one lane.
+ * Draws the curve of a lane.
  * @param {Frame} frame
  * @param {Slot} slot
  * @param {number} y top of the lane on the canvas
@@ -36,30 +36,30 @@ export function drawCurve(frame, slot, y, pieces) {
 /** @typedef {{x0: number, x1: number, start: number, mean: number, min: number, max: number}} Point */
 
 /**
- * The points of a lane in sight; each holds until the next one starts, the last one to the end of the capture.
+ * Returns the visible points of a lane. Each value holds until the next one, the last until the end of the capture.
  * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "endOf">} frame @param {Slot} slot @param {Piece[]} pieces
  * @returns {Point[]}
  */
 export function collectPoints(frame, slot, pieces) {
   /** @type {Point[]} */
-  const found = [];
+  const points = [];
   for (const { tile, from, to } of pieces) {
     for (const at of tile.points.get(slot.lane.id) ?? []) {
-      // The first point of a tile may be the value that held before it.
+      // The first point of a tile may be the value from before the tile.
       const start = Math.max(from, tile.pointStart[at]);
       if (start >= to || start > frame.t1) continue;
       const x0 = (start - frame.t0) * frame.scale;
-      found.push({ x0, x1: x0, start, mean: tile.mean[at], min: tile.min[at], max: tile.max[at] });
+      points.push({ x0, x1: x0, start, mean: tile.mean[at], min: tile.min[at], max: tile.max[at] });
     }
   }
-  found.sort((a, b) => a.x0 - b.x0);
+  points.sort((a, b) => a.x0 - b.x0);
   const last = Math.min(frame.width, (frame.endOf(slot.lane.id) - frame.t0) * frame.scale);
-  found.forEach((one, at) => (one.x1 = at + 1 < found.length ? found[at + 1].x0 : Math.max(one.x0, last)));
-  return found.filter((one) => one.x1 >= 0);
+  points.forEach((one, at) => (one.x1 = at + 1 < points.length ? points[at + 1].x0 : Math.max(one.x0, last)));
+  return points.filter((one) => one.x1 >= 0);
 }
 
 /**
- * The value at the top of a lane.
+ * Returns the value at the top of a lane.
  * @param {Slot} slot
  * @param {Point[]} points
  */

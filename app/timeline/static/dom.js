@@ -1,12 +1,12 @@
-/** Elements of the page. Texts become text nodes, never markup: they come from reports. */
+/** Creates page elements. Texts become text nodes, never markup: they come from reports. */
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Makes an element.
+ * Creates an element.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
- * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] `on...` listens, others are attributes
+ * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] functions listen to the event after `on`, others become attributes
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[K]}
  */
@@ -22,7 +22,7 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
- * Adds children.
+ * Appends children; empty ones are skipped.
  * @param {ParentNode} parent
  * @param {...Child} children
  */
@@ -31,7 +31,7 @@ export function appendChildren(parent, ...children) {
 }
 
 /**
- * Replaces what an element holds.
+ * Replaces the children of an element.
  * @param {Element} parent
  * @param {...Child} children
  */
@@ -41,7 +41,7 @@ export function replaceContent(parent, ...children) {
 }
 
 /**
- * A button with a symbol or a word, and a name for those who do not see it.
+ * Creates a button with a symbol or word, and a label for screen readers.
  * @param {string} label
  * @param {string} text
  * @param {(event: MouseEvent) => void} act
@@ -52,7 +52,7 @@ export function makeButton(label, text, act, more = {}) {
 }
 
 /**
- * A table with its header.
+ * Creates a table with a header.
  * @param {string[]} heads
  * @param {Child[][]} rows
  * @param {string} caption
@@ -69,7 +69,7 @@ export function makeTable(heads, rows, caption) {
 }
 
 /**
- * Copies a text; where the browser does not allow it, by a field.
+ * Copies a text to the clipboard, by a field if the browser denies access to the clipboard.
  * @param {string} text
  */
 export async function copyText(text) {
@@ -86,7 +86,7 @@ export async function copyText(text) {
 }
 
 /**
- * Gives a file to the reader.
+ * Downloads a file.
  * @param {Blob} blob
  * @param {string} name
  */

@@ -1,4 +1,4 @@
-/** Keys of the timeline: a table of what each does, which the help shows, too. */
+/** Keys of the timeline: a table of actions, which the help dialog lists, too. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
@@ -11,7 +11,7 @@ const ZOOM = 0.7;
 const PAN = 0.15;
 
 /**
- * Keys, what they do in words, and how.
+ * Keys, description, action.
  * @type {[string[], string, (app: Timeline) => unknown][]}
  */
 export const KEYS = [
@@ -51,7 +51,7 @@ const MOUSE = [
   ["Click", "Choose an event; a second one measures the gap to the first"],
 ];
 
-/** The time that stays in its place: that under the pointer, else the middle. @param {Timeline} app */
+/** Returns the time that zooming leaves in place: under the pointer, else in the middle. @param {Timeline} app */
 function getZoomCenter(app) {
   const { cursor, view } = app;
   return cursor !== null && cursor > view.t0 && cursor < view.t1 ? cursor : (view.t0 + view.t1) / 2;
@@ -69,7 +69,7 @@ export class Keys {
     this.stage = stage;
     const byKey = new Map(KEYS.flatMap(([keys, , act]) => keys.map((key) => [key, act])));
     stage.root.addEventListener("keydown", (event) => {
-      // Streamlit has keys of its own (R, C); what is typed here is not for them.
+      // Streamlit listens to keys of its own (R, C).
       if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
       const at = /** @type {HTMLElement} */ (event.target);
       const typed = at.matches("input, select, textarea, dialog, dialog *");
@@ -81,15 +81,15 @@ export class Keys {
       act(app);
     }, { signal });
     this.dialog = h("dialog", { class: "keys", "aria-label": "Keys of the timeline" });
-    const rows = [...KEYS.filter(([, words]) => words).map(([keys, words]) => [keys.map(formatKey).join("  "), words]), ...MOUSE];
+    const rows = [...KEYS.filter(([, description]) => description).map(([keys, description]) => [keys.map(formatKey).join("  "), description]), ...MOUSE];
     this.dialog.append(
       h("div", { class: "dialog-head" }, h("b", {}, "Keys of the timeline"), makeButton("Close", "×", () => this.dialog.close())),
-      h("dl", {}, ...rows.flatMap(([key, words]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)])),
+      h("dl", {}, ...rows.flatMap(([key, description]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, description)])),
     );
     stage.root.append(this.dialog, h("p", { class: "unseen", id: "tl-keys" }, "Press ? for the keys, arrow keys to step through the events."));
   }
 
-  /** Shows what the keys do. */
+  /** Toggles the dialog with the keys. */
   help() {
     if (this.dialog.open) this.dialog.close();
     else this.dialog.showModal();

@@ -1,57 +1,57 @@
-/** Texts of names by their numbers, asked for together. */
+/** Names by id, requested in batches. */
 
 import { fetchJson } from "./wire.js";
 
-const MOST = 512;
+const MAX_IDS = 512;
 
 export class NameCache {
   /**
-   * @param {(ids: number[]) => string} address
-   * @param {() => void} arrived
+   * @param {(ids: number[]) => string} getUrl
+   * @param {() => void} arrived called when names have arrived
    */
-  constructor(address, arrived) {
-    this.address = address;
+  constructor(getUrl, arrived) {
+    this.getUrl = getUrl;
     this.arrived = arrived;
     /** @type {Map<number, string>} */
-    this.known = new Map();
+    this.names = new Map();
     /** @type {Set<number>} */
-    this.asked = new Set();
+    this.requested = new Set();
     /** @type {Set<number>} */
     this.waiting = new Set();
     this.timer = 0;
   }
 
   /**
-   * A name; "" while it is not there yet.
+   * Returns a name, "" until it has arrived.
    * @param {number} id
    */
   text(id) {
-    const known = this.known.get(id);
-    if (known === undefined && !this.asked.has(id)) {
-      this.asked.add(id);
+    const name = this.names.get(id);
+    if (name === undefined && !this.requested.has(id)) {
+      this.requested.add(id);
       this.waiting.add(id);
-      this.timer ||= setTimeout(() => this.ask(), 20);
+      this.timer ||= setTimeout(() => this.request(), 20);
     }
-    return known ?? "";
+    return name ?? "";
   }
 
-  async ask() {
+  async request() {
     this.timer = 0;
-    const ids = [...this.waiting].slice(0, MOST);
+    const ids = [...this.waiting].slice(0, MAX_IDS);
     ids.forEach((id) => this.waiting.delete(id));
-    if (this.waiting.size) this.timer = setTimeout(() => this.ask(), 20);
+    if (this.waiting.size) this.timer = setTimeout(() => this.request(), 20);
     try {
-      const texts = await fetchJson(this.address(ids));
-      for (const id of ids) this.known.set(id, String(texts[id] ?? ""));
+      const texts = await fetchJson(this.getUrl(ids));
+      for (const id of ids) this.names.set(id, String(texts[id] ?? ""));
     } catch {
-      ids.forEach((id) => this.asked.delete(id));
+      ids.forEach((id) => this.requested.delete(id));
       return;
     }
     this.arrived();
   }
 
-  /** Whether every name that was asked for is there. */
+  /** True once every requested name has arrived. */
   get settled() {
-    return !this.timer && this.asked.size <= this.known.size;
+    return !this.timer && this.requested.size <= this.names.size;
   }
 }

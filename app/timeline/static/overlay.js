@@ -1,14 +1,14 @@
-/** What lies over the lanes: the area, the event that is chosen with its arrows, what the pointer is on, marks. */
+/** The overlay of the lanes: area, hovered event, chosen event with its arrows, marks. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Arrow, End, Slot } from "./types.js" */
 
-const MOST_ARROWS = 40;
+const MAX_ARROWS = 40;
 
 /** @typedef {{slot: Slot, y: number}} Shown */
 
 /**
- * Draws it.
+ * Draws the overlay.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
@@ -23,7 +23,7 @@ export function drawOverlay(app, ctx, width, height, shown) {
   if (app.hover && app.hover.count === 1) drawBox(ctx, x, findPlace(shown, app.hover), app.hover, colors.text, 1, 0.7);
   const chosen = app.chosen;
   if (chosen) {
-    for (const arrow of chosen.arrows.slice(0, MOST_ARROWS)) drawArrow(app, ctx, x, shown, arrow);
+    for (const arrow of chosen.arrows.slice(0, MAX_ARROWS)) drawArrow(app, ctx, x, shown, arrow);
     drawBox(ctx, x, findPlace(shown, chosen), chosen, colors.text, 2, 1);
   }
   for (const mark of app.marks.all) drawLine(ctx, x(mark.t), height, colors.mark);
@@ -33,15 +33,15 @@ export function drawOverlay(app, ctx, width, height, shown) {
 }
 
 /**
- * Where a row of a lane is drawn.
+ * Returns where a row of a lane is drawn.
  * @param {Shown[]} shown
  * @param {{lane: number, row?: number}} event
  * @returns {{y: number, h: number}|null}
  */
 function findPlace(shown, event) {
-  const found = shown.find((one) => one.slot.lane.id === event.lane);
-  if (!found) return null;
-  return { y: found.y + 2 + Math.min(event.row ?? 0, found.slot.rows - 1) * found.slot.rowHeight, h: found.slot.rowHeight - 2 };
+  const lane = shown.find((one) => one.slot.lane.id === event.lane);
+  if (!lane) return null;
+  return { y: lane.y + 2 + Math.min(event.row ?? 0, lane.slot.rows - 1) * lane.slot.rowHeight, h: lane.slot.rowHeight - 2 };
 }
 
 /**
@@ -64,7 +64,7 @@ function drawBox(ctx, x, at, event, color, wide, alpha) {
 }
 
 /**
- * An arrow from one event to another: out of the end that is nearer, into the start.
+ * Draws an arrow between two events, into the start of the second one; for a wait, into its end.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {(t: number) => number} x
  * @param {Shown[]} shown @param {Arrow} arrow
  */
@@ -87,7 +87,7 @@ function drawArrow(app, ctx, x, shown, arrow) {
   ctx.fill();
 }
 
-/** Where an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
+/** Returns the y at which an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
 function getEdge(app, end, other) {
   const slot = app.lanes.slot(end.lane);
   return slot && slot.y - app.scroll > (other?.y ?? 0) ? app.height + 20 : -20;
@@ -102,7 +102,7 @@ function drawLine(ctx, x, height, color, alpha = 1) {
 }
 
 /**
- * What all other pages do not show is pale.
+ * Fades the time that other pages do not show.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx
  * @param {number} from @param {number} to @param {number} width @param {number} height
  */
@@ -129,7 +129,7 @@ function drawArea(app, ctx, from, to, height, shown) {
   ctx.fillRect(Math.round(to), 0, 1, height);
 }
 
-/** The time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
+/** Draws the edges of the time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
 function drawGap(app, ctx, from, to, height) {
   ctx.strokeStyle = app.colors.mark;
   ctx.setLineDash([4, 3]);

@@ -1,4 +1,4 @@
-/** The view as a PNG: titles and lanes beside each other, as they are on the screen. */
+/** Exports the view as a PNG, with titles and lanes as on the screen. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -29,11 +29,11 @@ export async function exportPng(app) {
     ctx.fillText(fitText(ctx, slot.lane.title, left - indent - 6), indent, above + y + Math.min(slot.h, 24) / 2);
   }
   ctx.drawImage(stage.canvas, left, above, app.width, app.height);
-  const blob = await new Promise((/** @type {(made: Blob|null) => void} */ done) => canvas.toBlob(done));
+  const blob = await new Promise((/** @type {(blob: Blob|null) => void} */ done) => canvas.toBlob(done));
   if (blob) saveFile(blob, `${toFileName(app.mounted.data.name)}.timeline.png`);
 }
 
-/** A report's name as the begin of a file's name. @param {string} name */
+/** Turns a report's name into the start of a file name. @param {string} name */
 export function toFileName(name) {
   return name.replace(/[^\w.-]+/g, "_").slice(0, 80);
 }

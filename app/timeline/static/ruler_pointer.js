@@ -9,7 +9,7 @@ const EDGE_PX = 6;
 const DRAG_PX = 3;
 
 /**
- * Listens.
+ * Listens to the pointer over both canvases.
  * @param {Timeline} app
  * @param {Stage} stage
  * @param {AbortSignal} signal
@@ -48,7 +48,7 @@ function clampTime(app, t) {
 }
 
 /**
- * What a drag on the minimap does: it moves the window, one of its edges, or draws another.
+ * Starts a drag on the minimap: it moves the window or one of its edges, or draws a new window.
  * @param {Timeline} app
  * @param {number} x
  * @returns {Drag}

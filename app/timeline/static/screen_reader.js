@@ -1,4 +1,4 @@
-/** For readers of the screen: what the picture shows, as a sentence and as a table. It follows when the reader rests. */
+/** The picture as a sentence and a table for screen readers, updated when the window rests. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -6,8 +6,8 @@ import { replaceContent, h, makeTable } from "./dom.js";
 import { getBusyShare, listItems } from "./hit_test.js";
 import { formatCount, formatDuration, formatPercent } from "./time.js";
 
-const MOST_ROWS = 60;
-const PER_LANE = 8;
+const MAX_ROWS = 60;
+const ROWS_PER_LANE = 8;
 
 export class ScreenReaderSummary {
   /** @param {Timeline} app */
@@ -16,7 +16,7 @@ export class ScreenReaderSummary {
   }
 
   /** Writes both anew. */
-  tell() {
+  update() {
     const { app } = this, from = Math.max(app.view.begin, app.view.t0), to = Math.min(app.view.end, app.view.t1);
     const lanes = app.lanes.visible(app.scroll, app.height).filter(({ slot }) => !app.lanes.isParent(slot.lane) && slot.lane.kind !== "line");
     /** @type {string[][]} */
@@ -27,12 +27,12 @@ export class ScreenReaderSummary {
       const items = listItems(app, slot), title = app.lanes.path(slot.lane.id).join(" › ");
       events += items.reduce((sum, one) => sum + Math.max(one.count, 0), 0);
       if (items.length) busy.push(`${title} busy ${formatPercent(getBusyShare(app, slot))}`);
-      for (const one of items.filter((item) => item.count > 0).slice(0, rows.length < MOST_ROWS ? PER_LANE : 0)) {
+      for (const one of items.filter((item) => item.count > 0).slice(0, rows.length < MAX_ROWS ? ROWS_PER_LANE : 0)) {
         const name = app.sources.text(one.name);
         rows.push([title, one.count > 1 ? `${formatCount(one.count)} events, longest ${name}` : name, app.clock.text(one.start), formatDuration(one.end - one.start)]);
       }
     }
-    const words = `${app.clock.text(from)} to ${app.clock.text(to)} of ${formatDuration(app.sources.end)}: ${formatCount(events)} events in ${formatCount(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
-    replaceContent(app.stage.readers, h("p", { id: "tl-summary" }, words), rows.length ? makeTable(["Lane", "Event", "Start", "Duration"], rows, "Events in sight, the first of each lane") : null);
+    const summary = `${app.clock.text(from)} to ${app.clock.text(to)} of ${formatDuration(app.sources.end)}: ${formatCount(events)} events in ${formatCount(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
+    replaceContent(app.stage.screenReader, h("p", { id: "tl-summary" }, summary), rows.length ? makeTable(["Lane", "Event", "Start", "Duration"], rows, "Events in sight, the first of each lane") : null);
   }
 }

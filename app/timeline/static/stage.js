@@ -1,4 +1,4 @@
-/** The elements of the timeline: tools, minimap, axis, lanes, and how large each is. */
+/** The elements of the timeline (toolbar, minimap, axis, lanes, panel) and their sizes. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -12,9 +12,9 @@ import { STRIP_PX } from "./steps.js";
 import { makeToolbar } from "./toolbar.js";
 
 const AXIS_PX = 24;
-const LEAST_PX = 220;
+const MIN_LANES_PX = 220;
 const BELOW_PX = 28;
-const SAY_MS = 6000;
+const MESSAGE_MS = 6000;
 
 export class Stage {
   /** @param {Timeline} app */
@@ -32,7 +32,7 @@ export class Stage {
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
     this.status = h("div", { class: "say", role: "status" });
-    this.readers = h("div", { class: "unseen" });
+    this.screenReader = h("div", { class: "unseen" });
     this.map = getContext(this.mapCanvas);
     this.axis = getContext(this.axisCanvas);
     this.plot = getContext(this.canvas);
@@ -48,11 +48,11 @@ export class Stage {
     this.themes = new MutationObserver(() => app.update(app.mounted));
   }
 
-  /** Puts everything into the page and listens. */
+  /** Adds the elements to the page and listens to events. */
   build() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    appendChildren(root, makeToolbar(app), app.align.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
+    appendChildren(root, makeToolbar(app), app.alignment.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.screenReader);
     app.mounted.parentElement.append(root);
     this.pointer = new Pointer(app, this, signal);
     this.keys = new Keys(app, this, signal);
@@ -68,20 +68,20 @@ export class Stage {
     app.colors.read(root);
   }
 
-  /** Makes the lanes as high as there is room below what stands above them. */
+  /** Gives the lanes the height that the window leaves them. */
   resize() {
     const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
     const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
     const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
     const all = app.lanes.topHeight + app.lanes.height;
-    const high = Math.max(Math.min(all, room), Math.min(all, LEAST_PX), 80);
+    const high = Math.max(Math.min(all, room), Math.min(all, MIN_LANES_PX), 80);
     this.scroller.style.height = `${high}px`;
     this.sticky.style.height = `${high}px`;
     this.space.style.height = `${Math.max(all, high)}px`;
     app.schedule();
   }
 
-  /** Fits the canvases to their boxes and to the pixels of the screen. */
+  /** Fits the canvases to their boxes and to device pixels. */
   measure() {
     const { app } = this, ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
@@ -99,7 +99,7 @@ export class Stage {
     this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
-  /** Scrolls to a lane, of one that is higher than the view to a row. @param {number} id @param {number} [row] */
+  /** Scrolls to a lane, or to a row of a lane that is higher than the view. @param {number} id @param {number} [row] */
   reveal(id, row = 0) {
     const { app } = this, slot = app.lanes.slot(id);
     if (!slot || slot.pinned) return;
@@ -110,11 +110,11 @@ export class Stage {
     app.scroll = this.scroller.scrollTop;
   }
 
-  /** Shows a text below the tools for a moment, and to readers of the screen. @param {string} text */
+  /** Shows a message for a moment, also to screen readers. @param {string} text */
   say(text) {
     this.status.textContent = text;
     clearTimeout(this.quiet);
-    this.quiet = setTimeout(() => (this.status.textContent = ""), SAY_MS);
+    this.quiet = setTimeout(() => (this.status.textContent = ""), MESSAGE_MS);
   }
 
   close() {
@@ -128,12 +128,12 @@ export class Stage {
 
 /** @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
 function getContext(canvas) {
-  const made = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
-  if (!made) throw new Error("This browser draws no pictures.");
-  return made;
+  const ctx = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  if (!ctx) throw new Error("This browser cannot draw on a canvas.");
+  return ctx;
 }
 
-/** How far the page around an element is scrolled. @param {Element} element */
+/** Returns how far the page around an element is scrolled, px. @param {Element} element */
 function getPageScroll(element) {
   const main = /** @type {ShadowRoot} */ (element.getRootNode()).host?.closest('[data-testid="stMain"]');
   return main?.scrollTop ?? 0;

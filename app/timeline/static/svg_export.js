@@ -1,4 +1,4 @@
-/** The view as an SVG: lanes, names, axis, steps and marks as shapes and texts. Texts become text nodes, never markup. */
+/** Exports the view as an SVG of shapes and texts. Texts become text nodes, never markup: they come from reports. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Item, Slot } from "./types.js" */
@@ -11,29 +11,29 @@ import { collectPoints, getTopValue } from "./curves.js";
 import { toFileName } from "./png_export.js";
 import { listSteps, STRIP_PX } from "./steps.js";
 
-const SPACE = "http://www.w3.org/2000/svg";
+const NAMESPACE = "http://www.w3.org/2000/svg";
 const LABEL_PX = 34;
-/** Bars that begin nearer to the end of the one before than this, and are no wider, are not told apart. */
+/** Bars no wider than this, and no further from the bar before, are left out: nobody can see them. */
 const NEAR_PX = 0.2;
 
 /**
- * An element; its attributes are numbers and our own words, its text may be anything.
+ * Creates an element. Attributes are numbers and our own strings; the text may be anything.
  * @param {string} tag @param {Record<string, string|number>} [props] @param {string} [text]
  */
 function s(tag, props = {}, text) {
-  const element = document.createElementNS(SPACE, tag);
+  const element = document.createElementNS(NAMESPACE, tag);
   for (const [name, value] of Object.entries(props)) element.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
   if (text !== undefined) element.textContent = cleanText(text);
   return element;
 }
 
-/** A text without what XML cannot hold. @param {string} text */
+/** Removes characters that XML does not allow. @param {string} text */
 function cleanText(text) {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, " ").replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Saves it. @param {Timeline} app */
+/** Saves the view. @param {Timeline} app */
 export function exportSvg(app) {
   const { stage, colors } = app, left = stage.titleList.offsetWidth, head = stage.axisHeight;
   const width = left + app.width, height = head + app.height;
@@ -53,7 +53,7 @@ export function exportSvg(app) {
   saveFile(new Blob([text], { type: "image/svg+xml" }), `${toFileName(app.mounted.data.name)}.timeline.svg`);
 }
 
-/** The names of the lanes. @param {Timeline} app @param {number} left @param {number} head */
+/** Draws the names of the lanes. @param {Timeline} app @param {number} left @param {number} head */
 function drawTitles(app, left, head) {
   const box = s("svg", { x: 0, y: head, width: left, height: app.height, fill: app.colors.text });
   const shown = app.lanes.visible(app.scroll, app.height);
@@ -65,7 +65,7 @@ function drawTitles(app, left, head) {
   return box;
 }
 
-/** Ticks, their lines through the lanes, and steps. @param {Timeline} app @param {Element} axis @param {Element} plot @param {number} head */
+/** Draws ticks, their lines through the lanes, and steps. @param {Timeline} app @param {Element} axis @param {Element} plot @param {number} head */
 function drawRuler(app, axis, plot, head) {
   const { view, colors } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
   const strip = app.steps.length ? STRIP_PX : 0;
@@ -99,27 +99,27 @@ function drawLane(app, plot, slot, y) {
   else drawBars(app, plot, slot, y + 1);
 }
 
-/** The bars of a lane, those of one color as one path, and the names that fit. @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
+/** Draws the bars of a lane, one path per color, and the names that fit. @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
 function drawBars(app, plot, slot, y) {
   const { view, colors } = app, scale = app.width / view.span;
   /** @type {Map<number, string[]>} */
   const paths = new Map();
   /** @type {Map<number, number>} */
-  const reached = new Map();
-  const words = [];
+  const ends = new Map();
+  const labels = [];
   for (const one of listItems(app, slot)) {
     if (one.row >= slot.rows) continue;
     const x0 = Math.max(-2, (one.start - view.t0) * scale), x1 = Math.min(app.width + 2, Math.max((one.end - view.t0) * scale, x0 + NEAR_PX));
-    if (x1 <= (reached.get(one.row) ?? -Infinity) + NEAR_PX && x1 - x0 <= NEAR_PX) continue;
-    reached.set(one.row, x1);
+    if (x1 <= (ends.get(one.row) ?? -Infinity) + NEAR_PX && x1 - x0 <= NEAR_PX) continue;
+    ends.set(one.row, x1);
     const high = getBarHeight(one.count, one.busy, slot.rowHeight - 2), bottom = y + 1 + one.row * slot.rowHeight + slot.rowHeight - 2;
     const list = paths.get(one.color) ?? [];
     paths.set(one.color, list);
     list.push(`M${x0.toFixed(2)} ${(bottom - high).toFixed(1)}H${x1.toFixed(2)}V${bottom.toFixed(1)}H${x0.toFixed(2)}Z`);
-    if (one.count === 1 && x1 - x0 > LABEL_PX) words.push(makeLabel(app, one, x0, x1, bottom - slot.rowHeight / 2 + 5));
+    if (one.count === 1 && x1 - x0 > LABEL_PX) labels.push(makeLabel(app, one, x0, x1, bottom - slot.rowHeight / 2 + 5));
   }
   for (const [color, list] of paths) plot.append(s("path", { d: list.join(""), fill: colors.fill(color) }));
-  plot.append(...words);
+  plot.append(...labels);
 }
 
 /** @param {Timeline} app @param {Item} item @param {number} x0 @param {number} x1 @param {number} y */
@@ -138,7 +138,7 @@ function drawCurve(app, plot, slot, y) {
   plot.append(s("path", { d, fill: "none", stroke: colors.accent, "stroke-width": 1.2 }));
 }
 
-/** The area, the chosen event and marks. @param {Timeline} app @param {Element} plot */
+/** Draws the area and the marks. @param {Timeline} app @param {Element} plot */
 function drawOverlay(app, plot) {
   const { view, colors, area } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
   if (area) plot.append(s("rect", { x: x(area.from), width: Math.max(1, x(area.to) - x(area.from)), height: app.height, fill: colors.accent, "fill-opacity": 0.14 }));

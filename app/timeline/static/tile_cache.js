@@ -1,24 +1,25 @@
-/** Tiles by group, level and number: fetched when they come into sight, kept as long as there is room. */
+/** Tiles by group, level and index: fetched when they come into sight, cached up to a limit. */
 
 /** @import { Piece, Tile } from "./types.js" */
 
 export const BINS = 1024;
-const TOP = 52;
-const MOST_BYTES = 120 << 20;
-const AT_ONCE = 6;
-const TRIES = 3;
-const DEEPER = 3;
+const MAX_LEVEL = 52;
+const MAX_BYTES = 120 << 20;
+const MAX_REQUESTS = 6;
+const MAX_TRIES = 3;
+/** Finer levels to look for until a tile arrives. */
+const MAX_DEPTH = 3;
 
 /**
- * The level whose bins are half a pixel to one pixel wide.
+ * Returns the level whose bins are half a pixel to one pixel wide.
  * @param {number} nsPerPx
  */
 export function getLevel(nsPerPx) {
-  return Math.max(0, Math.min(TOP, Math.floor(Math.log2(nsPerPx))));
+  return Math.max(0, Math.min(MAX_LEVEL, Math.floor(Math.log2(nsPerPx))));
 }
 
 /**
- * The ns that a tile of a level covers.
+ * Returns the ns that a tile of a level covers.
  * @param {number} z
  */
 export function getTileSpan(z) {
@@ -41,58 +42,58 @@ export class TileCache {
     this.arrived = arrived;
     this.failed = failed;
     /** @type {Map<string, Tile>} */
-    this.kept = new Map();
+    this.tiles = new Map();
     this.bytes = 0;
     /** @type {Map<string, AbortController>} */
-    this.under_way = new Map();
+    this.requests = new Map();
     /** @type {Map<string, number>} */
-    this.tries = new Map();
+    this.failures = new Map();
     /** @type {[number, number, number][]} */
     this.wanted = [];
   }
 
   /**
-   * A tile that is there.
+   * Returns a cached tile.
    * @param {number} group @param {number} z @param {number} i
    */
-  have(group, z, i) {
-    return this.kept.get(makeKey(group, z, i));
+  get(group, z, i) {
+    return this.tiles.get(makeKey(group, z, i));
   }
 
-  /** Whether all that was asked for last is there, or will not come. */
+  /** True once all wanted tiles have arrived or failed for good. */
   get settled() {
-    return !this.under_way.size && !this.wanted.some((one) => this.missing(makeKey(...one)));
+    return !this.requests.size && !this.wanted.some((one) => this.isMissing(makeKey(...one)));
   }
 
   /** @param {string} name */
-  missing(name) {
-    return !this.kept.has(name) && (this.tries.get(name) ?? 0) < TRIES;
+  isMissing(name) {
+    return !this.tiles.has(name) && (this.failures.get(name) ?? 0) < MAX_TRIES;
   }
 
   /**
-   * Asks for tiles, the most important first; requests for others are given up.
-   * @param {[number, number, number][]} list group, level, number
+   * Requests tiles, most important first, and aborts requests for others.
+   * @param {[number, number, number][]} list group, level, index
    */
   want(list) {
     this.wanted = list;
     const names = new Set(list.map((one) => makeKey(...one)));
-    for (const [name, request] of this.under_way) if (!names.has(name)) request.abort();
+    for (const [name, request] of this.requests) if (!names.has(name)) request.abort();
     for (const name of names) {
-      const tile = this.kept.get(name);
+      const tile = this.tiles.get(name);
       if (tile) {
-        this.kept.delete(name);
-        this.kept.set(name, tile);
+        this.tiles.delete(name);
+        this.tiles.set(name, tile);
       }
     }
-    this.go();
+    this.startRequests();
   }
 
-  /** Starts what is wanted, a few requests at once. */
-  go() {
+  /** Starts requests for wanted tiles, a few at a time. */
+  startRequests() {
     for (const one of this.wanted) {
-      if (this.under_way.size >= AT_ONCE) return;
+      if (this.requests.size >= MAX_REQUESTS) return;
       const name = makeKey(...one);
-      if (this.missing(name) && !this.under_way.has(name)) this.fetch(name, one);
+      if (this.isMissing(name) && !this.requests.has(name)) this.fetch(name, one);
     }
   }
 
@@ -102,19 +103,19 @@ export class TileCache {
    */
   async fetch(name, place) {
     const request = new AbortController();
-    this.under_way.set(name, request);
+    this.requests.set(name, request);
     try {
       const tile = await this.load(...place, request.signal);
-      if (!request.signal.aborted) this.keep(name, tile);
-      this.tries.delete(name);
+      if (!request.signal.aborted) this.add(name, tile);
+      this.failures.delete(name);
     } catch (error) {
       if (!request.signal.aborted) {
-        this.tries.set(name, (this.tries.get(name) ?? 0) + 1);
+        this.failures.set(name, (this.failures.get(name) ?? 0) + 1);
         this.failed(/** @type {Error} */ (error));
       }
     }
-    if (this.under_way.get(name) === request) this.under_way.delete(name);
-    this.go();
+    if (this.requests.get(name) === request) this.requests.delete(name);
+    this.startRequests();
     this.arrived();
   }
 
@@ -122,54 +123,54 @@ export class TileCache {
    * @param {string} name
    * @param {Tile} tile
    */
-  keep(name, tile) {
-    this.kept.set(name, tile);
+  add(name, tile) {
+    this.tiles.set(name, tile);
     this.bytes += tile.bytes;
-    for (const [oldest, old] of this.kept) {
-      if (this.bytes <= MOST_BYTES || oldest === name) return;
-      this.kept.delete(oldest);
+    for (const [oldest, old] of this.tiles) {
+      if (this.bytes <= MAX_BYTES || oldest === name) return;
+      this.tiles.delete(oldest);
       this.bytes -= old.bytes;
     }
   }
 
   /**
-   * What to draw for a tile: itself, or what there is of other levels.
+   * Adds the pieces to draw for a tile: the tile itself, or cached tiles of other levels until it arrives.
    * @param {number} group @param {number} z @param {number} i
    * @param {Piece[]} out
-   * @param {number} shift ns that the times of the group are moved by
+   * @param {number} shift ns added to the times of the group
    * @param {number} [depth]
    */
   cover(group, z, i, out, shift, depth = 0) {
-    const wide = getTileSpan(z), from = i * wide + shift, to = from + wide;
-    const tile = this.have(group, z, i);
+    const span = getTileSpan(z), from = i * span + shift, to = from + span;
+    const tile = this.get(group, z, i);
     if (tile) {
       out.push({ tile, from, to, exact: depth === 0 });
-    } else if (z > 0 && depth < DEEPER && (this.have(group, z - 1, 2 * i) || this.have(group, z - 1, 2 * i + 1))) {
+    } else if (z > 0 && depth < MAX_DEPTH && (this.get(group, z - 1, 2 * i) || this.get(group, z - 1, 2 * i + 1))) {
       this.cover(group, z - 1, 2 * i, out, shift, depth + 1);
       this.cover(group, z - 1, 2 * i + 1, out, shift, depth + 1);
     } else {
-      for (let up = 1; z + up <= TOP; up++) {
-        const coarse = this.have(group, z + up, Math.floor(i / 2 ** up));
+      for (let up = 1; z + up <= MAX_LEVEL; up++) {
+        const coarse = this.get(group, z + up, Math.floor(i / 2 ** up));
         if (coarse) return void out.push({ tile: coarse, from, to, exact: false });
       }
     }
   }
 
-  /** Forgets all of some groups: their times are others now. @param {(group: number) => boolean} which */
-  forget(which) {
-    const of = (/** @type {string} */ name) => which(Number(name.slice(0, name.indexOf("/"))));
-    for (const [name, request] of this.under_way) if (of(name)) request.abort();
-    for (const [name, tile] of this.kept) {
-      if (!of(name)) continue;
-      this.kept.delete(name);
+  /** Removes the tiles of some groups, whose times have changed. @param {(group: number) => boolean} isStale */
+  removeGroups(isStale) {
+    const isStaleName = (/** @type {string} */ name) => isStale(Number(name.slice(0, name.indexOf("/"))));
+    for (const [name, request] of this.requests) if (isStaleName(name)) request.abort();
+    for (const [name, tile] of this.tiles) {
+      if (!isStaleName(name)) continue;
+      this.tiles.delete(name);
       this.bytes -= tile.bytes;
     }
   }
 
-  /** Gives everything up. */
+  /** Aborts all requests and forgets all tiles. */
   close() {
-    for (const request of this.under_way.values()) request.abort();
+    for (const request of this.requests.values()) request.abort();
     this.wanted = [];
-    this.kept.clear();
+    this.tiles.clear();
   }
 }

@@ -1,15 +1,15 @@
-/** Times as text, and where ticks of an axis stand. */
+/** Formats times and other numbers, and computes the ticks of an axis. */
 
 /** @type {[number, string][]} */
 const UNITS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
-/** A number with a true minus, as everywhere else. @param {string} text */
+/** Replaces the hyphen of a negative number by a minus sign. @param {string} text */
 function useMinusSign(text) {
   return text.replace(/^-/, "−");
 }
 
 /**
- * The unit in which a time reads best: its size in ns and its sign.
+ * Returns the unit in which a time reads best: its length in ns and its symbol.
  * @param {number} ns
  */
 function chooseUnit(ns) {
@@ -18,7 +18,7 @@ function chooseUnit(ns) {
 }
 
 /**
- * A duration with three or four digits, as `12.3 µs`.
+ * Formats a duration with three or four digits, such as `12.3 µs`.
  * @param {number} ns
  */
 export function formatDuration(ns) {
@@ -28,7 +28,7 @@ export function formatDuration(ns) {
 }
 
 /**
- * A moment exact to the ns, as `12.345678 ms`.
+ * Formats a moment to the ns, such as `12.345678 ms`.
  * @param {number} ns
  */
 export function formatMoment(ns) {
@@ -38,7 +38,7 @@ export function formatMoment(ns) {
 }
 
 /**
- * A share as text.
+ * Formats a share as a percentage.
  * @param {number} share 0 to 1
  */
 export function formatPercent(share) {
@@ -47,7 +47,7 @@ export function formatPercent(share) {
 }
 
 /**
- * A number with commas.
+ * Formats a count with thousands separators.
  * @param {number} value
  */
 export function formatCount(value) {
@@ -55,7 +55,7 @@ export function formatCount(value) {
 }
 
 /**
- * Bytes as text, in powers of 1000 and with three digits, as on the other pages.
+ * Formats bytes in powers of 1000 with three digits, as on the other pages.
  * @param {number} value
  */
 export function formatBytes(value) {
@@ -66,9 +66,9 @@ export function formatBytes(value) {
 }
 
 /**
- * A value of a curve with its unit.
+ * Formats a value of a curve with its unit.
  * @param {number} number
- * @param {string} [sign] %, Hz, bytes or others
+ * @param {string} [sign] unit: %, Hz, bytes or others
  */
 export function formatValue(number, sign = "") {
   if (sign === "bytes") return formatBytes(number);
@@ -78,22 +78,22 @@ export function formatValue(number, sign = "") {
 }
 
 /**
- * Ticks at round times: 1, 2 or 5 times a power of ten apart.
+ * Computes ticks at round times: 1, 2 or 5 times a power of ten apart.
  * @param {number} t0
  * @param {number} t1
- * @param {number} most how many fit
- * @param {number} [zero] the time that counts as 0
+ * @param {number} most number of ticks that fit
+ * @param {number} [zero] time displayed as 0
  * @returns {{step: number, ticks: {t: number, text: string}[]}}
  */
 export function computeTicks(t0, t1, most, zero = 0) {
-  const least = Math.max(1, (t1 - t0) / Math.max(1, most));
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+  const minStep = Math.max(1, (t1 - t0) / Math.max(1, most));
+  const power = 10 ** Math.floor(Math.log10(minStep));
+  const step = power * (minStep <= power ? 1 : minStep <= 2 * power ? 2 : minStep <= 5 * power ? 5 : 10);
   const [size, sign] = chooseUnit(Math.max(Math.abs(t0 - zero), Math.abs(t1 - zero)));
   const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
-  const found = [];
+  const list = [];
   for (let at = Math.ceil((t0 - zero) / step); zero + at * step <= t1; at++) {
-    found.push({ t: zero + at * step, text: useMinusSign(`${(at * step / size).toFixed(digits)} ${sign}`) });
+    list.push({ t: zero + at * step, text: useMinusSign(`${(at * step / size).toFixed(digits)} ${sign}`) });
   }
-  return { step, ticks: found };
+  return { step, ticks: list };
 }

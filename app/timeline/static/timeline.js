@@ -1,17 +1,17 @@
-/** The timeline of one report: its state, what it asks for, and when it draws. */
+/** The timeline: its state, its requests, and when it draws. */
 
 /** @import { Area, Arrow, Item, Mounted } from "./types.js" */
 /** @import { Opened } from "./sources.js" */
 
 import * as actions from "./actions.js";
-import * as address from "./url_state.js";
+import * as urlState from "./url_state.js";
 import { Alignment } from "./alignment.js";
 import { Clock } from "./clock.js";
 import { Colors } from "./colors.js";
 import { drawLanes } from "./draw.js";
 import { clearTextWidths } from "./bars.js";
 import { findItemAt } from "./hit_test.js";
-import { LaneTree, MOST_LEVELS } from "./lanes.js";
+import { LaneTree, MAX_LEVELS } from "./lanes.js";
 import { Marks } from "./marks.js";
 import { computeBusyShares, drawMinimap } from "./minimap.js";
 import { Panel } from "./panel.js";
@@ -27,14 +27,14 @@ import { View } from "./view.js";
 import { planTiles } from "./tile_plan.js";
 
 const REST_MS = 350;
-const KEPT_FRAMES = 600;
+const MAX_FRAMES = 600;
 
 /** @typedef {{lane: number, ref: number, row?: number, start: number, end: number, name: string, nameId?: number, arrows: Arrow[]}} Chosen */
 
 export class Timeline {
   /**
    * @param {Mounted} mounted
-   * @param {Opened[]} opened the page's report, and those below it
+   * @param {Opened[]} opened the page's report first, then those below it
    */
   constructor(mounted, opened) {
     this.mounted = mounted;
@@ -54,14 +54,14 @@ export class Timeline {
     this.chosen = null;
     /** @type {Area|null} */
     this.area = null;
-    /** @type {{from: number, to: number}|null} what all pages show */
+    /** @type {{from: number, to: number}|null} time range that all pages show */
     this.selected = null;
     /** @type {{from: number, to: number}|null} */
     this.measured = null;
     /** @type {number|null} */
     this.cursor = null;
     this.marks = new Marks(this);
-    /** @type {Float32Array[]|null} how busy each report is */
+    /** @type {Float32Array[]|null} busy share of each report over time, for the minimap */
     this.busy = null;
     /** @type {{at: number, ms: number, items: number}[]} */
     this.frames = [];
@@ -70,68 +70,68 @@ export class Timeline {
     this.closed = false;
     this.asking = new AbortController();
     this.clock = new Clock(this);
-    this.align = new Alignment(this);
+    this.alignment = new Alignment(this);
     this.search = new Search(this);
     this.stage = new Stage(this);
     this.titles = new Titles(this);
     this.panel = new Panel(this);
-    this.readers = new ScreenReaderSummary(this);
+    this.screenReader = new ScreenReaderSummary(this);
     this.stage.build();
-    const told = address.readState(location.search);
-    this.open(told);
-    if (this.sources.several) void this.align.open(told.align, told.shifts).then(() => !this.closed && this.open(told));
+    const state = urlState.readState(location.search);
+    this.open(state);
+    if (this.sources.several) void this.alignment.open(state.align, state.shifts).then(() => !this.closed && this.open(state));
   }
 
-  /** Shows what an address says. @param {address.UrlState} told */
-  open(told) {
-    const { lanes } = this, known = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
-    lanes.folded = told.folded ? new Set(known(told.folded)) : lanes.usual();
-    lanes.pinned = new Set(known(told.pinned));
-    lanes.hidden = new Set(known(told.hidden));
-    lanes.deep = new Set(known(told.deep));
+  /** Restores the state of a URL. @param {urlState.UrlState} state */
+  open(state) {
+    const { lanes } = this, keepKnown = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
+    lanes.folded = state.folded ? new Set(keepKnown(state.folded)) : lanes.getDefaultFolded();
+    lanes.pinned = new Set(keepKnown(state.pinned));
+    lanes.hidden = new Set(keepKnown(state.hidden));
+    lanes.deep = new Set(keepKnown(state.deep));
     lanes.layout();
-    this.marks.own = told.marks;
-    this.clock.from = told.times;
-    this.area = told.area && { ...told.area, lanes: known(told.area.lanes) };
-    if (told.window) this.view.set(...told.window);
+    this.marks.own = state.marks;
+    this.clock.from = state.times;
+    this.area = state.area && { ...state.area, lanes: keepKnown(state.area.lanes) };
+    if (state.window) this.view.set(...state.window);
     else this.view.all();
-    if (told.event && lanes.byId.has(told.event.lane)) this.choose(told.event.lane, told.event.ref, !told.window);
+    if (state.event && lanes.byId.has(state.event.lane)) this.choose(state.event.lane, state.event.ref, !state.window);
     else if (this.area) this.panel.showArea(this.area);
     this.laid();
   }
 
-  /** The reports below were moved in time: all that is of them is somewhere else. */
+  /** Redraws after the reports below the first were shifted in time. */
   realigned() {
     const { sources, view } = this, { whole } = view;
-    this.tiles.forget((group) => sources.of(group) !== sources.main);
+    this.tiles.removeGroups((group) => sources.of(group) !== sources.main);
     view.extent(sources.begin, sources.end);
     this.clear();
     if (whole) view.all();
     this.moved();
   }
 
-  /** The window moved: draw soon; all else waits until it rests. */
+  /** Draws soon after the window moved; everything else waits until it rests. */
   moved() {
     this.schedule();
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.rest(), REST_MS);
   }
 
-  /** The reader rests: the address, the titles and the table for readers of the screen follow. */
+  /** Updates the URL, the titles and the text for screen readers, once the window rests. */
   rest() {
-    if (this.closed || !this.align.ready) return;
+    if (this.closed || !this.alignment.ready) return;
     this.view.rest();
     this.remember();
-    this.titles.tell();
-    this.readers.tell();
+    this.titles.updateShares();
+    this.screenReader.update();
   }
 
-  /** Writes the state into the address. */
+  /** Writes the state into the URL. */
   remember() {
     const { lanes, view, area, chosen } = this;
-    const usual = lanes.usual(), folded = [...lanes.folded];
-    const same = folded.length === usual.size && folded.every((id) => usual.has(id));
-    address.writeState({
+    const defaults = lanes.getDefaultFolded(), folded = [...lanes.folded];
+    const same = folded.length === defaults.size && folded.every((id) => defaults.has(id));
+    urlState.writeState({
       window: view.whole ? null : [Math.floor(view.t0), Math.ceil(view.t1)],
       area: area && { from: Math.round(area.from), to: Math.round(area.to), lanes: area.lanes },
       event: chosen && { lane: chosen.lane, ref: chosen.ref },
@@ -141,12 +141,12 @@ export class Timeline {
       deep: [...lanes.deep],
       marks: this.marks.own,
       times: this.clock.from,
-      align: this.sources.several ? this.align.how : null,
+      align: this.sources.several ? this.alignment.how : null,
       shifts: this.sources.list.slice(1).map((one) => one.shift),
     });
   }
 
-  /** Lanes were folded, pinned or hidden. */
+  /** Lays the lanes out after some were folded, pinned or hidden. */
   laid() {
     this.lanes.layout();
     this.stage.resize();
@@ -160,9 +160,9 @@ export class Timeline {
     if (this.settled) this.moved();
   }
 
-  /** Whether the picture shows all that there is for the window. */
+  /** True once everything for the window has arrived and is drawn. */
   get settled() {
-    return !this.closed && !this.planned && this.align.ready && this.tiles.settled && this.sources.settled;
+    return !this.closed && !this.planned && this.alignment.ready && this.tiles.settled && this.sources.settled;
   }
 
   schedule() {
@@ -182,39 +182,39 @@ export class Timeline {
     drawMinimap(this, this.stage.map, this.width, this.stage.mapHeight);
     this.titles.place();
     this.frames.push({ at: began, ms: performance.now() - began, items });
-    if (this.frames.length > KEPT_FRAMES) this.frames.shift();
+    if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
 
-  /** The page has another theme, or this report another selection. @param {Mounted} mounted */
+  /** Applies a new theme or selection. @param {Mounted} mounted */
   update(mounted) {
     this.mounted = mounted;
     const [from, to] = mounted.data.selected;
     this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
     if (this.colors.read(this.stage.root)) clearTextWidths();
     this.stage.root.classList.toggle("dark", this.colors.dark);
-    this.marks.tell(mounted.data.marks);
-    this.panel.tell();
-    this.titles.corner();
-    // Streamlit may have written the address without what the timeline keeps there.
+    this.marks.setStored(mounted.data.marks);
+    this.panel.updateNote();
+    this.titles.updateCorner();
+    // Streamlit may have rewritten the URL without the parameters of the timeline.
     this.moved();
   }
 
   /**
-   * Chooses an event: its box, its arrows and its panel.
+   * Chooses an event: draws its box and arrows, and opens its panel.
    * @param {number} lane
    * @param {number} ref
-   * @param {boolean} [reveal] brings it into sight
+   * @param {boolean} [reveal] scrolls and moves to it
    */
   async choose(lane, ref, reveal = false) {
     this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking;
     try {
-      const told = await this.sources.of(lane).event(lane, ref, signal);
-      const row = told.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
-      const { start, end, name, name_id: nameId, arrows } = told;
+      const answer = await this.sources.of(lane).event(lane, ref, signal);
+      const row = answer.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
+      const { start, end, name, name_id: nameId, arrows } = answer;
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
-      this.panel.showEvent(this.chosen, told);
+      this.panel.showEvent(this.chosen, answer);
       if (reveal) this.bring(this.chosen);
       else this.stage.reveal(lane, row);
       this.moved();
@@ -223,9 +223,9 @@ export class Timeline {
     }
   }
 
-  /** Brings an event into sight, its lane and its level, too. @param {{lane: number, row?: number, start: number, end: number}} event */
+  /** Scrolls and moves to an event, unfolding its lane and level. @param {{lane: number, row?: number, start: number, end: number}} event */
   bring(event) {
-    const { lanes } = this, deep = (event.row ?? 0) >= MOST_LEVELS && !lanes.deep.has(event.lane);
+    const { lanes } = this, deep = (event.row ?? 0) >= MAX_LEVELS && !lanes.deep.has(event.lane);
     if (deep) lanes.deep.add(event.lane);
     if (deep || !lanes.slot(event.lane)) {
       lanes.open(event.lane);
@@ -236,7 +236,7 @@ export class Timeline {
     this.schedule();
   }
 
-  /** Chooses nothing. */
+  /** Clears the chosen event and the area. */
   clear() {
     this.asking.abort();
     this.asking = new AbortController();
@@ -245,7 +245,7 @@ export class Timeline {
     this.moved();
   }
 
-  /** Selects an area; its panel answers for it. @param {Area} area */
+  /** Selects an area and shows its statistics. @param {Area} area */
   select(area) {
     this.area = area;
     this.measured = null;
@@ -257,14 +257,14 @@ export class Timeline {
     actions.fitWindow(this);
   }
 
-  /** The reader went back or forward: shows what the address says now. */
+  /** Restores the state after the user went back or forward. */
   reread() {
-    if (location.pathname.endsWith("/timeline")) this.open(address.readState(location.search));
+    if (location.pathname.endsWith("/timeline")) this.open(urlState.readState(location.search));
   }
 
   /**
-   * The address of another page.
-   * @param {string} url below that of the dashboard
+   * Returns the URL of another page.
+   * @param {string} url relative to the dashboard
    */
   page(url) {
     return new URL(url.replace(/^\/+/, ""), new URL("../../../../", import.meta.url)).href;
@@ -275,7 +275,7 @@ export class Timeline {
     return findItemAt(this, x, y);
   }
 
-  /** Says something for a moment. @param {string} text */
+  /** Shows a message for a moment. @param {string} text */
   say(text) {
     this.stage.say(text);
   }

@@ -1,11 +1,11 @@
-/** The titles of the lanes: what each holds, how busy it is in the window, buttons to fold, pin and hide. */
+/** The titles of the lanes, with their busy share of the window and buttons to fold, pin and hide. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Lane, Slot } from "./types.js" */
 
 import { makeButton, replaceContent, h } from "./dom.js";
 import { getBusyShare, listItems } from "./hit_test.js";
-import { MOST_LEVELS } from "./lanes.js";
+import { MAX_LEVELS } from "./lanes.js";
 import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
@@ -15,23 +15,23 @@ export class Titles {
   constructor(app) {
     this.app = app;
     /** @type {Map<string, Title>} */
-    this.made = new Map();
+    this.titles = new Map();
   }
 
-  /** Makes the titles anew: lanes were folded, pinned or hidden. */
+  /** Makes all titles anew, after lanes were folded, pinned or hidden. */
   build() {
     const { app } = this, { titleList } = app.stage;
     const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
     titleList.replaceChildren();
-    this.made.clear();
-    this.corner();
+    this.titles.clear();
+    this.updateCorner();
     this.place();
-    this.tell();
+    this.updateShares();
     if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
   }
 
-  /** Says how many lanes there are, and what all pages show. */
-  corner() {
+  /** Shows the number of lanes, hidden lanes, marks, and the time that all pages show. */
+  updateCorner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
     replaceContent(app.stage.corner,
       selected && makeButton("All pages show only this time. Click to show all of it", `Selected: ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
@@ -43,36 +43,36 @@ export class Titles {
       h("span", { class: "quiet" }, countLanes(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
-  /** Moves the titles to where their lanes are. */
+  /** Moves the titles to their lanes. */
   place() {
     const { app } = this, wanted = new Set();
     for (const { slot, y } of app.lanes.visible(app.scroll, app.height || 600)) {
       const key = `${slot.lane.id}/${slot.pinned}`;
       wanted.add(key);
-      let title = this.made.get(key);
+      let title = this.titles.get(key);
       if (!title) {
         title = this.make(slot);
-        this.made.set(key, title);
+        this.titles.set(key, title);
         app.stage.titleList.append(title.li);
       }
       title.li.style.transform = `translateY(${y}px)`;
     }
-    for (const [key, title] of this.made) {
+    for (const [key, title] of this.titles) {
       if (wanted.has(key)) continue;
       title.li.remove();
-      this.made.delete(key);
+      this.titles.delete(key);
     }
   }
 
   /** @param {Slot} slot @returns {Title} */
   make(slot) {
     const { app } = this, { lane } = slot, parent = app.lanes.isParent(lane), folded = app.lanes.folded.has(lane.id);
-    const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ what) => () => {
-      app.lanes.toggle(what, lane.id);
+    const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ state) => () => {
+      app.lanes.toggle(state, lane.id);
       app.laid();
     };
     const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
-    const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MOST_LEVELS;
+    const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MAX_LEVELS;
     const li = h("li", { class: `title ${parent ? "parent" : ""} ${deep || slot.lane.kind === "line" ? "tall" : ""} ${deep ? "deep" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
       h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
       app.lanes.foldable(lane)
@@ -88,20 +88,20 @@ export class Titles {
     return { li, share };
   }
 
-  /** Says how busy each lane in sight is in the window. */
-  tell() {
+  /** Shows the busy share of each visible lane. */
+  updateShares() {
     const { app } = this;
     for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
-      const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
+      const title = this.titles.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
       title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? describeMaximum(slot.lane) : listItems(app, slot, 1).length ? formatPercent(getBusyShare(app, slot)) : "";
     }
   }
 }
 
-/** How many levels a deep lane shows, and what a click does. @param {Slot} slot */
+/** Describes how many levels a deep lane shows, and what a click does. @param {Slot} slot */
 function describeLevels({ lane, rows }) {
-  const other = rows === lane.rows ? MOST_LEVELS : lane.detail ? lane.rows : "all";
+  const other = rows === lane.rows ? MAX_LEVELS : lane.detail ? lane.rows : "all";
   return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
 }
 
@@ -110,7 +110,7 @@ function countLanes(many) {
   return many === 1 ? "1 lane" : `${formatCount(many)} lanes`;
 }
 
-/** The value at the top of a curve. @param {Lane} lane */
+/** Describes the value at the top of a curve. @param {Lane} lane */
 function describeMaximum(lane) {
   return lane.max ? `to ${formatValue(lane.max, lane.unit)}` : "";
 }

@@ -1,4 +1,4 @@
-/** The tools above the lanes: each is a key, too. */
+/** The toolbar above the lanes. Most of its actions have a key, too. */
 
 /** @import { Timeline } from "./timeline.js" */
 

@@ -1,4 +1,4 @@
-/** What the pointer is on, in words beside it. */
+/** The tooltip beside the pointer. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -7,16 +7,16 @@ import { findValueAt } from "./hit_test.js";
 import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /**
- * Shows it at a point of the lanes; hides it where there is nothing.
+ * Shows the tooltip for a point of the lanes, or hides it if nothing is there.
  * @param {Timeline} app
  * @param {number} x
  * @param {number} y
  */
 export function showTip(app, x, y) {
-  const { tip, canvas, root } = app.stage, words = describeTip(app, x, y);
-  tip.hidden = !words;
-  if (!words) return;
-  replaceContent(tip, h("b", {}, words[0]), ...words.slice(1).map((line) => h("div", {}, line)));
+  const { tip, canvas, root } = app.stage, lines = describeTip(app, x, y);
+  tip.hidden = !lines;
+  if (!lines) return;
+  replaceContent(tip, h("b", {}, lines[0]), ...lines.slice(1).map((line) => h("div", {}, line)));
   const box = canvas.getBoundingClientRect(), outer = root.getBoundingClientRect();
   const left = box.left - outer.left + x + 14, top = box.top - outer.top + y + 16;
   tip.style.left = `${Math.max(4, Math.min(left, outer.width - tip.offsetWidth - 8))}px`;
@@ -35,10 +35,10 @@ export function hideTip(app) {
 function describeTip(app, x, y) {
   const item = app.hover;
   if (!item) {
-    const found = findValueAt(app, x, y);
-    if (!found) return null;
-    const say = (/** @type {number} */ one) => formatValue(one, found.lane.unit);
-    return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${app.clock.text(found.start)}`].filter(Boolean);
+    const point = findValueAt(app, x, y);
+    if (!point) return null;
+    const format = (/** @type {number} */ one) => formatValue(one, point.lane.unit);
+    return [`${point.lane.title}: ${format(point.mean)}`, point.min < point.max ? `${format(point.min)} to ${format(point.max)}` : "", `at ${app.clock.text(point.start)}`].filter(Boolean);
   }
   const name = app.sources.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
   const kind = app.sources.classes[item.color]?.title ?? "";

@@ -1,11 +1,11 @@
-/** What the server answers: tiles in their packed layout, everything else as JSON. */
+/** Fetches answers of the server: tiles in a packed binary layout, everything else as JSON. */
 
 /** @import { Tile } from "./types.js" */
 
 const MAGIC = 0x31544457;
 const HEADER = 16;
 
-/** The server refused, or cannot be reached; `message` is a sentence. */
+/** The server refused, or cannot be reached; `message` is a sentence for the user. */
 export class AnswerError extends Error {
   /**
    * @param {string} message
@@ -18,7 +18,7 @@ export class AnswerError extends Error {
 }
 
 /**
- * Asks for an answer.
+ * Fetches an answer.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
@@ -32,12 +32,12 @@ export async function fetchAnswer(url, signal) {
     throw new AnswerError("The server cannot be reached.", 0);
   }
   if (response.ok) return response;
-  const said = await response.json().catch(() => ({}));
-  throw new AnswerError(typeof said?.error === "string" ? said.error : `The server answered ${response.status}.`, response.status);
+  const answer = await response.json().catch(() => ({}));
+  throw new AnswerError(typeof answer?.error === "string" ? answer.error : `The server answered ${response.status}.`, response.status);
 }
 
 /**
- * Asks for JSON.
+ * Fetches JSON.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
@@ -47,11 +47,11 @@ export async function fetchJson(url, signal) {
 }
 
 /**
- * Reads a tile.
+ * Decodes a tile.
  * @param {ArrayBuffer} buffer
- * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source what its numbers and times become those of all by
+ * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source converts numbers and times to those of all reports
  * @returns {Tile}
- * @throws {AnswerError} it is none
+ * @throws {AnswerError} the bytes are no tile
  */
 export function decodeTile(buffer, source) {
   const head = buffer.byteLength >= HEADER ? new Uint32Array(buffer, 0, 4) : new Uint32Array(4);
@@ -98,21 +98,21 @@ function getTileSize(n, p) {
 }
 
 /**
- * Places in a column, by the lane that stands there.
+ * Returns the indices of a column by lane.
  * @param {Uint32Array} lanes
  * @param {(a: number, b: number) => number} order
  * @returns {Map<number, Uint32Array>}
  */
 function indexByLane(lanes, order) {
   /** @type {Map<number, number[]>} */
-  const found = new Map();
+  const indices = new Map();
   for (let at = 0; at < lanes.length; at++) {
-    const places = found.get(lanes[at]);
-    if (places) places.push(at);
-    else found.set(lanes[at], [at]);
+    const list = indices.get(lanes[at]);
+    if (list) list.push(at);
+    else indices.set(lanes[at], [at]);
   }
   /** @type {Map<number, Uint32Array>} */
   const sorted = new Map();
-  for (const [lane, places] of found) sorted.set(lane, Uint32Array.from(places).sort(order));
+  for (const [lane, list] of indices) sorted.set(lane, Uint32Array.from(list).sort(order));
   return sorted;
 }
