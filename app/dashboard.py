@@ -92,7 +92,7 @@ def _draw_page(current: Manifest | None, offered: Manifest | None) -> None:
     redirects = {
         st.Page(partial(_redirect, view), title=view.title, url_path=url, visibility="hidden"): view
         for view in page_list.VIEWS
-        for url in view.was
+        for url in view.former_urls
     }
     chosen = st.navigation([library, admin, *scripts.values(), *redirects], position="hidden")
     if chosen in redirects:

@@ -102,7 +102,7 @@ def check_settings() -> None:
 
 def _build_gauges() -> list[Gauge]:
     return [
-        Gauge("warpdeck_part_up", "Whether what the server needs can be reached.", "part", _measure_parts),
+        Gauge("warpdeck_part_up", "1 if this part of the server can be reached, else 0.", "part", _measure_parts),
         Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _count_files),
         Gauge("warpdeck_reports", "Reports of the library.", "", _count_reports),
         Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", _count_open_pages),

@@ -37,19 +37,18 @@ class View:
     """A page of a report.
 
     Args:
-        url: its address below that of the dashboard.
+        url: its address below that of the dashboard, and its folder in ``views``.
         title: its title.
         group: its group in the menu.
         subject: the reports it shows; None: every kind.
         icon: its icon.
-        script: its script below ``views``.
         listed: whether the menu has it.
         selects: whether it shows the selection; other pages show the whole report.
         tables: it is empty, and gray in the menu, if none of these has a row.
         lack: why it is empty, as the end of a sentence.
-        beside: sidecar that it shows. Without its data the menu omits a page of the group SPECIAL.
+        sidecar: file beside the report that it shows. Without its data the menu omits a page of the group SPECIAL.
         answer: analysis that has a row if the report has the data of the page.
-        was: its former addresses.
+        former_urls: its former addresses, which redirect.
         across: whether it shows all reports of the library, and works without any.
     """
 
@@ -58,14 +57,13 @@ class View:
     group: str
     subject: Subject | None
     icon: str
-    script: str
     listed: bool = True
     selects: bool = True
     tables: tuple[str, ...] = ()
     lack: str = ""
-    beside: Kind | None = None
+    sidecar: Kind | None = None
     answer: str = ""
-    was: tuple[str, ...] = ()
+    former_urls: tuple[str, ...] = ()
     across: bool = False
 
     def fits(self, manifest: Manifest) -> bool:
@@ -76,8 +74,8 @@ class View:
         """Return True if the page has something to show of a report; opened anyway, it explains what is missing."""
         if not (self.listed and self.fits(manifest)):
             return False
-        if self.beside:
-            return report_data.has_sidecar(manifest.id, self.beside)
+        if self.sidecar:
+            return report_data.has_sidecar(manifest.id, self.sidecar)
         has_rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
         return has_rows and (not self.answer or report_data.has_answer(manifest.id, self.answer))
 
@@ -89,81 +87,81 @@ class View:
     @property
     def path(self) -> Path:
         """Path of the script."""
-        return FOLDER / self.script
+        return FOLDER / self.url / "page.py"
 
 
 VIEWS = (
-    View("summary", "Summary", "", TIMELINE, ":material/dashboard:", "summary/page.py", was=("overview",)),
-    View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
+    View("summary", "Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
+    View("findings", "Findings", "", None, ":material/fact_check:"),
     View(
-        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
+        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),
     View(
-        "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:", "kernels/page.py",
+        "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:",
         tables=_KERNELS, lack="no GPU kernels",
     ),
     View(
-        "roofline_by_time", "Roofline by time", GPU, TIMELINE, ":material/show_chart:", "roofline_by_time/page.py",
-        tables=_KERNELS, lack="no GPU kernels", was=("roofline_time",),
+        "roofline_by_time", "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
+        tables=_KERNELS, lack="no GPU kernels", former_urls=("roofline_time",),
     ),
     View(
-        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:", "idle/page.py",
+        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:",
         tables=(*_GPU, "gpu_metric"), lack="no GPU activity",
     ),
     View(
-        "ranges", "Ranges", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no ranges (NVTX or annotations)", was=("nvtx",),
+        "ranges", "Ranges", PROGRAM, TIMELINE, ":material/account_tree:",
+        tables=("range",), lack="no ranges (NVTX or annotations)", former_urls=("nvtx",),
     ),
     View(
-        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
+        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:",
         tables=("operator",), lack="no operators of the PyTorch profiler",
     ),
     View(
-        "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",
-        tables=_KERNELS, lack="no GPU kernels", was=("split",),
+        "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:",
+        tables=_KERNELS, lack="no GPU kernels", former_urls=("split",),
     ),
     View(
-        "memory", "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:", "memory/page.py",
+        "memory", "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:",
         tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
     View(
-        "api", "API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",
+        "api", "API", PROGRAM, TIMELINE, ":material/terminal:",
         tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
     ),
     View(
-        "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
+        "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:",
         tables=("cpu_sample", "python_sample", "sched_event", "osrt_call", "openmp_event"),
         lack="no CPU samples, scheduling or OS calls",
     ),
     View(
-        "compare", "Compare", COMPARE, TIMELINE, ":material/compare_arrows:", "compare/page.py",
+        "compare", "Compare", COMPARE, TIMELINE, ":material/compare_arrows:",
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),
     View(
-        "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:", "scaling/page.py",
+        "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:",
         selects=False, tables=_KERNELS, lack="no GPU kernels",
     ),
-    View("trends", "Trends", COMPARE, None, ":material/trending_up:", "trends/page.py", selects=False, across=True),
+    View("trends", "Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
     View(
-        "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
+        "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:",
         tables=(*_KERNELS, "range"), answer="attention_parts",
     ),
-    View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", "energy/page.py", beside="power"),
+    View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
     View(
-        "cpu_vs_gpu", "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:", "cpu_vs_gpu/page.py",
-        selects=False, beside="tasks", was=("crossover", "cpu_gpu"),
+        "cpu_vs_gpu", "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",
+        selects=False, sidecar="tasks", former_urls=("crossover", "cpu_gpu"),
     ),
     View(
-        "timer_check", "Timer check", SPECIAL, TIMELINE, ":material/timer:", "timer_check/page.py",
-        beside="timings", was=("timings",),
+        "timer_check", "Timer check", SPECIAL, TIMELINE, ":material/timer:",
+        sidecar="timings", former_urls=("timings",),
     ),
-    View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", "kernel/page.py", listed=False),
+    View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
     View(
-        "kernel_profiles", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", "kernel_profiles/page.py", was=("ncu",)
+        "kernel_profiles", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)
     ),
-    View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
-    View("sql", "SQL", DATA, None, ":material/database:", "sql/page.py", selects=False),
+    View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:"),
+    View("sql", "SQL", DATA, None, ":material/database:", selects=False),
 )  # fmt: skip
 """All pages of reports; a report opens on the first that fits it."""
 

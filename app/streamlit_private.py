@@ -27,8 +27,8 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 __all__ = ["DeltaGenerator", "StreamlitPage", "StreamlitSecretNotFoundError", "is_host_allowed"]
-# The first two are the types of containers and of pages; the third is what ``st.secrets`` raises without a secrets
-# file; ``is_host_allowed`` compares a Host header with server.allowedHosts, as Streamlit does for its WebSocket alone.
+# The types of containers and pages; the error of ``st.secrets`` without a secrets file; the check of a Host header
+# against server.allowedHosts, which Streamlit does for its WebSocket alone.
 
 _PACKAGE = "warpdeck"
 
@@ -119,7 +119,7 @@ def read_login_cookie(cookies: Mapping[str, str]) -> bytes | None:
 
 
 def parse_message_kind(message: bytes) -> str:
-    """Return what a browser asks for by a WebSocket message, such as ``rerun_script``; empty if for nothing.
+    """Return the kind of a browser's WebSocket message, such as ``rerun_script``; empty if it has none.
 
     Raises:
         ValueError: the bytes are no message.

@@ -29,7 +29,7 @@ class TimelineData:
         selected: time range that all pages show, ns from the start of the capture; None: no limit.
         marks: marks that people stored with the report.
         may_edit: whether the user may store marks, too.
-        beside: ids and names of the reports drawn below it.
+        others: ids and names of the reports drawn below it.
     """
 
     report_id: str
@@ -37,14 +37,14 @@ class TimelineData:
     selected: tuple[int | None, int | None]
     marks: Sequence[Mark]
     may_edit: bool
-    beside: Sequence[tuple[str, str]]
+    others: Sequence[tuple[str, str]]
 
 
 def draw_timeline(timeline: TimelineData, on_select: Callable[[], None], on_mark: Callable[[], None]) -> Any:
     """Draw the timeline of a report across the page.
 
     Args:
-        timeline: the report and what else to draw.
+        timeline: the report, its marks, the selection and the other reports.
         on_select: called when the user makes an area the selection of all pages, or clears that selection:
             ``st.session_state["timeline"]["select"]`` is then ``{"from": ns, "to": ns}`` or ``{}``, untrusted.
         on_mark: called when the user stores marks: ``["mark"]`` is then ``{"report": id, "marks": [{"t": ns, "note":
@@ -56,6 +56,6 @@ def draw_timeline(timeline: TimelineData, on_select: Callable[[], None], on_mark
         "report": timeline.report_id, "name": timeline.name, "module": f"{assets.get_folder_path().lstrip('/')}main.js",
         "selected": list(timeline.selected), "may_edit": timeline.may_edit,
         "marks": [{"t": mark.t_ns, "note": mark.note} for mark in timeline.marks],
-        "beside": [{"id": report_id, "name": name} for report_id, name in timeline.beside],
+        "others": [{"id": report_id, "name": name} for report_id, name in timeline.others],
     }  # fmt: skip
     return mount(key=NAME, data=data, on_select_change=on_select, on_mark_change=on_mark)

@@ -106,7 +106,7 @@ def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, parameters: Query
     """Return names by their ids."""
     ids = parameters.get_numbers("ids")
     if len(ids) > names.MOST:
-        raise AnalysisError(f"At most {names.MOST} names are told at once.")
+        raise AnalysisError(f"A request names at most {names.MOST} ids.")
     return _encode_json(names.texts(cursor, ids))
 
 
@@ -129,12 +129,12 @@ def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameter
     """Return the next or previous event of a lane, or the slowest or fastest of a name; null if there is none."""
     if parameters.get_texts("by"):
         lane = parameters.get_number("lane") if parameters.get_texts("lane") else None
-        found = neighbors.extreme(cursor, opened, parameters.get_text("by"), parameters.get_number("name"), lane)
+        neighbor = neighbors.extreme(cursor, opened, parameters.get_text("by"), parameters.get_number("name"), lane)
     else:
         name = parameters.get_number("name") if parameters.get_texts("name") else None
         start_lane, start_ns = parameters.get_number("lane"), parameters.get_number("t")
-        found = neighbors.step(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
-    return _encode_json(events.item(opened, found) if found else None)
+        neighbor = neighbors.step(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
+    return _encode_json(events.item(opened, neighbor) if neighbor else None)
 
 
 def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:

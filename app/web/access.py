@@ -1,4 +1,4 @@
-"""Check what the user of a page session may do. Without a login everybody who reaches the server may edit.
+"""Check the permissions of a page session's user. Without a login everybody who reaches the server may edit.
 
 Pages hide what a viewer may not do, and every change calls ``require_editor`` besides: a browser can send the click on
 a button that it was never shown. HTTP requests pass ``login_middleware`` instead, which reads the cookies itself.

@@ -30,7 +30,7 @@ WRITE_BYTES = 1 << 20
 """Bytes that are written at a time."""
 
 FORM_BYTES = 1 << 20
-"""Limit of what a form may hold around its file."""
+"""Limit of the bytes around the file in a form."""
 
 WINDOW_S = 60.0
 MIN_BYTES_PER_S = 4096

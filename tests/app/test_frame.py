@@ -42,9 +42,9 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
 
 def test_a_page_has_one_name() -> None:
     for view in VIEWS:
-        assert view.url == view.title.lower().replace(" ", "_") == view.script.partition("/")[0], view.title
+        assert view.url == view.title.lower().replace(" ", "_") == view.path.parent.name, view.title
     assert len({view.title for view in VIEWS}) == len(VIEWS)
-    assert not {view.url for view in VIEWS} & {old for view in VIEWS for old in view.was}
+    assert not {view.url for view in VIEWS} & {old for view in VIEWS for old in view.former_urls}
 
 
 def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:

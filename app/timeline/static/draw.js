@@ -55,7 +55,7 @@ export function drawLanes(app, ctx, width, height) {
 }
 
 /**
- * Draws what lies over the bars of some lanes: curves and names.
+ * Draws curves, and the names on top of bars.
  * @param {Frame} frame
  * @param {{slot: Slot, y: number}[]} shown
  * @param {(slot: Slot) => Piece[]} piecesOf

@@ -32,7 +32,7 @@ export function mount(mounted) {
 
 /** Returns the ids of the reports to draw; other reports need a new timeline. @param {Mounted} mounted */
 function getReportKey({ data }) {
-  return [data.report, ...data.beside.map((one) => one.id)].join();
+  return [data.report, ...data.others.map((one) => one.id)].join();
 }
 
 /**
@@ -58,7 +58,7 @@ function startTimeline(mounted, parent) {
     },
   };
   mounts.set(parent, current);
-  const opened = [{ id: mounted.data.report, name: mounted.data.name }, ...mounted.data.beside].map(async ({ id, name }) => {
+  const opened = [{ id: mounted.data.report, name: mounted.data.name }, ...mounted.data.others].map(async ({ id, name }) => {
     const base = new URL(`../../${encodeURIComponent(id)}/`, here).href;
     return { id, name, base, data: await loadLanes(base, ending.signal, note) };
   });

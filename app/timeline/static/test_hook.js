@@ -26,7 +26,7 @@ export function installTestHook(app) {
     go: (/** @type {number} */ t0, /** @type {number} */ t1) => app.view.set(t0, t1),
     state: () => ({
       t0: app.view.t0, t1: app.view.t1, width: app.width, height: app.height, level: app.level, scroll: app.scroll, settled: app.settled,
-      end: app.sources.end, area: app.area, chosen: app.chosen, marks: app.marks.all, kept: app.marks.stored, steps: app.steps, align: app.alignment.how, aligned: app.alignment.summary.textContent, shifts: app.sources.list.map((one) => one.shift), measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
+      end: app.sources.end, area: app.area, chosen: app.chosen, marks: app.marks.all, stored: app.marks.stored, steps: app.steps, align: app.alignment.how, aligned: app.alignment.summary.textContent, shifts: app.sources.list.map((one) => one.shift), measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
       folded: [...app.lanes.folded], pinned: [...app.lanes.pinned], hidden: [...app.lanes.hidden], hits: app.search.total,
     }),
   };

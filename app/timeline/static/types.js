@@ -114,7 +114,7 @@
  * @property {boolean} pinned
  *
  * @typedef {Object} Mounted argument that Streamlit passes to a component
- * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, beside: {id: string, name: string}[]}} data `selected`: time range that all pages show; `beside`: reports drawn below
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, others: {id: string, name: string}[]}} data `selected`: time range that all pages show; `others`: reports drawn below
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {(name: string, value: unknown) => void} setStateValue
  * @property {(name: string, value: unknown) => void} setTriggerValue
