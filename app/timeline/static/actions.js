@@ -23,7 +23,7 @@ async function queueAction(app, act) {
   queue.count += 1;
   queue.last = queue.last
     .then(act)
-    .catch((/** @type {Error} */ error) => app.say(error.message))
+    .catch((/** @type {Error} */ error) => app.showMessage(error.message))
     .finally(() => { queue.count -= 1; });
   await queue.last;
 }
@@ -31,8 +31,8 @@ async function queueAction(app, act) {
 /** Fits the window to the area, else to the chosen event, else to the whole capture. @param {Timeline} app */
 export function fitWindow(app) {
   const range = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
-  if (range) app.view.fit(range.from, range.to);
-  else app.view.all();
+  if (range) app.view.fitRange(range.from, range.to);
+  else app.view.showAll();
 }
 
 /**
@@ -55,7 +55,7 @@ export const chooseSameName = (app, how) => queueAction(app, async () => {
   const { chosen } = app;
   if (!chosen) return chooseFirst(app);
   const name = chosen.nameId;
-  if (name === undefined) return app.say("The name of this event is not known.");
+  if (name === undefined) return app.showMessage("The name of this event is not known.");
   await chooseNear(app, { lane: chosen.lane, t: chosen.start, name, ...how });
 });
 
@@ -66,21 +66,21 @@ export const chooseSameName = (app, how) => queueAction(app, async () => {
  */
 async function chooseNear(app, query) {
   try {
-    const event = await app.sources.of(Number(query.lane)).near(query, app.asking.signal);
-    if (event) await app.choose(event.lane, event.ref, true);
-    else app.say("There are no more events like this.");
+    const event = await app.sources.sourceOf(Number(query.lane)).near(query, app.request.signal);
+    if (event) await app.chooseEvent(event.lane, event.ref, true);
+    else app.showMessage("There are no more events like this.");
   } catch (error) {
-    if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
+    if (!app.request.signal.aborted) app.showMessage(/** @type {Error} */ (error).message);
   }
 }
 
 /** Chooses the first event in sight. @param {Timeline} app */
 async function chooseFirst(app) {
-  for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
+  for (const { slot } of app.lanes.listVisible(app.scroll, app.height)) {
     const [item] = app.lanes.isParent(slot.lane) || slot.lane.kind === "line" ? [] : listItems(app, slot, 1);
-    if (item) return app.choose(item.lane, item.ref, true);
+    if (item) return app.chooseEvent(item.lane, item.ref, true);
   }
-  app.say("No event is in sight.");
+  app.showMessage("No event is in sight.");
 }
 
 /**
@@ -97,14 +97,14 @@ export const chooseInOtherLane = (app, dir) => queueAction(app, async () => {
     const { lane } = slots[k];
     if (!lane.events) continue;
     try {
-      const source = app.sources.of(lane.id), to = (/** @type {string} */ way) => source.near({ lane: lane.id, t: middle, dir: way });
+      const source = app.sources.sourceOf(lane.id), to = (/** @type {string} */ way) => source.near({ lane: lane.id, t: middle, dir: way });
       const event = (await to("prev")) ?? (await to("next"));
-      if (event) return app.choose(event.lane, event.ref, true);
+      if (event) return app.chooseEvent(event.lane, event.ref, true);
     } catch (error) {
-      return app.say(/** @type {Error} */ (error).message);
+      return app.showMessage(/** @type {Error} */ (error).message);
     }
   }
-  app.say(dir > 0 ? "There is no lane with events below." : "There is no lane with events above.");
+  app.showMessage(dir > 0 ? "There is no lane with events below." : "There is no lane with events above.");
 });
 
 /**
@@ -114,15 +114,15 @@ export const chooseInOtherLane = (app, dir) => queueAction(app, async () => {
  */
 export const followArrow = (app, dir) => queueAction(app, async () => {
   const { chosen } = app;
-  if (!chosen) return app.say("Choose an event first.");
+  if (!chosen) return app.showMessage("Choose an event first.");
   const isChosen = (/** @type {End} */ end) => end.lane === chosen.lane && end.ref === chosen.ref;
   const arrow = chosen.arrows.find((one) => (dir > 0 ? isChosen(one.from) : isChosen(one.to)));
-  if (!arrow) return app.say(dir > 0 ? "This event has no known effect." : "This event has no known cause.");
+  if (!arrow) return app.showMessage(dir > 0 ? "This event has no known effect." : "This event has no known cause.");
   const end = dir > 0 ? arrow.to : arrow.from;
-  await app.choose(end.lane, end.ref, true);
+  await app.chooseEvent(end.lane, end.ref, true);
 });
 
 /** Marks the moment under the pointer, else the start of the chosen event, else the middle of the window. @param {Timeline} app */
 export function addMark(app) {
-  app.marks.add(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
+  app.marks.addMark(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
 }

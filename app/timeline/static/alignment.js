@@ -25,7 +25,7 @@ export class Alignment {
     /** @type {Map<Source, Moments>} */
     this.moments = new Map();
     this.ready = !app.sources.several;
-    this.field = h("select", { "aria-label": "Reports are aligned by", onchange: () => this.set(/** @type {How} */ (this.field.value)) });
+    this.field = h("select", { "aria-label": "Reports are aligned by", onchange: () => this.alignBy(/** @type {How} */ (this.field.value)) });
     this.summary = h("span", { class: "quiet", role: "status" });
     this.shiftFields = h("span", { class: "hands" });
     this.box = h("div", { class: "bar aligned", hidden: !app.sources.several }, h("label", {}, "Aligned by ", this.field), this.shiftFields, this.summary);
@@ -36,19 +36,19 @@ export class Alignment {
    * @param {How|null} how method from the URL; null: the best one
    * @param {number[]} shifts from the URL, ns, if aligned by hand
    */
-  async open(how, shifts) {
+  async load(how, shifts) {
     const { list } = this.app.sources;
     try {
       const answers = await Promise.all(list.map((one) => fetchJson(one.url("moments"))));
       list.forEach((one, at) => this.moments.set(one, answers[at]));
     } catch (error) {
-      this.app.say(/** @type {Error} */ (error).message);
+      this.app.showMessage(/** @type {Error} */ (error).message);
     }
     if (how === "hand") this.shiftReports((one, at) => shifts[at] ?? 0);
     const possible = HOWS.filter((one) => this.isPossible(one));
     this.field.replaceChildren(...possible.map((one) => h("option", { value: one }, TITLES[one])));
     this.ready = true;
-    if (!this.app.closed) this.set(how && possible.includes(how) ? how : possible[0]);
+    if (!this.app.closed) this.alignBy(how && possible.includes(how) ? how : possible[0]);
   }
 
   /** Returns true if every report has the data of a method. @param {How} how */
@@ -58,12 +58,12 @@ export class Alignment {
   }
 
   /** @param {How} how */
-  set(how) {
+  alignBy(how) {
     const [main] = this.app.sources.list;
     this.how = this.field.value = how;
     if (how !== "hand") this.shiftReports((one) => this.getShift(how, main, one) ?? 0);
     this.showSummary();
-    this.app.realigned();
+    this.app.redrawShifted();
   }
 
   /** @param {(source: Source, at: number) => number} getShift ns, by report and its index among those below the first */
@@ -126,7 +126,7 @@ export class Alignment {
       const shift = Math.round(Number(field.value));
       one.shift = Math.abs(shift) < MAX_SHIFT_NS ? shift : 0;
       this.showSummary();
-      this.app.realigned();
+      this.app.redrawShifted();
     } });
     field.value = String(one.shift);
     return h("label", {}, `${one.name.slice(0, 24)} `, field, " ns");

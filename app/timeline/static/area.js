@@ -38,7 +38,7 @@ export function makeAreaPanel(app, area, head, answers) {
   ];
   const several = app.sources.several, suffixOf = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
   const rows = answers.flatMap(({ source, answer }) => [
-    ...answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane + source.offset).join(" › "), ...stats(one)]),
+    ...answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.getPath(one.lane + source.offset).join(" › "), ...stats(one)]),
     ...(answer.total && answer.lanes.length > 1 ? [[`Together${suffixOf(source)}`, ...stats(answer.total)]] : []),
   ]);
   return [
@@ -76,13 +76,13 @@ function makeActions(app, area) {
   const query = new URLSearchParams({ report: app.report, from: ms(area.from), to: ms(area.to) });
   return h("div", { class: "panel-links" },
     makeButton("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
-    h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
-    makeButton("Zoom to this time (F)", "Zoom to it", () => app.fit()),
+    h("a", { href: app.getPageUrl(`compare?${query}`), target: "_self" }, "Compare this time"),
+    makeButton("Zoom to this time (F)", "Zoom to it", () => app.fitWindow()),
     ...app.sources.list.map((source) => {
       const suffix = app.sources.several ? ` of ${shortenName(source.name)}` : "";
       return makeButton(`Save this time${suffix} as a trace for ui.perfetto.dev`, `Perfetto trace${suffix}`, () => void saveTrace(app, area, source));
     }),
-    area.lanes.length ? makeButton("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
+    area.lanes.length ? makeButton("Select the same time on all lanes", "All lanes", () => app.selectArea({ ...area, lanes: [] })) : null);
 }
 
 /** @param {string} name */
@@ -92,14 +92,14 @@ function shortenName(name) {
 
 /** @param {Timeline} app @param {Area} area @param {Source} source the report */
 async function saveTrace(app, area, source) {
-  app.say("The trace is being made.");
+  app.showMessage("The trace is being made.");
   try {
     const query = { from: Math.floor(area.from - source.shift), to: Math.ceil(area.to - source.shift) };
-    const trace = await (await fetchAnswer(source.url("trace", query), app.asking.signal)).blob();
+    const trace = await (await fetchAnswer(source.url("trace", query), app.request.signal)).blob();
     saveFile(trace, `${toFileName(source.name)}.pftrace`);
-    app.say(`A trace of ${formatBytes(trace.size)} is saved.`);
+    app.showMessage(`A trace of ${formatBytes(trace.size)} is saved.`);
   } catch (error) {
-    if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
+    if (!app.request.signal.aborted) app.showMessage(/** @type {Error} */ (error).message);
   }
 }
 
@@ -124,16 +124,16 @@ function makeSwatch({ data }, code, word) {
 
 /** @param {Timeline} app @param {{name: string | number, text?: string}} one */
 function makeName(app, one) {
-  const text = one.text ?? (typeof one.name === "number" ? app.sources.text(one.name) : one.name);
+  const text = one.text ?? (typeof one.name === "number" ? app.sources.getName(one.name) : one.name);
   return h("span", { class: "cut", title: text }, text);
 }
 
 /** @param {Timeline} app @param {{start: number, end: number}} gap */
 function makeGapButton(app, gap) {
-  return makeButton(`Go to the gap at ${app.clock.text(gap.start)}`, `${formatDuration(gap.end - gap.start)} at ${app.clock.text(gap.start)}`, () => {
+  return makeButton(`Go to the gap at ${app.clock.formatTime(gap.start)}`, `${formatDuration(gap.end - gap.start)} at ${app.clock.formatTime(gap.start)}`, () => {
     app.measured = { from: gap.start, to: gap.end };
-    app.view.fit(gap.start, gap.end, 0.6);
-    app.schedule();
+    app.view.fitRange(gap.start, gap.end, 0.6);
+    app.scheduleFrame();
   }, { class: "link" });
 }
 

@@ -18,7 +18,7 @@ export function drawAxis(app, ctx, width, height) {
   ctx.fillRect(0, 0, width, height);
   ctx.font = `11px ${colors.font}`;
   ctx.textBaseline = "middle";
-  for (const { t, text } of app.clock.ticks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
+  for (const { t, text } of app.clock.listTicks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
     ctx.fillStyle = colors.line;
     ctx.fillRect(Math.round(x(t)), height - 7, 1, 7);
     if (x(t) + 4 + ctx.measureText(text).width > width) continue;

@@ -18,7 +18,7 @@ const MOST_LABELS = 1500;
  * @property {number} width
  * @property {(lane: number) => number} endOf end of the capture that a lane belongs to
  * @property {Colors} colors
- * @property {{text: (id: number) => string}} names
+ * @property {{getName: (id: number) => string}} names
  * @property {Set<number>|null} hits names that match the search; others are drawn dim
  * @property {Map<string, Label>} labels
  */
@@ -121,7 +121,7 @@ export function writeLabels(frame, labels) {
   for (const one of labels) {
     const room = one.x1 - one.x0 - 8;
     if (room < LABEL_PX - 8 || (hits && !hits.has(one.name))) continue;
-    const text = fitText(ctx, names.text(one.name), room);
+    const text = fitText(ctx, names.getName(one.name), room);
     if (!text) continue;
     ctx.fillStyle = colors.ink(one.color);
     ctx.fillText(text, one.x0 + 4, one.y + one.h / 2 + 0.5);

@@ -29,27 +29,27 @@ export class Clock {
   }
 
   /** Formats a moment. @param {number} t ns from the start of the capture */
-  text(t) {
+  formatTime(t) {
     return this.from === "absolute" ? formatAbsolute(this.origin + BigInt(Math.round(t))) : formatMoment(t - this.zero);
   }
 
   /** Returns the ticks of the axis. @param {number} t0 @param {number} t1 @param {number} most */
-  ticks(t0, t1, most) {
+  listTicks(t0, t1, most) {
     const list = computeTicks(t0, t1, most, this.zero).ticks;
-    return this.from === "absolute" ? list.map(({ t }) => ({ t, text: this.text(t) })) : list;
+    return this.from === "absolute" ? list.map(({ t }) => ({ t, text: this.formatTime(t) })) : list;
   }
 
   /** Switches to the next origin. */
-  next() {
+  switchOrigin() {
     const { app } = this;
-    this.set(FROM[(FROM.indexOf(this.from) + 1) % FROM.length]);
+    this.setOrigin(FROM[(FROM.indexOf(this.from) + 1) % FROM.length]);
     const unset = this.from === "selection" && !app.area && !app.chosen && !app.measured;
-    app.say(`Times count from ${ORIGINS[this.from]}${unset ? ": select something" : ""}.`);
-    app.moved();
+    app.showMessage(`Times count from ${ORIGINS[this.from]}${unset ? ": select something" : ""}.`);
+    app.scheduleUpdate();
   }
 
   /** @param {From} from */
-  set(from) {
+  setOrigin(from) {
     this.from = from;
     if (this.app.area) void this.app.panel.showArea(this.app.area);
   }

@@ -25,8 +25,8 @@ export function drawLanes(app, ctx, width, height) {
   const { view, colors, lanes } = app;
   const scale = width / view.span, { pixels, ratio } = app.stage;
   /** @type {Frame} */
-  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, endOf: (lane) => app.sources.of(lane).end, colors, names: app.sources, hits: app.search.hits, labels: new Map() };
-  const shown = lanes.visible(app.scroll, height), pieces = coverWindow(app, shown.map((one) => one.slot));
+  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, endOf: (lane) => app.sources.sourceOf(lane).end, colors, names: app.sources, hits: app.search.hits, labels: new Map() };
+  const shown = lanes.listVisible(app.scroll, height), pieces = coverWindow(app, shown.map((one) => one.slot));
   const piecesOf = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
   pixels.clear(colors.groundPixel);
   drawGrid(app, width, pixels.height, scale);
@@ -41,7 +41,7 @@ export function drawLanes(app, ctx, width, height) {
   clipTo(ctx, 0, lanes.topHeight, width, height);
   drawCurvesAndLabels(frame, shown.filter((one) => !one.slot.pinned), piecesOf);
   for (const { slot, y } of shown) {
-    const source = app.sources.of(slot.lane.id);
+    const source = app.sources.sourceOf(slot.lane.id);
     if (slot.lane.id === source.heading && source !== app.sources.main) drawSteps(app, ctx, listSteps(source), y + 3, slot.h - 6, width);
   }
   ctx.restore();
@@ -76,7 +76,7 @@ function drawLane(app, frame, slot, y, pieces, overhead) {
   const parent = app.lanes.isParent(slot.lane), bottom = at(y + slot.h);
   if (parent) pixels.rect(0, at(y), pixels.width, bottom, colors.faintPixel);
   else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundPixel);
-  if (!parent) for (const [left, right] of overhead.get(app.sources.of(slot.lane.id)) ?? []) pixels.rect(left, at(y), right, bottom, colors.overheadPixel);
+  if (!parent) for (const [left, right] of overhead.get(app.sources.sourceOf(slot.lane.id)) ?? []) pixels.rect(left, at(y), right, bottom, colors.overheadPixel);
   pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLinePixel);
   return parent || slot.lane.kind === "line" ? 0 : drawBars(frame, slot, y + 1, pieces);
 }
@@ -92,7 +92,7 @@ function findOverhead(app, scale) {
     /** @type {[number, number][]} */
     const edges = [];
     for (const one of listItems(app, { lane })) edges.push([Math.floor(x(one.start)), Math.max(Math.floor(x(one.start)) + 1, Math.round(x(one.end)))]);
-    spans.set(app.sources.of(lane.id), edges);
+    spans.set(app.sources.sourceOf(lane.id), edges);
   }
   return spans;
 }
@@ -103,7 +103,7 @@ function findOverhead(app, scale) {
  */
 function drawGrid(app, width, height, scale) {
   const { view, colors } = app, { pixels, ratio } = app.stage;
-  for (const { t } of app.clock.ticks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
+  for (const { t } of app.clock.listTicks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
     const x = Math.round((t - view.t0) * scale * ratio);
     pixels.rect(x, 0, x + 1, height, colors.softLinePixel);
   }

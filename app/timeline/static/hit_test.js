@@ -16,7 +16,7 @@ const NEAR_PX = 2;
  * @returns {{slot: Slot, row: number}|null}
  */
 export function findLaneAt(app, y) {
-  const shown = app.lanes.visible(app.scroll, app.height).findLast((one) => one.y <= y && y < one.y + one.slot.h && (one.slot.pinned || y >= app.lanes.topHeight));
+  const shown = app.lanes.listVisible(app.scroll, app.height).findLast((one) => one.y <= y && y < one.y + one.slot.h && (one.slot.pinned || y >= app.lanes.topHeight));
   if (!shown) return null;
   return { slot: shown.slot, row: Math.floor((y - shown.y - 2) / shown.slot.rowHeight) };
 }
@@ -57,7 +57,7 @@ export function findItemAt(app, x, y) {
 export function findValueAt(app, x, y) {
   const at = findLaneAt(app, y);
   if (!at || at.slot.lane.kind !== "line") return null;
-  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width, endOf: (/** @type {number} */ lane) => app.sources.of(lane).end };
+  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width, endOf: (/** @type {number} */ lane) => app.sources.sourceOf(lane).end };
   const points = collectPoints(frame, at.slot, coverWindow(app, [at.slot]).get(at.slot.lane.group ?? -1) ?? []);
   const point = points.findLast((one) => one.x0 <= x && x <= one.x1 + NEAR_PX);
   return point ? { lane: at.slot.lane, start: point.start, mean: point.mean, min: point.min, max: point.max } : null;
@@ -90,7 +90,7 @@ export function listItems(app, slot, most = Infinity) {
  * @param {Slot} slot
  */
 export function getBusyShare(app, slot) {
-  const source = app.sources.of(slot.lane.id), from = Math.max(source.shift, app.view.t0), to = Math.min(source.end, app.view.t1);
+  const source = app.sources.sourceOf(slot.lane.id), from = Math.max(source.shift, app.view.t0), to = Math.min(source.end, app.view.t1);
   let reached = from, busy = 0;
   for (const one of listItems(app, slot)) {
     const start = Math.max(one.start, reached), end = Math.min(one.end, to);

@@ -39,7 +39,7 @@ export class LaneTree {
     this.rest = [];
     this.topHeight = 0;
     this.height = 0;
-    this.layout();
+    this.layOut();
   }
 
   /** Returns the lanes that are folded by default: threads that only sleep or wait, and all threads but the first few. */
@@ -49,7 +49,7 @@ export class LaneTree {
     let shown = 0;
     for (const lane of this.lanes) {
       if (lane.kind === "process" && this.lanes[0].kind === "report") folded.add(lane.id);
-      if (!this.foldable(lane) || lane.kind !== "thread") continue;
+      if (!this.isFoldable(lane) || lane.kind !== "thread") continue;
       const works = this.childrenOf(lane.id).some((child) => !QUIET.has(child.kind));
       if (!works || ++shown > MANY_THREADS) folded.add(lane.id);
     }
@@ -62,7 +62,7 @@ export class LaneTree {
   }
 
   /** @param {Lane} lane */
-  foldable(lane) {
+  isFoldable(lane) {
     return this.childrenOf(lane.id).length > 0 || lane.rows > 1;
   }
 
@@ -72,27 +72,27 @@ export class LaneTree {
   }
 
   /** Places all lanes that are neither hidden nor inside a folded lane. */
-  layout() {
+  layOut() {
     this.top = [];
     this.rest = [];
     this.topHeight = this.height = 0;
     for (const id of this.pinned) {
       const lane = this.byId.get(id);
-      if (lane) this.place(lane, 0, true);
+      if (lane) this.placeLane(lane, 0, true);
     }
-    for (const lane of this.childrenOf(null)) this.walk(lane, 0);
+    for (const lane of this.childrenOf(null)) this.placeTree(lane, 0);
   }
 
   /** @param {Lane} lane @param {number} depth */
-  walk(lane, depth) {
+  placeTree(lane, depth) {
     if (this.hidden.has(lane.id)) return;
-    if (!this.pinned.has(lane.id)) this.place(lane, depth, false);
+    if (!this.pinned.has(lane.id)) this.placeLane(lane, depth, false);
     if (this.isParent(lane) && this.folded.has(lane.id)) return;
-    for (const child of this.childrenOf(lane.id)) this.walk(child, depth + 1);
+    for (const child of this.childrenOf(lane.id)) this.placeTree(child, depth + 1);
   }
 
   /** @param {Lane} lane @param {number} depth @param {boolean} pinned */
-  place(lane, depth, pinned) {
+  placeLane(lane, depth, pinned) {
     const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MAX_LEVELS));
     const rowHeight = lane.kind === "line" ? LINE : rows > 3 ? DENSE_ROW : ROW;
     const h = this.isParent(lane) ? HEAD : Math.max(HEAD, rows * rowHeight + GAP);
@@ -105,14 +105,14 @@ export class LaneTree {
   /** @param {"folded"|"pinned"|"hidden"|"deep"} state @param {number} id */
   toggle(state, id) {
     if (!this[state].delete(id)) this[state].add(id);
-    this.layout();
+    this.layOut();
   }
 
   /**
    * Returns the titles from the outermost lane to a lane.
    * @param {number} id
    */
-  path(id) {
+  getPath(id) {
     const titles = [];
     for (let lane = this.byId.get(id); lane && titles.length < 9; lane = lane.parent === null ? undefined : this.byId.get(lane.parent)) {
       titles.unshift(lane.title);
@@ -121,12 +121,12 @@ export class LaneTree {
   }
 
   /** Unfolds and shows a lane and all lanes around it. @param {number} id */
-  open(id) {
+  unfold(id) {
     for (let lane = this.byId.get(id); lane; lane = lane.parent === null ? undefined : this.byId.get(lane.parent)) {
       this.folded.delete(lane.id);
       this.hidden.delete(lane.id);
     }
-    this.layout();
+    this.layOut();
   }
 
   /**
@@ -135,7 +135,7 @@ export class LaneTree {
    * @param {number} height
    * @returns {{slot: Slot, y: number}[]} with their y on the canvas
    */
-  visible(scroll, height) {
+  listVisible(scroll, height) {
     const visible = this.top.map((slot) => ({ slot, y: slot.y }));
     for (const slot of this.rest) {
       const y = this.topHeight + slot.y - scroll;
@@ -145,7 +145,7 @@ export class LaneTree {
   }
 
   /** Returns the slot of a lane; undefined while it is not shown. @param {number} id */
-  slot(id) {
+  findSlot(id) {
     return this.top.find((one) => one.lane.id === id) ?? this.rest.find((one) => one.lane.id === id);
   }
 }

@@ -43,9 +43,9 @@ export class Marks {
     this.stored = stored;
     this.own = this.own.filter((mark) => !stored.some((one) => one.t === mark.t));
     const { panel } = this.app.stage, typing = panel.querySelector("input:focus") !== null;
-    if (panel.querySelector(".marks") && !typing) this.show();
+    if (panel.querySelector(".marks") && !typing) this.showMarks();
     this.app.titles.updateCorner();
-    this.app.moved();
+    this.app.scheduleUpdate();
   }
 
   /** Stores a mark with the report; an empty note removes it. @param {number} t @param {string} note */
@@ -56,41 +56,41 @@ export class Marks {
   }
 
   /** Adds a mark to the URL. @param {number} t */
-  add(t) {
+  addMark(t) {
     if (!this.all.some((one) => one.t === t)) this.own.push({ t, note: "" });
-    this.show(t);
-    this.app.moved();
+    this.showMarks(t);
+    this.app.scheduleUpdate();
   }
 
   /** @param {Mark} mark @param {boolean} isStored */
-  remove(mark, isStored) {
+  removeMark(mark, isStored) {
     if (isStored) this.store(mark.t, "");
     this.own = this.own.filter((one) => one.t !== mark.t);
     this.stored = this.stored.filter((one) => one.t !== mark.t);
-    if (this.all.length) this.show();
-    else this.app.clear();
+    if (this.all.length) this.showMarks();
+    else this.app.clearSelection();
     this.app.titles.updateCorner();
-    this.app.moved();
+    this.app.scheduleUpdate();
   }
 
   /** Lists all marks in the panel, and focuses the note of one. @param {number} [at] */
-  show(at) {
-    const { app } = this, rows = this.all.map((mark) => this.row(mark));
+  showMarks(at) {
+    const { app } = this, rows = this.all.map((mark) => this.makeRow(mark));
     const hint = app.mounted.data.may_edit
       ? "Marks with a note are kept with the report: everyone who opens it sees them."
       : "Your marks are only in the address of this page. Editors can keep marks with the report.";
-    app.panel.show("Marks", h("div", { class: "panel-head" }, h("b", {}, "Marks"), h("span", { class: "quiet" }, hint)), h("ul", { class: "marks" }, ...rows));
+    app.panel.showContent("Marks", h("div", { class: "panel-head" }, h("b", {}, "Marks"), h("span", { class: "quiet" }, hint)), h("ul", { class: "marks" }, ...rows));
     if (at !== undefined) /** @type {HTMLInputElement|null} */ (app.stage.panel.querySelector(`[data-t="${at}"] input`))?.focus();
   }
 
   /** @param {Mark} mark */
-  row(mark) {
+  makeRow(mark) {
     const { app } = this, isStored = this.stored.includes(mark), mayEdit = app.mounted.data.may_edit;
     const note = h("input", {
-      "aria-label": `Note of the mark at ${app.clock.text(mark.t)}`, placeholder: "Note", maxlength: MAX_NOTE_CHARS, readonly: isStored && !mayEdit,
+      "aria-label": `Note of the mark at ${app.clock.formatTime(mark.t)}`, placeholder: "Note", maxlength: MAX_NOTE_CHARS, readonly: isStored && !mayEdit,
       oninput: () => {
         if (!isStored) mark.note = note.value;
-        app.moved();
+        app.scheduleUpdate();
       },
       onchange: () => {
         if (mayEdit && tidyNote(note.value)) this.store(mark.t, note.value);
@@ -98,10 +98,10 @@ export class Marks {
     });
     note.value = mark.note;
     return h("li", { "data-t": mark.t },
-      makeButton(`Go to ${app.clock.text(mark.t)}`, app.clock.text(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
+      makeButton(`Go to ${app.clock.formatTime(mark.t)}`, app.clock.formatTime(mark.t), () => app.view.setWindow(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
       note,
       h("span", { class: "quiet" }, isStored ? "kept with the report" : "only in this address"),
       !isStored && mayEdit && mark.note ? makeButton("Keep this mark with the report", "Keep", () => this.store(mark.t, mark.note)) : h("span", {}),
-      mayEdit || !isStored ? makeButton("Remove this mark", "×", () => this.remove(mark, isStored)) : h("span", {}));
+      mayEdit || !isStored ? makeButton("Remove this mark", "×", () => this.removeMark(mark, isStored)) : h("span", {}));
   }
 }

@@ -47,7 +47,7 @@ export function computeBusyShares(app) {
 function computeShares(app, source) {
   const z = getWholeLevel(source), bin = 2 ** z, shares = new Float32Array(BINS);
   for (const { lane, group } of listMapLanes(source)) {
-    const tile = app.tiles.get(group, z, 0);
+    const tile = app.tiles.getTile(group, z, 0);
     for (const at of tile?.items.get(lane) ?? []) {
       if (!tile || tile.row[at]) continue;
       const start = tile.start[at] - source.shift, end = tile.end[at] - source.shift;

@@ -25,7 +25,7 @@ export class NameCache {
    * Returns a name, "" until it has arrived.
    * @param {number} id
    */
-  text(id) {
+  getName(id) {
     const name = this.names.get(id);
     if (name === undefined && !this.requested.has(id)) {
       this.requested.add(id);

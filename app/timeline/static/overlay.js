@@ -89,7 +89,7 @@ function drawArrow(app, ctx, x, shown, arrow) {
 
 /** Returns the y at which an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
 function getEdge(app, end, other) {
-  const slot = app.lanes.slot(end.lane);
+  const slot = app.lanes.findSlot(end.lane);
   return slot && slot.y - app.scroll > (other?.y ?? 0) ? app.height + 20 : -20;
 }
 

@@ -27,13 +27,13 @@ export class Panel {
    * @param {string} label
    * @param {...import("./dom.js").Child} children
    */
-  show(label, ...children) {
+  showContent(label, ...children) {
     const { panel } = this.app.stage;
     panel.setAttribute("aria-label", label);
-    replaceContent(panel, makeButton("Close the panel", "×", () => this.app.clear(), { class: "close" }), ...children);
+    replaceContent(panel, makeButton("Close the panel", "×", () => this.app.clearSelection(), { class: "close" }), ...children);
     panel.hidden = false;
     panel.scrollTop = 0;
-    this.app.stage.resize();
+    this.app.stage.resizeLanes();
   }
 
   close() {
@@ -41,7 +41,7 @@ export class Panel {
     this.before = null;
     this.app.stage.panel.hidden = true;
     this.app.stage.panel.replaceChildren();
-    this.app.stage.resize();
+    this.app.stage.resizeLanes();
   }
 
   stop() {
@@ -61,14 +61,14 @@ export class Panel {
     const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? describeGap(before, chosen) : null;
     app.measured = gap && gap.range;
     const whole = answer.rows.find(([label]) => label === "Name")?.[1] ?? answer.name;
-    const rows = [["Duration", formatDuration(answer.end - answer.start)], ["Start", app.clock.text(answer.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...answer.rows];
+    const rows = [["Duration", formatDuration(answer.end - answer.start)], ["Start", app.clock.formatTime(answer.start)], ["Lane", app.lanes.getPath(chosen.lane).join(" › ")], ...answer.rows];
     const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
-    this.show(`Event ${answer.name}`,
+    this.showContent(`Event ${answer.name}`,
       h("div", { class: "panel-head" },
         h("b", { class: "whole" }, answer.name || "(no name)"),
         makeButton("Copy the name", "Copy name", async () => {
           await copyText(whole);
-          app.say("Name copied.");
+          app.showMessage("Name copied.");
         })),
       whole !== answer.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
       h("div", { class: "panel-links" },
@@ -88,7 +88,7 @@ export class Panel {
    * @param {string} url relative to the dashboard
    */
   link(title, url) {
-    return h("a", { href: this.app.page(url), target: "_self" }, title);
+    return h("a", { href: this.app.getPageUrl(url), target: "_self" }, title);
   }
 
   /** Shows the statistics of an area. @param {Area} area */
@@ -98,14 +98,14 @@ export class Panel {
     this.asking = new AbortController();
     const { signal } = this.asking;
     this.before = app.chosen = null;
-    const head = `${formatDuration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
-    this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
+    const head = `${formatDuration(area.to - area.from)} from ${app.clock.formatTime(area.from)} to ${app.clock.formatTime(area.to)}`;
+    this.showContent("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
     try {
       const answers = await Promise.all(app.sources.list.map((one) => this.request(area, one, signal)));
-      this.show("Selected area", ...makeAreaPanel(app, area, head, answers.flatMap((one) => one ?? [])));
+      this.showContent("Selected area", ...makeAreaPanel(app, area, head, answers.flatMap((one) => one ?? [])));
       this.updateNote();
     } catch (error) {
-      if (!signal.aborted) this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
+      if (!signal.aborted) this.showContent("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
     }
   }
 
@@ -116,7 +116,7 @@ export class Panel {
    */
   async request(area, source, signal) {
     const { sources } = this.app, { offset, shift, data } = source;
-    const chosen = area.lanes.filter((lane) => sources.of(lane) === source).map((lane) => lane - offset);
+    const chosen = area.lanes.filter((lane) => sources.sourceOf(lane) === source).map((lane) => lane - offset);
     if (area.lanes.length && !chosen.length) return null;
     const all = data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MAX_LANES);
     const query = { from: Math.round(area.from - shift), to: Math.round(area.to - shift), lanes: (chosen.length ? chosen : all).join(",") };

@@ -18,9 +18,9 @@ export function coverWindow(app, slots) {
   for (const { lane } of slots) {
     if (lane.group === null || covers.has(lane.group)) continue;
     /** @type {Piece[]} */
-    const pieces = [], { shift } = app.sources.of(lane.group);
+    const pieces = [], { shift } = app.sources.sourceOf(lane.group);
     const first = Math.floor((view.t0 - shift) / tileSpan), last = Math.floor((view.t1 - shift) / tileSpan);
-    for (let i = first; i <= last; i++) tiles.cover(lane.group, level, i, pieces, shift);
+    for (let i = first; i <= last; i++) tiles.collectPieces(lane.group, level, i, pieces, shift);
     covers.set(lane.group, pieces);
   }
   return covers;

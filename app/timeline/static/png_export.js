@@ -24,7 +24,7 @@ export async function exportPng(app) {
   ctx.fillStyle = colors.text;
   ctx.fillText(fitText(ctx, app.mounted.data.name, left - 12), 6, above / 2);
   ctx.font = `12px ${colors.font}`;
-  for (const { slot, y } of app.lanes.visible(app.scroll, app.height)) {
+  for (const { slot, y } of app.lanes.listVisible(app.scroll, app.height)) {
     const indent = 8 + slot.depth * 10;
     ctx.fillText(fitText(ctx, slot.lane.title, left - indent - 6), indent, above + y + Math.min(slot.h, 24) / 2);
   }

@@ -68,7 +68,7 @@ export class Pointer {
     if (!drag.moved) return;
     if (drag.select) {
       app.area = this.getAreaTo(x, y);
-      app.schedule();
+      app.scheduleFrame();
     } else {
       this.stage.canvas.classList.add("moving");
       app.view.pan((-(x - before.x) / Math.max(1, app.width)) * app.view.span);
@@ -92,7 +92,7 @@ export class Pointer {
     const { app, drag } = this, t = snapTime(app, x, y), start = drag?.t ?? t;
     const from = Math.round(Math.max(app.view.begin, Math.min(start, t))), to = Math.round(Math.min(app.view.end, Math.max(start, t)));
     const top = Math.min(drag?.y0 ?? y, y), bottom = Math.max(drag?.y0 ?? y, y);
-    const lanes = app.lanes.visible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
+    const lanes = app.lanes.listVisible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
     return { from, to: Math.max(to, from + 1), lanes: lanes.map((one) => one.slot.lane.id) };
   }
 
@@ -104,13 +104,13 @@ export class Pointer {
     this.drag = null;
     if (!drag) return;
     if (drag.moved) {
-      if (drag.select && app.area) app.select(app.area);
+      if (drag.select && app.area) app.selectArea(app.area);
       return;
     }
-    const item = app.under(x, y);
+    const item = app.findItem(x, y);
     app.hover = item;
-    if (item) app.choose(item.lane, item.ref);
-    else if (!event.shiftKey) app.clear();
+    if (item) app.chooseEvent(item.lane, item.ref);
+    else if (!event.shiftKey) app.clearSelection();
   }
 
   /** @param {PointerEvent} event */
@@ -124,16 +124,16 @@ export class Pointer {
   hover(x, y) {
     const { app } = this;
     app.cursor = this.time(x);
-    app.hover = app.under(x, y);
+    app.hover = app.findItem(x, y);
     this.stage.canvas.classList.toggle("over", !!app.hover);
     showTip(app, x, y);
-    app.schedule();
+    app.scheduleFrame();
   }
 
   leave() {
     this.app.cursor = this.app.hover = null;
     hideTip(this.app);
-    this.app.schedule();
+    this.app.scheduleFrame();
   }
 
   /** @param {WheelEvent} event */

@@ -22,9 +22,9 @@ export function listenToRulers(app, stage, signal) {
       move: (now) => {
         const to = clampTime(app, getTime(app, now));
         app.area = { from: Math.min(from, to), to: Math.max(from, to, Math.min(from, to) + 1), lanes: [] };
-        app.schedule();
+        app.scheduleFrame();
       },
-      done: (moved) => (moved && app.area ? app.select(app.area) : step ? selectStep(app, step) : app.clear()),
+      done: (moved) => (moved && app.area ? app.selectArea(app.area) : step ? selectStep(app, step) : app.clearSelection()),
     };
   });
   followDrags(stage.mapCanvas, signal, (x) => startMapDrag(app, x));
@@ -60,13 +60,13 @@ function startMapDrag(app, x) {
   return {
     move: (now) => {
       const to = view.low + now * scale;
-      if (moves) view.set(t0 + to - at, t1 + to - at);
-      else if (left && !view.whole) view.set(Math.min(to, t1 - 20), t1);
-      else if (right && !view.whole) view.set(t0, Math.max(to, t0 + 20));
-      else view.set(Math.min(at, to), Math.max(at, to));
+      if (moves) view.setWindow(t0 + to - at, t1 + to - at);
+      else if (left && !view.whole) view.setWindow(Math.min(to, t1 - 20), t1);
+      else if (right && !view.whole) view.setWindow(t0, Math.max(to, t0 + 20));
+      else view.setWindow(Math.min(at, to), Math.max(at, to));
     },
     done: (moved) => {
-      if (!moved && !view.whole) view.set(at - (t1 - t0) / 2, at + (t1 - t0) / 2);
+      if (!moved && !view.whole) view.setWindow(at - (t1 - t0) / 2, at + (t1 - t0) / 2);
     },
   };
 }

@@ -23,12 +23,12 @@ export class Search {
     this.at = -1;
     this.timer = 0;
     this.asking = new AbortController();
-    this.field = h("input", { type: "search", placeholder: "Search (/)", "aria-label": "Search names of events", maxlength: 200, oninput: () => this.requestLater(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) });
+    this.field = h("input", { type: "search", placeholder: "Search (/)", "aria-label": "Search names of events", maxlength: 200, oninput: () => this.requestLater(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.handleKey(event) });
     this.how = h("select", { "aria-label": "How to search", onchange: () => this.request() },
       h("option", { value: "part" }, "part of name"), h("option", { value: "exact" }, "exact name"), h("option", { value: "pattern" }, "pattern"));
     this.status = h("span", { class: "hits quiet", role: "status" });
     this.steps = h("span", { class: "tools", hidden: true },
-      makeButton("Previous hit (Shift+Enter)", "‹", () => this.go(-1)), makeButton("Next hit (Enter)", "›", () => this.go(1)), makeButton("End the search (Esc)", "×", () => this.clear()));
+      makeButton("Previous hit (Shift+Enter)", "‹", () => this.goToHit(-1)), makeButton("Next hit (Enter)", "›", () => this.goToHit(1)), makeButton("End the search (Esc)", "×", () => this.clearSearch()));
     this.box = h("div", { class: "search", role: "search" }, this.field, this.how, this.steps, this.status);
   }
 
@@ -43,13 +43,13 @@ export class Search {
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     if (event.key === "Enter") {
       event.preventDefault();
-      this.go(event.shiftKey ? -1 : 1);
+      this.goToHit(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       event.preventDefault();
-      this.clear();
+      this.clearSearch();
       this.app.stage.canvas.focus();
     }
   }
@@ -65,7 +65,7 @@ export class Search {
     this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking, q = this.field.value;
-    if (!q) return this.clear();
+    if (!q) return this.clearSearch();
     try {
       const answers = await Promise.all(this.app.sources.list.map(async (source) => ({ source, answer: await fetchJson(source.url("search", { q, how: this.how.value }), signal) })));
       this.total = answers.reduce((sum, { answer }) => sum + answer.hits, 0);
@@ -80,7 +80,7 @@ export class Search {
       this.status.textContent = /** @type {Error} */ (error).message;
     }
     this.steps.hidden = false;
-    this.app.schedule();
+    this.app.scheduleFrame();
   }
 
   showStatus() {
@@ -92,7 +92,7 @@ export class Search {
    * Goes to the next hit; first to the one after the chosen event or the start of the window.
    * @param {1|-1} dir
    */
-  async go(dir) {
+  async goToHit(dir) {
     if (this.timer) await this.request();
     const { first, app } = this;
     if (!first.length) return;
@@ -104,7 +104,7 @@ export class Search {
     }
     this.showStatus();
     const hit = first[this.at];
-    await app.choose(hit.lane, hit.ref, true);
+    await app.chooseEvent(hit.lane, hit.ref, true);
   }
 
   forgetHits() {
@@ -115,14 +115,14 @@ export class Search {
     this.at = -1;
   }
 
-  clear() {
+  clearSearch() {
     clearTimeout(this.timer);
     this.asking.abort();
     this.field.value = "";
     this.status.textContent = "";
     this.steps.hidden = true;
     this.forgetHits();
-    this.app.schedule();
+    this.app.scheduleFrame();
   }
 
   close() {

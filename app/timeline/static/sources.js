@@ -57,7 +57,7 @@ export class Source {
   }
 
   /** @returns {Lane[]} its lanes below a heading */
-  lanes() {
+  listLanes() {
     const { offset } = this, renumber = (/** @type {number|null} */ id) => (id === null ? null : id + offset);
     const head = { id: this.heading, parent: null, kind: "report", title: this.name, rows: 1, events: 0, busy_ns: 0, group: null };
     return [head, ...this.data.lanes.map((lane) => ({ ...lane, id: lane.id + offset, parent: renumber(lane.parent) ?? this.heading, group: renumber(lane.group) }))];
@@ -126,19 +126,19 @@ export class Sources {
   }
 
   /** @returns {Lane[]} */
-  lanes() {
-    return this.several ? this.list.flatMap((one) => one.lanes()) : this.main.data.lanes;
+  listLanes() {
+    return this.several ? this.list.flatMap((one) => one.listLanes()) : this.main.data.lanes;
   }
 
   /** Returns the report of a lane or group. @param {number|null} number */
-  of(number) {
+  sourceOf(number) {
     return this.list[Math.floor((number ?? 0) / LANES)] ?? this.main;
   }
 
   /** Returns a name, "" until it has arrived. @param {number} id */
-  text(id) {
+  getName(id) {
     const source = this.list[Math.floor(id / NAMES)] ?? this.main;
-    return source.names.text(id - source.firstName);
+    return source.names.getName(id - source.firstName);
   }
 
   /** True once all requested names have arrived. */

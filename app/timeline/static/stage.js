@@ -44,12 +44,12 @@ export class Stage {
     this.pixels = new Pixels();
     this.quiet = 0;
     this.ending = new AbortController();
-    this.observer = new ResizeObserver(() => this.resize());
+    this.observer = new ResizeObserver(() => this.resizeLanes());
     this.themes = new MutationObserver(() => app.update(app.mounted));
   }
 
   /** Adds the elements to the page and listens to events. */
-  build() {
+  attach() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
     appendChildren(root, makeToolbar(app), app.alignment.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.screenReader);
@@ -59,17 +59,17 @@ export class Stage {
     listenToRulers(app, this, signal);
     this.scroller.addEventListener("scroll", () => {
       app.scroll = this.scroller.scrollTop;
-      app.moved();
+      app.scheduleUpdate();
     }, { signal });
-    window.addEventListener("resize", () => this.resize(), { signal });
-    window.addEventListener("popstate", () => app.reread(), { signal });
+    window.addEventListener("resize", () => this.resizeLanes(), { signal });
+    window.addEventListener("popstate", () => app.restoreFromUrl(), { signal });
     this.observer.observe(root);
     this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["style", "class", "data-theme"] });
     app.colors.read(root);
   }
 
   /** Gives the lanes the height that the window leaves them. */
-  resize() {
+  resizeLanes() {
     const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
     const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
     const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
@@ -78,11 +78,11 @@ export class Stage {
     this.scroller.style.height = `${high}px`;
     this.sticky.style.height = `${high}px`;
     this.space.style.height = `${Math.max(all, high)}px`;
-    app.schedule();
+    app.scheduleFrame();
   }
 
   /** Fits the canvases to their boxes and to device pixels. */
-  measure() {
+  fitCanvases() {
     const { app } = this, ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
     if (width === app.width && height === app.height && ratio === this.ratio) return;
@@ -100,8 +100,8 @@ export class Stage {
   }
 
   /** Scrolls to a lane, or to a row of a lane that is higher than the view. @param {number} id @param {number} [row] */
-  reveal(id, row = 0) {
-    const { app } = this, slot = app.lanes.slot(id);
+  scrollTo(id, row = 0) {
+    const { app } = this, slot = app.lanes.findSlot(id);
     if (!slot || slot.pinned) return;
     const room = this.scroller.clientHeight - app.lanes.topHeight, whole = slot.h <= room;
     const top = whole ? slot.y : slot.y + Math.min(row, slot.rows - 1) * slot.rowHeight, high = whole ? slot.h : slot.rowHeight;
@@ -111,7 +111,7 @@ export class Stage {
   }
 
   /** Shows a message for a moment, also to screen readers. @param {string} text */
-  say(text) {
+  showMessage(text) {
     this.status.textContent = text;
     clearTimeout(this.quiet);
     this.quiet = setTimeout(() => (this.status.textContent = ""), MESSAGE_MS);

@@ -49,9 +49,9 @@ function parseStepNumber(name) {
 
 /** Selects the time of a step. @param {Timeline} app @param {Step} step */
 export function selectStep(app, step) {
-  app.select({ from: Math.round(step.start), to: Math.round(step.end), lanes: [] });
-  app.view.reveal(step.start, step.end);
-  app.say(`${step.name}${step.warmup ? ", which looks like a warm-up" : ""}`);
+  app.selectArea({ from: Math.round(step.start), to: Math.round(step.end), lanes: [] });
+  app.view.revealRange(step.start, step.end);
+  app.showMessage(`${step.name}${step.warmup ? ", which looks like a warm-up" : ""}`);
 }
 
 /** Selects the step after or before the selected area, else the first in sight. @param {Timeline} app @param {1|-1} dir */
@@ -60,5 +60,5 @@ export function selectNextStep(app, dir) {
   const isLater = (/** @type {Step} */ one) => (app.area ? one.start > from : one.start >= from);
   const step = dir > 0 ? steps.find(isLater) : steps.findLast((one) => one.start < from);
   if (step) selectStep(app, step);
-  else app.say(steps.length ? "There is no further step." : "This report has no steps.");
+  else app.showMessage(steps.length ? "There is no further step." : "This report has no steps.");
 }

@@ -44,7 +44,7 @@ export function exportSvg(app) {
   const plot = s("svg", { x: left, y: head, width: app.width, height: app.height });
   root.append(axis, drawTitles(app, left, head), plot);
   drawRuler(app, axis, plot, head);
-  const shown = app.lanes.visible(app.scroll, app.height);
+  const shown = app.lanes.listVisible(app.scroll, app.height);
   for (const { slot, y } of shown.filter((one) => !one.slot.pinned)) drawLane(app, plot, slot, y);
   if (app.lanes.topHeight) plot.append(s("rect", { width: app.width, height: app.lanes.topHeight, fill: colors.ground }));
   for (const { slot, y } of shown.filter((one) => one.slot.pinned)) drawLane(app, plot, slot, y);
@@ -56,7 +56,7 @@ export function exportSvg(app) {
 /** Draws the names of the lanes. @param {Timeline} app @param {number} left @param {number} head */
 function drawTitles(app, left, head) {
   const box = s("svg", { x: 0, y: head, width: left, height: app.height, fill: app.colors.text });
-  const shown = app.lanes.visible(app.scroll, app.height);
+  const shown = app.lanes.listVisible(app.scroll, app.height);
   for (const { slot, y } of [...shown.filter((one) => !one.slot.pinned), ...shown.filter((one) => one.slot.pinned)]) {
     const indent = 8 + slot.depth * 10;
     if (slot.pinned) box.append(s("rect", { y, width: left, height: slot.h, fill: app.colors.ground }));
@@ -69,7 +69,7 @@ function drawTitles(app, left, head) {
 function drawRuler(app, axis, plot, head) {
   const { view, colors } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
   const strip = app.steps.length ? STRIP_PX : 0;
-  for (const { t, text } of app.clock.ticks(view.t0, view.t1, app.width / (app.clock.from === "absolute" ? 190 : 110))) {
+  for (const { t, text } of app.clock.listTicks(view.t0, view.t1, app.width / (app.clock.from === "absolute" ? 190 : 110))) {
     axis.append(s("rect", { x: x(t), y: head - 7, width: 1, height: 7, fill: colors.line }), s("text", { x: x(t) + 4, y: (head + strip) / 2 + 4, fill: colors.quiet }, text));
     plot.append(s("rect", { x: x(t), width: 1, height: app.height, fill: colors.lineSoft }));
   }
@@ -92,7 +92,7 @@ function drawLane(app, plot, slot, y) {
   const { colors } = app, parent = app.lanes.isParent(slot.lane);
   if (parent) plot.append(s("rect", { y, width: app.width, height: slot.h, fill: colors.faint }));
   plot.append(s("rect", { y: y + slot.h - 1, width: app.width, height: 1, fill: colors.lineSoft }));
-  const source = app.sources.of(slot.lane.id);
+  const source = app.sources.sourceOf(slot.lane.id);
   if (slot.lane.id === source.heading && source !== app.sources.main) drawStepStrip(app, plot, listSteps(source), y + 4);
   if (parent) return;
   if (slot.lane.kind === "line") drawCurve(app, plot, slot, y);
@@ -124,13 +124,13 @@ function drawBars(app, plot, slot, y) {
 
 /** @param {Timeline} app @param {Item} item @param {number} x0 @param {number} x1 @param {number} y */
 function makeLabel(app, item, x0, x1, y) {
-  return s("text", { x: x0 + 4, y, fill: app.colors.ink(item.color) }, fitText(app.stage.plot, app.sources.text(item.name), x1 - x0 - 8));
+  return s("text", { x: x0 + 4, y, fill: app.colors.ink(item.color) }, fitText(app.stage.plot, app.sources.getName(item.name), x1 - x0 - 8));
 }
 
 /** @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
 function drawCurve(app, plot, slot, y) {
   const { view, colors } = app;
-  const frame = { t0: view.t0, t1: view.t1, scale: app.width / view.span, width: app.width, endOf: (/** @type {number} */ id) => app.sources.of(id).end };
+  const frame = { t0: view.t0, t1: view.t1, scale: app.width / view.span, width: app.width, endOf: (/** @type {number} */ id) => app.sources.sourceOf(id).end };
   const points = collectPoints(frame, slot, coverWindow(app, [slot]).get(slot.lane.group ?? -1) ?? []);
   if (!points.length) return;
   const high = slot.h - 8, most = getTopValue(slot, points), at = (/** @type {number} */ value) => y + 4 + high - (Math.max(0, Math.min(value, most)) / most) * high;

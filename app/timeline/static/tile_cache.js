@@ -56,7 +56,7 @@ export class TileCache {
    * Returns a cached tile.
    * @param {number} group @param {number} z @param {number} i
    */
-  get(group, z, i) {
+  getTile(group, z, i) {
     return this.tiles.get(makeKey(group, z, i));
   }
 
@@ -74,7 +74,7 @@ export class TileCache {
    * Requests tiles, most important first, and aborts requests for others.
    * @param {[number, number, number][]} list group, level, index
    */
-  want(list) {
+  requestTiles(list) {
     this.wanted = list;
     const names = new Set(list.map((one) => makeKey(...one)));
     for (const [name, request] of this.requests) if (!names.has(name)) request.abort();
@@ -93,7 +93,7 @@ export class TileCache {
     for (const one of this.wanted) {
       if (this.requests.size >= MAX_REQUESTS) return;
       const name = makeKey(...one);
-      if (this.isMissing(name) && !this.requests.has(name)) this.fetch(name, one);
+      if (this.isMissing(name) && !this.requests.has(name)) this.fetchTile(name, one);
     }
   }
 
@@ -101,12 +101,12 @@ export class TileCache {
    * @param {string} name
    * @param {[number, number, number]} place
    */
-  async fetch(name, place) {
+  async fetchTile(name, place) {
     const request = new AbortController();
     this.requests.set(name, request);
     try {
       const tile = await this.load(...place, request.signal);
-      if (!request.signal.aborted) this.add(name, tile);
+      if (!request.signal.aborted) this.addTile(name, tile);
       this.failures.delete(name);
     } catch (error) {
       if (!request.signal.aborted) {
@@ -123,7 +123,7 @@ export class TileCache {
    * @param {string} name
    * @param {Tile} tile
    */
-  add(name, tile) {
+  addTile(name, tile) {
     this.tiles.set(name, tile);
     this.bytes += tile.bytes;
     for (const [oldest, old] of this.tiles) {
@@ -140,17 +140,17 @@ export class TileCache {
    * @param {number} shift ns added to the times of the group
    * @param {number} [depth]
    */
-  cover(group, z, i, out, shift, depth = 0) {
+  collectPieces(group, z, i, out, shift, depth = 0) {
     const span = getTileSpan(z), from = i * span + shift, to = from + span;
-    const tile = this.get(group, z, i);
+    const tile = this.getTile(group, z, i);
     if (tile) {
       out.push({ tile, from, to, exact: depth === 0 });
-    } else if (z > 0 && depth < MAX_DEPTH && (this.get(group, z - 1, 2 * i) || this.get(group, z - 1, 2 * i + 1))) {
-      this.cover(group, z - 1, 2 * i, out, shift, depth + 1);
-      this.cover(group, z - 1, 2 * i + 1, out, shift, depth + 1);
+    } else if (z > 0 && depth < MAX_DEPTH && (this.getTile(group, z - 1, 2 * i) || this.getTile(group, z - 1, 2 * i + 1))) {
+      this.collectPieces(group, z - 1, 2 * i, out, shift, depth + 1);
+      this.collectPieces(group, z - 1, 2 * i + 1, out, shift, depth + 1);
     } else {
       for (let up = 1; z + up <= MAX_LEVEL; up++) {
-        const coarse = this.get(group, z + up, Math.floor(i / 2 ** up));
+        const coarse = this.getTile(group, z + up, Math.floor(i / 2 ** up));
         if (coarse) return void out.push({ tile: coarse, from, to, exact: false });
       }
     }

@@ -18,16 +18,16 @@ export function planTiles(app) {
   const near = [...new Set([...listGroups(app, 0), ...shade])], around = listGroups(app, AHEAD_PX).filter((group) => !near.includes(group));
   /** @type {[number, number, number][]} */
   const list = [];
-  const addWhole = (/** @type {number[]} */ groups) => groups.forEach((group) => list.push([group, getWholeLevel(sources.of(group)), 0]));
+  const addWhole = (/** @type {number[]} */ groups) => groups.forEach((group) => list.push([group, getWholeLevel(sources.sourceOf(group)), 0]));
   /** Adds the tiles of a time range, and `extra` more on either side. */
   const add = (/** @type {number[]} */ groups, /** @type {number} */ z, /** @type {number} */ t0, /** @type {number} */ t1, extra = 0) => {
     for (const group of groups) {
-      const { shift, begin, end } = sources.of(group), at = (/** @type {number} */ t) => Math.floor((t - shift) / getTileSpan(z));
+      const { shift, begin, end } = sources.sourceOf(group), at = (/** @type {number} */ t) => Math.floor((t - shift) / getTileSpan(z));
       for (let i = Math.max(at(begin), at(t0) - extra); i <= Math.min(at(end), at(t1) + extra); i++) list.push([group, z, i]);
     }
   };
   const coarse = getWholeLevel(sources.main), middle = (view.t0 + view.t1) / 2;
-  if (!near.every((group) => app.tiles.get(group, getWholeLevel(sources.of(group)), 0))) addWhole(near);
+  if (!near.every((group) => app.tiles.getTile(group, getWholeLevel(sources.sourceOf(group)), 0))) addWhole(near);
   add(near, level, view.t0, view.t1);
   addWhole([...new Set(sources.list.flatMap((source) => listMapLanes(source).map(({ group }) => group)))]);
   add(near, level, view.t0, view.t1, 1);
@@ -46,7 +46,7 @@ export function planTiles(app) {
 function listGroups(app, ahead) {
   /** @type {Set<number>} */
   const groups = new Set();
-  for (const { slot } of app.lanes.visible(app.scroll - ahead, app.height + 2 * ahead)) {
+  for (const { slot } of app.lanes.listVisible(app.scroll - ahead, app.height + 2 * ahead)) {
     if (slot.lane.group !== null) groups.add(slot.lane.group);
   }
   return [...groups];

@@ -38,15 +38,15 @@ export class Timeline {
    */
   constructor(mounted, opened) {
     this.mounted = mounted;
-    this.sources = new Sources(opened, () => this.schedule());
+    this.sources = new Sources(opened, () => this.scheduleFrame());
     this.data = this.sources.main.data;
     this.report = mounted.data.report;
     this.steps = listSteps(this.sources.main);
-    this.lanes = new LaneTree(this.sources.lanes());
+    this.lanes = new LaneTree(this.sources.listLanes());
     this.overhead = this.lanes.lanes.filter((lane) => lane.kind === "overhead");
     this.colors = new Colors(this.sources.classes);
-    this.view = new View(this.sources.begin, this.sources.end, () => this.moved());
-    this.tiles = new TileCache((group, z, i, signal) => this.sources.of(group).tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
+    this.view = new View(this.sources.begin, this.sources.end, () => this.scheduleUpdate());
+    this.tiles = new TileCache((group, z, i, signal) => this.sources.sourceOf(group).tile(group, z, i, signal), () => this.handleArrival(), (error) => this.showMessage(error.message));
     this.scroll = this.width = this.height = this.level = 0;
     /** @type {Item|null} */
     this.hover = null;
@@ -65,10 +65,10 @@ export class Timeline {
     this.busy = null;
     /** @type {{at: number, ms: number, items: number}[]} */
     this.frames = [];
-    this.planned = 0;
-    this.resting = 0;
+    this.frameRequest = 0;
+    this.restTimer = 0;
     this.closed = false;
-    this.asking = new AbortController();
+    this.request = new AbortController();
     this.clock = new Clock(this);
     this.alignment = new Alignment(this);
     this.search = new Search(this);
@@ -76,58 +76,58 @@ export class Timeline {
     this.titles = new Titles(this);
     this.panel = new Panel(this);
     this.screenReader = new ScreenReaderSummary(this);
-    this.stage.build();
+    this.stage.attach();
     const state = urlState.readState(location.search);
-    this.open(state);
-    if (this.sources.several) void this.alignment.open(state.align, state.shifts).then(() => !this.closed && this.open(state));
+    this.restoreState(state);
+    if (this.sources.several) void this.alignment.load(state.align, state.shifts).then(() => !this.closed && this.restoreState(state));
   }
 
   /** Restores the state of a URL. @param {urlState.UrlState} state */
-  open(state) {
+  restoreState(state) {
     const { lanes } = this, keepKnown = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
     lanes.folded = state.folded ? new Set(keepKnown(state.folded)) : lanes.getDefaultFolded();
     lanes.pinned = new Set(keepKnown(state.pinned));
     lanes.hidden = new Set(keepKnown(state.hidden));
     lanes.deep = new Set(keepKnown(state.deep));
-    lanes.layout();
+    lanes.layOut();
     this.marks.own = state.marks;
     this.clock.from = state.times;
     this.area = state.area && { ...state.area, lanes: keepKnown(state.area.lanes) };
-    if (state.window) this.view.set(...state.window);
-    else this.view.all();
-    if (state.event && lanes.byId.has(state.event.lane)) this.choose(state.event.lane, state.event.ref, !state.window);
+    if (state.window) this.view.setWindow(...state.window);
+    else this.view.showAll();
+    if (state.event && lanes.byId.has(state.event.lane)) this.chooseEvent(state.event.lane, state.event.ref, !state.window);
     else if (this.area) this.panel.showArea(this.area);
-    this.laid();
+    this.layOutLanes();
   }
 
   /** Redraws after the reports below the first were shifted in time. */
-  realigned() {
+  redrawShifted() {
     const { sources, view } = this, { whole } = view;
-    this.tiles.removeGroups((group) => sources.of(group) !== sources.main);
-    view.extent(sources.begin, sources.end);
-    this.clear();
-    if (whole) view.all();
-    this.moved();
+    this.tiles.removeGroups((group) => sources.sourceOf(group) !== sources.main);
+    view.setExtent(sources.begin, sources.end);
+    this.clearSelection();
+    if (whole) view.showAll();
+    this.scheduleUpdate();
   }
 
   /** Draws soon after the window moved; everything else waits until it rests. */
-  moved() {
-    this.schedule();
-    clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.rest(), REST_MS);
+  scheduleUpdate() {
+    this.scheduleFrame();
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => this.handleRest(), REST_MS);
   }
 
   /** Updates the URL, the titles and the text for screen readers, once the window rests. */
-  rest() {
+  handleRest() {
     if (this.closed || !this.alignment.ready) return;
-    this.view.rest();
-    this.remember();
+    this.view.recordWindow();
+    this.writeUrl();
     this.titles.updateShares();
     this.screenReader.update();
   }
 
   /** Writes the state into the URL. */
-  remember() {
+  writeUrl() {
     const { lanes, view, area, chosen } = this;
     const defaults = lanes.getDefaultFolded(), folded = [...lanes.folded];
     const same = folded.length === defaults.size && folded.every((id) => defaults.has(id));
@@ -147,40 +147,40 @@ export class Timeline {
   }
 
   /** Lays the lanes out after some were folded, pinned or hidden. */
-  laid() {
-    this.lanes.layout();
-    this.stage.resize();
-    this.titles.build();
-    this.moved();
+  layOutLanes() {
+    this.lanes.layOut();
+    this.stage.resizeLanes();
+    this.titles.rebuild();
+    this.scheduleUpdate();
   }
 
-  arrived() {
+  handleArrival() {
     this.busy = null;
-    this.schedule();
-    if (this.settled) this.moved();
+    this.scheduleFrame();
+    if (this.settled) this.scheduleUpdate();
   }
 
   /** True once everything for the window has arrived and is drawn. */
   get settled() {
-    return !this.closed && !this.planned && this.alignment.ready && this.tiles.settled && this.sources.settled;
+    return !this.closed && !this.frameRequest && this.alignment.ready && this.tiles.settled && this.sources.settled;
   }
 
-  schedule() {
-    if (!this.closed) this.planned ||= requestAnimationFrame(() => this.frame());
+  scheduleFrame() {
+    if (!this.closed) this.frameRequest ||= requestAnimationFrame(() => this.drawFrame());
   }
 
-  frame() {
-    this.planned = 0;
+  drawFrame() {
+    this.frameRequest = 0;
     const began = performance.now();
-    this.stage.measure();
+    this.stage.fitCanvases();
     if (!this.width || !this.height) return;
     this.level = getLevel(this.view.span / this.width);
-    this.tiles.want(planTiles(this));
+    this.tiles.requestTiles(planTiles(this));
     this.busy ??= computeBusyShares(this);
     const items = drawLanes(this, this.stage.plot, this.width, this.height);
     drawAxis(this, this.stage.axis, this.width, this.stage.axisHeight);
     drawMinimap(this, this.stage.map, this.width, this.stage.mapHeight);
-    this.titles.place();
+    this.titles.moveTitles();
     this.frames.push({ at: began, ms: performance.now() - began, items });
     if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
@@ -196,7 +196,7 @@ export class Timeline {
     this.panel.updateNote();
     this.titles.updateCorner();
     // Streamlit may have rewritten the URL without the parameters of the timeline.
-    this.moved();
+    this.scheduleUpdate();
   }
 
   /**
@@ -205,86 +205,86 @@ export class Timeline {
    * @param {number} ref
    * @param {boolean} [reveal] scrolls and moves to it
    */
-  async choose(lane, ref, reveal = false) {
-    this.asking.abort();
-    this.asking = new AbortController();
-    const { signal } = this.asking;
+  async chooseEvent(lane, ref, reveal = false) {
+    this.request.abort();
+    this.request = new AbortController();
+    const { signal } = this.request;
     try {
-      const answer = await this.sources.of(lane).event(lane, ref, signal);
+      const answer = await this.sources.sourceOf(lane).event(lane, ref, signal);
       const row = answer.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
       const { start, end, name, name_id: nameId, arrows } = answer;
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
       this.panel.showEvent(this.chosen, answer);
-      if (reveal) this.bring(this.chosen);
-      else this.stage.reveal(lane, row);
-      this.moved();
+      if (reveal) this.revealEvent(this.chosen);
+      else this.stage.scrollTo(lane, row);
+      this.scheduleUpdate();
     } catch (error) {
-      if (!signal.aborted) this.say(/** @type {Error} */ (error).message);
+      if (!signal.aborted) this.showMessage(/** @type {Error} */ (error).message);
     }
   }
 
   /** Scrolls and moves to an event, unfolding its lane and level. @param {{lane: number, row?: number, start: number, end: number}} event */
-  bring(event) {
+  revealEvent(event) {
     const { lanes } = this, deep = (event.row ?? 0) >= MAX_LEVELS && !lanes.deep.has(event.lane);
     if (deep) lanes.deep.add(event.lane);
-    if (deep || !lanes.slot(event.lane)) {
-      lanes.open(event.lane);
-      this.laid();
+    if (deep || !lanes.findSlot(event.lane)) {
+      lanes.unfold(event.lane);
+      this.layOutLanes();
     }
-    this.stage.reveal(event.lane, event.row);
-    this.view.reveal(event.start, event.end);
-    this.schedule();
+    this.stage.scrollTo(event.lane, event.row);
+    this.view.revealRange(event.start, event.end);
+    this.scheduleFrame();
   }
 
   /** Clears the chosen event and the area. */
-  clear() {
-    this.asking.abort();
-    this.asking = new AbortController();
+  clearSelection() {
+    this.request.abort();
+    this.request = new AbortController();
     this.chosen = this.area = this.measured = null;
     this.panel.close();
-    this.moved();
+    this.scheduleUpdate();
   }
 
   /** Selects an area and shows its statistics. @param {Area} area */
-  select(area) {
+  selectArea(area) {
     this.area = area;
     this.measured = null;
     this.panel.showArea(area);
-    this.moved();
+    this.scheduleUpdate();
   }
 
-  fit() {
+  fitWindow() {
     actions.fitWindow(this);
   }
 
   /** Restores the state after the user went back or forward. */
-  reread() {
-    if (location.pathname.endsWith("/timeline")) this.open(urlState.readState(location.search));
+  restoreFromUrl() {
+    if (location.pathname.endsWith("/timeline")) this.restoreState(urlState.readState(location.search));
   }
 
   /**
    * Returns the URL of another page.
    * @param {string} url relative to the dashboard
    */
-  page(url) {
+  getPageUrl(url) {
     return new URL(url.replace(/^\/+/, ""), new URL("../../../../", import.meta.url)).href;
   }
 
   /** @param {number} x @param {number} y */
-  under(x, y) {
+  findItem(x, y) {
     return findItemAt(this, x, y);
   }
 
   /** Shows a message for a moment. @param {string} text */
-  say(text) {
-    this.stage.say(text);
+  showMessage(text) {
+    this.stage.showMessage(text);
   }
 
   close() {
     this.closed = true;
-    clearTimeout(this.resting);
-    cancelAnimationFrame(this.planned);
-    this.asking.abort();
+    clearTimeout(this.restTimer);
+    cancelAnimationFrame(this.frameRequest);
+    this.request.abort();
     this.search.close();
     this.panel.stop();
     this.tiles.close();

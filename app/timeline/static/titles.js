@@ -19,13 +19,13 @@ export class Titles {
   }
 
   /** Makes all titles anew, after lanes were folded, pinned or hidden. */
-  build() {
+  rebuild() {
     const { app } = this, { titleList } = app.stage;
     const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
     titleList.replaceChildren();
     this.titles.clear();
     this.updateCorner();
-    this.place();
+    this.moveTitles();
     this.updateShares();
     if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
   }
@@ -37,21 +37,21 @@ export class Titles {
       selected && makeButton("All pages show only this time. Click to show all of it", `Selected: ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
       hidden ? makeButton("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
         app.lanes.hidden.clear();
-        app.laid();
+        app.layOutLanes();
       }, { class: "link" }) : null,
-      app.marks.all.length ? makeButton("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
+      app.marks.all.length ? makeButton("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.showMarks(), { class: "link" }) : null,
       h("span", { class: "quiet" }, countLanes(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
   /** Moves the titles to their lanes. */
-  place() {
+  moveTitles() {
     const { app } = this, wanted = new Set();
-    for (const { slot, y } of app.lanes.visible(app.scroll, app.height || 600)) {
+    for (const { slot, y } of app.lanes.listVisible(app.scroll, app.height || 600)) {
       const key = `${slot.lane.id}/${slot.pinned}`;
       wanted.add(key);
       let title = this.titles.get(key);
       if (!title) {
-        title = this.make(slot);
+        title = this.makeTitle(slot);
         this.titles.set(key, title);
         app.stage.titleList.append(title.li);
       }
@@ -65,20 +65,20 @@ export class Titles {
   }
 
   /** @param {Slot} slot @returns {Title} */
-  make(slot) {
+  makeTitle(slot) {
     const { app } = this, { lane } = slot, parent = app.lanes.isParent(lane), folded = app.lanes.folded.has(lane.id);
     const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ state) => () => {
       app.lanes.toggle(state, lane.id);
-      app.laid();
+      app.layOutLanes();
     };
-    const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
+    const whole = `${app.lanes.getPath(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
     const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MAX_LEVELS;
     const li = h("li", { class: `title ${parent ? "parent" : ""} ${deep || slot.lane.kind === "line" ? "tall" : ""} ${deep ? "deep" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
       h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
-      app.lanes.foldable(lane)
+      app.lanes.isFoldable(lane)
         ? makeButton(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),
-      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
+      h("span", { class: "name" }, slot.pinned ? app.lanes.getPath(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
       share,
       deep ? makeButton(`${describeLevels(slot)} (${lane.title})`, describeLevels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
@@ -91,7 +91,7 @@ export class Titles {
   /** Shows the busy share of each visible lane. */
   updateShares() {
     const { app } = this;
-    for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
+    for (const { slot } of app.lanes.listVisible(app.scroll, app.height)) {
       const title = this.titles.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
       title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? describeMaximum(slot.lane) : listItems(app, slot, 1).length ? formatPercent(getBusyShare(app, slot)) : "";

@@ -16,17 +16,17 @@ export function makeToolbar(app) {
   const window = h("div", { class: "tools" },
     makeButton("Zoom in (W)", "+", () => app.view.zoom(middle(), 0.5)),
     makeButton("Zoom out (S)", "−", () => app.view.zoom(middle(), 2)),
-    makeButton("Fit what is selected (F)", "Fit", () => app.fit()),
-    makeButton("Show the whole capture (0)", "All", () => app.view.all()),
+    makeButton("Fit what is selected (F)", "Fit", () => app.fitWindow()),
+    makeButton("Show the whole capture (0)", "All", () => app.view.showAll()),
     makeButton("Undo the last move (Z)", "Undo", () => app.view.undo()),
   );
   const share = h("div", { class: "tools" },
-    makeButton("From when times count: capture, selection, or the report's clock (T)", "Times", () => app.clock.next()),
+    makeButton("From when times count: capture, selection, or the report's clock (T)", "Times", () => app.clock.switchOrigin()),
     makeButton("Mark a moment (M)", "Mark", () => addMark(app)),
     makeButton("Copy a link to this view", "Copy link", async () => {
-      app.remember();
+      app.writeUrl();
       await copyText(location.href);
-      app.say("Link copied.");
+      app.showMessage("Link copied.");
     }),
     makeButton("Save the picture as PNG", "PNG", () => exportPng(app)),
     makeButton("Save the picture as SVG", "SVG", () => exportSvg(app)),

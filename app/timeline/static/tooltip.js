@@ -38,13 +38,13 @@ function describeTip(app, x, y) {
     const point = findValueAt(app, x, y);
     if (!point) return null;
     const format = (/** @type {number} */ one) => formatValue(one, point.lane.unit);
-    return [`${point.lane.title}: ${format(point.mean)}`, point.min < point.max ? `${format(point.min)} to ${format(point.max)}` : "", `at ${app.clock.text(point.start)}`].filter(Boolean);
+    return [`${point.lane.title}: ${format(point.mean)}`, point.min < point.max ? `${format(point.min)} to ${format(point.max)}` : "", `at ${app.clock.formatTime(point.start)}`].filter(Boolean);
   }
-  const name = app.sources.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
+  const name = app.sources.getName(item.name) || "…", where = app.lanes.getPath(item.lane).join(" › ");
   const kind = app.sources.classes[item.color]?.title ?? "";
   if (item.count === 1) {
-    return [name, `${formatDuration(item.end - item.start)}, starts at ${app.clock.text(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
+    return [name, `${formatDuration(item.end - item.start)}, starts at ${app.clock.formatTime(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
   }
   const many = item.count > 1 ? `${formatCount(item.count)} events here, ` : "";
-  return [`${many}longest: ${name}`, `${formatPercent(item.busy)} of ${formatDuration(item.end - item.start)} busy, at ${app.clock.text(item.start)}`, where];
+  return [`${many}longest: ${name}`, `${formatPercent(item.busy)} of ${formatDuration(item.end - item.start)} busy, at ${app.clock.formatTime(item.start)}`, where];
 }

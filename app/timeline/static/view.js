@@ -13,7 +13,7 @@ export class View {
   constructor(begin, end, changed) {
     this.changed = changed;
     this.begin = this.end = this.low = this.high = 0;
-    this.extent(begin, end);
+    this.setExtent(begin, end);
     this.t0 = this.low;
     this.t1 = this.high;
     /** @type {[number, number][]} */
@@ -23,7 +23,7 @@ export class View {
   }
 
   /** Sets the first and last time that can be shown. @param {number} begin @param {number} end */
-  extent(begin, end) {
+  setExtent(begin, end) {
     this.begin = begin;
     this.end = Math.max(end, begin + MIN_SPAN_NS);
     const room = MARGIN * (this.end - begin);
@@ -44,7 +44,7 @@ export class View {
    * @param {number} t0
    * @param {number} t1
    */
-  set(t0, t1) {
+  setWindow(t0, t1) {
     if (!(Number.isFinite(t0) && Number.isFinite(t1))) return;
     const { low, high } = this;
     const span = Math.min(Math.max(t1 - t0, MIN_SPAN_NS), high - low);
@@ -62,12 +62,12 @@ export class View {
    */
   zoom(t, factor) {
     const limited = Math.min(Math.max(factor, MIN_SPAN_NS / this.span), (this.high - this.low) / this.span);
-    this.set(t - (t - this.t0) * limited, t + (this.t1 - t) * limited);
+    this.setWindow(t - (t - this.t0) * limited, t + (this.t1 - t) * limited);
   }
 
   /** @param {number} dt */
   pan(dt) {
-    this.set(this.t0 + dt, this.t1 + dt);
+    this.setWindow(this.t0 + dt, this.t1 + dt);
   }
 
   /**
@@ -76,10 +76,10 @@ export class View {
    * @param {number} to
    * @param {number} [room] share of its length on either side
    */
-  fit(from, to, room = 0.05) {
-    this.rest();
+  fitRange(from, to, room = 0.05) {
+    this.recordWindow();
     const side = Math.max((to - from) * room, MIN_SPAN_NS);
-    this.set(from - side, to + side);
+    this.setWindow(from - side, to + side);
   }
 
   /**
@@ -87,21 +87,21 @@ export class View {
    * @param {number} from
    * @param {number} to
    */
-  reveal(from, to) {
+  revealRange(from, to) {
     if (from >= this.t0 && to <= this.t1 && to - from > this.span / 2000) return;
     const span = Math.max(Math.min(this.span, (to - from) * 200), (to - from) * 1.5);
     const middle = (from + to) / 2;
-    this.rest();
-    this.set(middle - span / 2, middle + span / 2);
+    this.recordWindow();
+    this.setWindow(middle - span / 2, middle + span / 2);
   }
 
-  all() {
-    this.rest();
-    this.set(this.low, this.high);
+  showAll() {
+    this.recordWindow();
+    this.setWindow(this.low, this.high);
   }
 
   /** Records the window for `undo`. Jumps call it first, however soon they follow each other. */
-  rest() {
+  recordWindow() {
     if (this.rested[0] === this.t0 && this.rested[1] === this.t1) return;
     this.past.push(this.rested);
     if (this.past.length > MAX_UNDO) this.past.shift();
@@ -109,10 +109,10 @@ export class View {
   }
 
   undo() {
-    this.rest();
+    this.recordWindow();
     const last = this.past.pop();
     if (!last) return;
     this.rested = last;
-    this.set(...last);
+    this.setWindow(...last);
   }
 }
