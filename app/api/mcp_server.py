@@ -14,7 +14,6 @@ from app.web.problem_json import make_problem_response
 from profiledb.access.operations import mcp_tools
 from profiledb.library.library import Library
 
-PATH = "/mcp"
 _library: ContextVar[Library] = ContextVar("library")
 """The library as the sender of a request sees it; tasks that answer a request inherit it."""
 
@@ -53,7 +52,7 @@ class McpServer:
 
     def make_route(self) -> Route:
         """Return the route of the server."""
-        return Route(url_paths.add_base(PATH), self)
+        return Route(url_paths.add_base(url_paths.MCP_PATH), self)
 
 
 async def _run_in_pool(tool: str, work: Callable[[], str]) -> str:

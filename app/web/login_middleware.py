@@ -46,8 +46,7 @@ PUBLIC_PATHS = PAGE_PATHS | {
     url_paths.LIVE_PATH,
     server_file.PATH,
 }
-MCP_PATH = "/mcp"
-PROGRAM_PREFIXES = ("/api/v1/", MCP_PATH)
+PROGRAM_PREFIXES = ("/api/v1/", url_paths.MCP_PATH)
 """Paths that take tokens, as far as the token's role allows."""
 GUEST_PREFIXES = ("/_warpdeck/timeline/", "/media/", "/component/", "/_stcore/bidi-components/")
 """Paths that the pages of a report load from; the routes among them check which report."""
@@ -162,7 +161,7 @@ def get_required_standing(method: str, path: str) -> Standing:
         return Standing.EDITOR
     if path.startswith(GUEST_PREFIXES) and method in _READ_METHODS:
         return Standing.GUEST
-    if path == MCP_PATH:
+    if path == url_paths.MCP_PATH:
         return Standing.VIEWER  # its tools only read, although by POST
     if method == "POST" and path.rstrip("/") == sign_in_middleware.LOGOUT_PATH:
         return Standing.ANONYMOUS  # SignInMiddleware checks it

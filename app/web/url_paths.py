@@ -7,6 +7,8 @@ HEALTH_PATH = "/health"
 """Tells whether pages can be shown (app/monitoring.py)."""
 LIVE_PATH = f"{HEALTH_PATH}/live"
 """Tells whether the server answers at all."""
+MCP_PATH = "/mcp"
+"""The MCP server (app/api/mcp_server.py)."""
 
 
 def strip_base(scope: Scope) -> str:

@@ -12,7 +12,7 @@ const MAX_WAITING = 8;
 const queues = new WeakMap();
 
 /**
- * Runs actions one after the other: each starts at the event that the one before has chosen.
+ * Run actions one after the other: each starts at the event that the one before has chosen.
  * @param {Timeline} app
  * @param {() => Promise<void>|void} act
  */
@@ -28,7 +28,7 @@ async function queueAction(app, act) {
   await queue.last;
 }
 
-/** Fits the window to the area, else to the chosen event, else to the whole capture. @param {Timeline} app */
+/** Fit the window to the area, else to the chosen event, else to the whole capture. @param {Timeline} app */
 export function fitWindow(app) {
   const range = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
   if (range) app.view.fitRange(range.from, range.to);
@@ -36,7 +36,7 @@ export function fitWindow(app) {
 }
 
 /**
- * Chooses the next event of the lane; without a chosen event, the first one in sight.
+ * Choose the next event of the lane; without a chosen event, the first one in sight.
  * @param {Timeline} app
  * @param {"next"|"prev"} dir
  */
@@ -47,7 +47,7 @@ export const chooseNext = (app, dir) => queueAction(app, async () => {
 });
 
 /**
- * Chooses the next event of the same name.
+ * Choose the next event of the same name.
  * @param {Timeline} app
  * @param {Record<string, string>} how dir=next or prev, by=slowest or fastest
  */
@@ -60,7 +60,7 @@ export const chooseSameName = (app, how) => queueAction(app, async () => {
 });
 
 /**
- * Chooses the event that the server finds near a time.
+ * Choose the event that the server finds near a time.
  * @param {Timeline} app
  * @param {Record<string, string|number>} query
  */
@@ -74,7 +74,7 @@ async function chooseNear(app, query) {
   }
 }
 
-/** Chooses the first event in sight. @param {Timeline} app */
+/** Choose the first event in sight. @param {Timeline} app */
 async function chooseFirst(app) {
   for (const { slot } of app.lanes.listVisible(app.scroll, app.height)) {
     const [item] = app.lanes.isParent(slot.lane) || slot.lane.kind === "line" ? [] : listItems(app, slot, 1);
@@ -84,7 +84,7 @@ async function chooseFirst(app) {
 }
 
 /**
- * Chooses the event of the next lane above or below that is nearest in time.
+ * Choose the event of the next lane above or below that is nearest in time.
  * @param {Timeline} app
  * @param {1|-1} dir
  */
@@ -108,7 +108,7 @@ export const chooseInOtherLane = (app, dir) => queueAction(app, async () => {
 });
 
 /**
- * Follows an arrow of the chosen event to its effect, or back to its cause.
+ * Follow an arrow of the chosen event to its effect, or back to its cause.
  * @param {Timeline} app
  * @param {1|-1} dir
  */
@@ -122,7 +122,7 @@ export const followArrow = (app, dir) => queueAction(app, async () => {
   await app.chooseEvent(end.lane, end.ref, true);
 });
 
-/** Marks the moment under the pointer, else the start of the chosen event, else the middle of the window. @param {Timeline} app */
+/** Mark the moment under the pointer, else the start of the chosen event, else the middle of the window. @param {Timeline} app */
 export function addMark(app) {
   app.marks.addMark(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
 }

@@ -1,4 +1,4 @@
-/** Aligns reports drawn below each other: by steps, collectives, the machines' clocks, capture starts, or by hand. */
+/** Align reports drawn below each other: by steps, collectives, the machines' clocks, capture starts, or by hand. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Source } from "./sources.js" */
@@ -32,7 +32,7 @@ export class Alignment {
   }
 
   /**
-   * Loads the moments to align by, and aligns the reports.
+   * Load the moments to align by, and align the reports.
    * @param {How|null} how method from the URL; null: the best one
    * @param {number[]} shifts from the URL, ns, if aligned by hand
    */
@@ -51,7 +51,7 @@ export class Alignment {
     if (!this.app.closed) this.alignBy(how && possible.includes(how) ? how : possible[0]);
   }
 
-  /** Returns true if every report has the data of a method. @param {How} how */
+  /** Return true if every report has the data of a method. @param {How} how */
   isPossible(how) {
     const [main, ...others] = this.app.sources.list;
     return how === "hand" || others.every((one) => this.getShift(how, main, one) !== null);
@@ -75,7 +75,7 @@ export class Alignment {
   }
 
   /**
-   * Returns the shift of a report, ns; null if it lacks the data of the method.
+   * Return the shift of a report, ns; null if it lacks the data of the method.
    * @param {How} how @param {Source} main @param {Source} one
    * @returns {number|null}
    */
@@ -91,7 +91,7 @@ export class Alignment {
     return differences.length ? computeMedian(differences) : null;
   }
 
-  /** Returns how much later each collective ended in the first report than in another one, unshifted, ns. @param {Source} main @param {Source} one */
+  /** Return how much later each collective ended in the first report than in another one, unshifted, ns. @param {Source} main @param {Source} one */
   compareCollectives(main, one) {
     const mine = this.moments.get(main)?.collectives ?? [], theirs = this.moments.get(one)?.collectives ?? [];
     /** @type {number[]} */
@@ -100,7 +100,7 @@ export class Alignment {
     return differences;
   }
 
-  /** Shows how the reports are aligned, and how well. */
+  /** Show how the reports are aligned, and how well. */
   showSummary() {
     const { list, main } = this.app.sources, others = list.slice(1);
     this.shiftFields.replaceChildren(...(this.how === "hand" ? others.map((one) => this.makeShiftField(one)) : []));
@@ -133,7 +133,7 @@ export class Alignment {
   }
 }
 
-/** Returns the lower median. @param {number[]} values at least one */
+/** Return the lower median. @param {number[]} values at least one */
 function computeMedian(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)];

@@ -51,7 +51,7 @@ export function makeAreaPanel(app, area, head, answers) {
 }
 
 /**
- * Returns the other tables of one report.
+ * Return the other tables of one report.
  * @param {Timeline} app @param {Source} source @param {AreaAnswer} answer @param {string} suffix end of the captions
  * @returns {HTMLElement[]}
  */
@@ -67,7 +67,7 @@ function makeTables(app, source, answer, suffix) {
 }
 
 /**
- * Returns the buttons and links of an area.
+ * Return the buttons and links of an area.
  * @param {Timeline} app
  * @param {Area} area
  */
@@ -104,7 +104,7 @@ async function saveTrace(app, area, source) {
 }
 
 /**
- * Returns a table, or nothing if it has no rows.
+ * Return a table, or nothing if it has no rows.
  * @template T
  * @param {string} caption
  * @param {string[]} heads
@@ -116,7 +116,7 @@ function makeOptionalTable(caption, heads, rows, cells) {
   return rows?.length ? [makeTable(heads, rows.map(cells), caption)] : [];
 }
 
-/** Returns a text with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
+/** Return a text with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
 function makeSwatch({ data }, code, word) {
   const colors = code === undefined ? null : data.classes[code];
   return h("span", {}, colors && h("span", { class: "swatch", style: `--light:${colors.light};--dark:${colors.dark}` }), word);
@@ -138,7 +138,7 @@ function makeGapButton(app, gap) {
 }
 
 /**
- * Returns the distribution of durations as bars, with a text for screen readers.
+ * Return the distribution of durations as bars, with a text for screen readers.
  * @param {{edges_ns: number[], counts: number[]}} histogram
  * @param {string} suffix end of the caption
  */

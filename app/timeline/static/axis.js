@@ -5,7 +5,7 @@
 import { drawSteps, STRIP_PX } from "./steps.js";
 
 /**
- * Draws the axis: ticks, the steps of the program, marks.
+ * Draw the axis: ticks, the steps of the program, marks.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width

@@ -35,7 +35,7 @@ const MOST_LABELS = 1500;
  */
 
 /**
- * Returns the height of an item's bar. Several short events of a bin (count > 1), and the end of an event that began in
+ * Return the height of an item's bar. Several short events of a bin (count > 1), and the end of an event that began in
  * the bin before (count 0), fill the height by the share of the bin that is busy.
  * @param {number} count
  * @param {number} busy
@@ -46,7 +46,6 @@ export function getBarHeight(count, busy, height) {
 }
 
 /**
- * Draws the items of a lane.
  * @param {Frame} frame
  * @param {Slot} slot
  * @param {number} y top of the lane on the canvas
@@ -92,7 +91,7 @@ function drawPiece(frame, slot, y, piece, indices) {
 }
 
 /**
- * Adds the label of an event, or extends it: an event may lie in several pieces.
+ * Add the label of an event, or extends it: an event may lie in several pieces.
  * @param {Frame} frame @param {Slot} slot @param {Tile} tile @param {number} at
  * @param {number} x0 @param {number} x1 @param {number} y @param {number} h
  */
@@ -110,7 +109,7 @@ function addLabel(frame, slot, tile, at, x0, x1, y, h) {
 const widths = new Map();
 
 /**
- * Writes the labels into their bars, shortened to fit.
+ * Write the labels into their bars, shortened to fit.
  * @param {Frame} frame
  * @param {Label[]} labels
  */
@@ -129,7 +128,7 @@ export function writeLabels(frame, labels) {
 }
 
 /**
- * Shortens a text to a width.
+ * Shorten a text to a width.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
  * @param {number} room px
@@ -146,13 +145,13 @@ export function fitText(ctx, text, room) {
   return letters > 1 ? `${shown.slice(0, letters)}…` : "";
 }
 
-/** Clears the measured widths, after the font has changed. */
+/** Clear the measured widths, after the font has changed. */
 export function clearTextWidths() {
   widths.clear();
 }
 
 /**
- * Returns an item of a tile as an object.
+ * Return an item of a tile as an object.
  * @param {Tile} tile
  * @param {number} at
  * @returns {Item}

@@ -28,18 +28,18 @@ export class Clock {
     return this.from === "selection" ? (area?.from ?? measured?.from ?? chosen?.start ?? 0) : 0;
   }
 
-  /** Formats a moment. @param {number} t ns from the start of the capture */
+  /** Format a moment. @param {number} t ns from the start of the capture */
   formatTime(t) {
     return this.from === "absolute" ? formatAbsolute(this.origin + BigInt(Math.round(t))) : formatMoment(t - this.zero);
   }
 
-  /** Returns the ticks of the axis. @param {number} t0 @param {number} t1 @param {number} most */
+  /** Return the ticks of the axis. @param {number} t0 @param {number} t1 @param {number} most */
   listTicks(t0, t1, most) {
     const list = computeTicks(t0, t1, most, this.zero).ticks;
     return this.from === "absolute" ? list.map(({ t }) => ({ t, text: this.formatTime(t) })) : list;
   }
 
-  /** Switches to the next origin. */
+  /** Switch to the next origin. */
   switchOrigin() {
     const { app } = this;
     this.setOrigin(FROM[(FROM.indexOf(this.from) + 1) % FROM.length]);
@@ -55,7 +55,7 @@ export class Clock {
   }
 }
 
-/** Formats a moment of a clock to the ns. @param {bigint} ns */
+/** Format a moment of a clock to the ns. @param {bigint} ns */
 function formatAbsolute(ns) {
   const size = ns < 0n ? -ns : ns, second = 1_000_000_000n;
   const part = String(size % second).padStart(9, "0").replace(/0+$/, "");

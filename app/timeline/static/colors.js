@@ -9,7 +9,7 @@ const SOFT = 0.7;
 /** Lightness of a background on which black and white text have the same contrast. */
 const EVEN = 0.179;
 
-/** Tones down colors that programs gave their NVTX ranges: glaring ones would outshine the kernels. @param {string} name @param {string} color @param {string} ground */
+/** Tone down colors that programs gave their NVTX ranges: glaring ones would outshine the kernels. @param {string} name @param {string} color @param {string} ground */
 function softenColor(name, color, ground) {
   if (!name.startsWith("nvtx-")) return color;
   return `#${[0, 8, 16].map((shift) => ((mixColors(color, ground, SOFT) >>> shift) & 255).toString(16).padStart(2, "0")).join("")}`;
@@ -33,15 +33,15 @@ export class Colors {
     this.fills = [];
     /** @type {string[]} */
     this.inks = [];
-    /** Fills packed into pixels. @type {number[]} */
+    /** Fill packed into pixels. @type {number[]} */
     this.fillPixels = [];
-    /** Fills of events that do not match the search. @type {number[]} */
+    /** Fill of events that do not match the search. @type {number[]} */
     this.dimPixels = [];
     this.overheadPixel = this.quietPixel = this.groundPixel = this.linePixel = this.softLinePixel = this.faintPixel = 0;
   }
 
   /**
-   * Reads the theme of the page.
+   * Read the theme of the page.
    * @param {Element} element
    * @returns {boolean} true if it changed
    */

@@ -4,7 +4,6 @@
 /** @import { Frame } from "./bars.js" */
 
 /**
- * Draws the curve of a lane.
  * @param {Frame} frame
  * @param {Slot} slot
  * @param {number} y top of the lane on the canvas
@@ -36,7 +35,7 @@ export function drawCurve(frame, slot, y, pieces) {
 /** @typedef {{x0: number, x1: number, start: number, mean: number, min: number, max: number}} Point */
 
 /**
- * Returns the visible points of a lane. Each value holds until the next one, the last until the end of the capture.
+ * Return the visible points of a lane. Each value holds until the next one, the last until the end of the capture.
  * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "endOf">} frame @param {Slot} slot @param {Piece[]} pieces
  * @returns {Point[]}
  */
@@ -59,7 +58,7 @@ export function collectPoints(frame, slot, pieces) {
 }
 
 /**
- * Returns the value at the top of a lane.
+ * Return the value at the top of a lane.
  * @param {Slot} slot
  * @param {Point[]} points
  */

@@ -1,9 +1,8 @@
-/** Creates page elements. Texts become text nodes, never markup: they come from reports. */
+/** Create page elements. Texts become text nodes, never markup: they come from reports. */
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Creates an element.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] functions listen to the event after `on`, others become attributes
@@ -22,7 +21,7 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
- * Appends children; empty ones are skipped.
+ * Append children; empty ones are skipped.
  * @param {ParentNode} parent
  * @param {...Child} children
  */
@@ -31,7 +30,7 @@ export function appendChildren(parent, ...children) {
 }
 
 /**
- * Replaces the children of an element.
+ * Replace the children of an element.
  * @param {Element} parent
  * @param {...Child} children
  */
@@ -41,7 +40,7 @@ export function replaceContent(parent, ...children) {
 }
 
 /**
- * Creates a button with a symbol or word, and a label for screen readers.
+ * Create a button with a symbol or word, and a label for screen readers.
  * @param {string} label
  * @param {string} text
  * @param {(event: MouseEvent) => void} act
@@ -52,7 +51,7 @@ export function makeButton(label, text, act, more = {}) {
 }
 
 /**
- * Creates a table with a header.
+ * Create a table with a header.
  * @param {string[]} heads
  * @param {Child[][]} rows
  * @param {string} caption
@@ -69,7 +68,7 @@ export function makeTable(heads, rows, caption) {
 }
 
 /**
- * Copies a text to the clipboard, by a field if the browser denies access to the clipboard.
+ * Copy a text to the clipboard, by a field if the browser denies access to the clipboard.
  * @param {string} text
  */
 export async function copyText(text) {
@@ -86,7 +85,6 @@ export async function copyText(text) {
 }
 
 /**
- * Downloads a file.
  * @param {Blob} blob
  * @param {string} name
  */

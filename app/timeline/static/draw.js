@@ -14,7 +14,6 @@ import { drawSteps, listSteps } from "./steps.js";
 const LABEL_FONT = 11;
 
 /**
- * Draws the visible lanes.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
@@ -55,7 +54,7 @@ export function drawLanes(app, ctx, width, height) {
 }
 
 /**
- * Draws curves, and the names on top of bars.
+ * Draw curves, and the names on top of bars.
  * @param {Frame} frame
  * @param {{slot: Slot, y: number}[]} shown
  * @param {(slot: Slot) => Piece[]} piecesOf
@@ -83,7 +82,7 @@ function drawLane(app, frame, slot, y, pieces, overhead) {
 
 /** @typedef {Map<import("./sources.js").Source, [number, number][]>} Spans device pixels, from left to right */
 
-/** Finds when the profiler itself was at work in each report; the background of its lanes is shaded there. @param {Timeline} app @param {number} scale */
+/** Find when the profiler itself was at work in each report; the background of its lanes is shaded there. @param {Timeline} app @param {number} scale */
 function findOverhead(app, scale) {
   /** @type {Spans} */
   const spans = new Map();
@@ -98,7 +97,7 @@ function findOverhead(app, scale) {
 }
 
 /**
- * Draws lines at the ticks.
+ * Draw lines at the ticks.
  * @param {Timeline} app @param {number} width @param {number} height device pixels @param {number} scale
  */
 function drawGrid(app, width, height, scale) {
@@ -110,7 +109,7 @@ function drawGrid(app, width, height, scale) {
 }
 
 /**
- * Clips everything drawn next to a part of the canvas.
+ * Clip everything drawn next to a part of the canvas.
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} x @param {number} y @param {number} width @param {number} height
  */

@@ -1,4 +1,4 @@
-/** Finds events, lanes and values under a point of the picture, and the events of a lane in the window. */
+/** Find events, lanes and values under a point of the picture, and the events of a lane in the window. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Item, Slot } from "./types.js" */
@@ -10,7 +10,7 @@ import { collectPoints } from "./curves.js";
 const NEAR_PX = 2;
 
 /**
- * Returns the lane at a height, and its row.
+ * Return the lane at a height, and its row.
  * @param {Timeline} app
  * @param {number} y px from the top of the lanes
  * @returns {{slot: Slot, row: number}|null}
@@ -22,7 +22,7 @@ export function findLaneAt(app, y) {
 }
 
 /**
- * Returns the item at a point, or the nearest one within two pixels.
+ * Return the item at a point, or the nearest one within two pixels.
  * @param {Timeline} app
  * @param {number} x
  * @param {number} y
@@ -49,7 +49,7 @@ export function findItemAt(app, x, y) {
 }
 
 /**
- * Returns the value of a curve at a point.
+ * Return the value of a curve at a point.
  * @param {Timeline} app
  * @param {number} x
  * @param {number} y
@@ -64,7 +64,7 @@ export function findValueAt(app, x, y) {
 }
 
 /**
- * Returns the items of a lane in the window, each once, sorted by start.
+ * Return the items of a lane in the window, each once, sorted by start.
  * @param {Timeline} app
  * @param {Pick<Slot, "lane">} slot
  * @param {number} [most]
@@ -85,7 +85,7 @@ export function listItems(app, slot, most = Infinity) {
 }
 
 /**
- * Returns the share of the window in which a lane is busy.
+ * Return the share of the window in which a lane is busy.
  * @param {Timeline} app
  * @param {Slot} slot
  */
@@ -102,7 +102,7 @@ export function getBusyShare(app, slot) {
 }
 
 /**
- * Returns the edge of the event to snap to near a point, else the time of the point.
+ * Return the edge of the event to snap to near a point, else the time of the point.
  * @param {Timeline} app
  * @param {number} x
  * @param {number} y

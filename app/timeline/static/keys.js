@@ -51,7 +51,7 @@ const MOUSE = [
   ["Click", "Choose an event; a second one measures the gap to the first"],
 ];
 
-/** Returns the time that zooming leaves in place: under the pointer, else in the middle. @param {Timeline} app */
+/** Return the time that zooming leaves in place: under the pointer, else in the middle. @param {Timeline} app */
 function getZoomCenter(app) {
   const { cursor, view } = app;
   return cursor !== null && cursor > view.t0 && cursor < view.t1 ? cursor : (view.t0 + view.t1) / 2;
@@ -89,7 +89,7 @@ export class Keys {
     stage.root.append(this.dialog, h("p", { class: "unseen", id: "tl-keys" }, "Press ? for the keys, arrow keys to step through the events."));
   }
 
-  /** Toggles the dialog with the keys. */
+  /** Toggle the dialog with the keys. */
   help() {
     if (this.dialog.open) this.dialog.close();
     else this.dialog.showModal();

@@ -42,7 +42,7 @@ export class LaneTree {
     this.layOut();
   }
 
-  /** Returns the lanes that are folded by default: threads that only sleep or wait, and all threads but the first few. */
+  /** Return the lanes that are folded by default: threads that only sleep or wait, and all threads but the first few. */
   getDefaultFolded() {
     /** @type {Set<number>} */
     const folded = new Set();
@@ -71,7 +71,7 @@ export class LaneTree {
     return lane.group === null || PARENTS.has(lane.kind);
   }
 
-  /** Places all lanes that are neither hidden nor inside a folded lane. */
+  /** Place all lanes that are neither hidden nor inside a folded lane. */
   layOut() {
     this.top = [];
     this.rest = [];
@@ -109,7 +109,7 @@ export class LaneTree {
   }
 
   /**
-   * Returns the titles from the outermost lane to a lane.
+   * Return the titles from the outermost lane to a lane.
    * @param {number} id
    */
   getPath(id) {
@@ -120,7 +120,7 @@ export class LaneTree {
     return titles;
   }
 
-  /** Unfolds and shows a lane and all lanes around it. @param {number} id */
+  /** Unfold and show a lane and all lanes around it. @param {number} id */
   unfold(id) {
     for (let lane = this.byId.get(id); lane; lane = lane.parent === null ? undefined : this.byId.get(lane.parent)) {
       this.folded.delete(lane.id);
@@ -130,7 +130,7 @@ export class LaneTree {
   }
 
   /**
-   * Returns the visible slots.
+   * Return the visible slots.
    * @param {number} scroll
    * @param {number} height
    * @returns {{slot: Slot, y: number}[]} with their y on the canvas
@@ -144,7 +144,7 @@ export class LaneTree {
     return visible;
   }
 
-  /** Returns the slot of a lane; undefined while it is not shown. @param {number} id */
+  /** Return the slot of a lane; undefined while it is not shown. @param {number} id */
   findSlot(id) {
     return this.top.find((one) => one.lane.id === id) ?? this.rest.find((one) => one.lane.id === id);
   }

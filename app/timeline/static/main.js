@@ -1,4 +1,4 @@
-/** Mounts the timeline into Streamlit's element, once per element however often Streamlit calls. */
+/** Mount the timeline into Streamlit's element, once per element however often Streamlit calls. */
 
 /** @import { Lanes, Mounted } from "./types.js" */
 
@@ -15,7 +15,7 @@ const RETRY_MS = 700;
 const mounts = new WeakMap();
 
 /**
- * Mounts or updates the timeline; `component.js` calls it.
+ * Mount or updates the timeline; `component.js` calls it.
  * @param {Mounted} mounted
  * @returns {() => void} removes the timeline
  */
@@ -30,7 +30,7 @@ export function mount(mounted) {
   return startTimeline(mounted, parent);
 }
 
-/** Returns the ids of the reports to draw; other reports need a new timeline. @param {Mounted} mounted */
+/** Return the ids of the reports to draw; other reports need a new timeline. @param {Mounted} mounted */
 function getReportKey({ data }) {
   return [data.report, ...data.others.map((one) => one.id)].join();
 }
@@ -81,7 +81,7 @@ function startTimeline(mounted, parent) {
 }
 
 /**
- * Loads the lanes; waits while the server prepares them.
+ * Load the lanes; waits while the server prepares them.
  * @param {string} base
  * @param {AbortSignal} signal
  * @param {HTMLElement} note

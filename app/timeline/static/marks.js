@@ -10,7 +10,7 @@ import { makeButton, h } from "./dom.js";
 
 export const MAX_NOTE_CHARS = 200;
 
-/** Normalizes a note to be stored. @param {string} text */
+/** Normalize a note to be stored. @param {string} text */
 function tidyNote(text) {
   return text.replace(/\s+/g, " ").trim().slice(0, MAX_NOTE_CHARS);
 }
@@ -34,7 +34,7 @@ export class Marks {
     return [...this.stored, ...this.own.filter((one) => !stored.has(one.t))].sort((a, b) => a.t - b.t);
   }
 
-  /** Takes over the stored marks. @param {Mark[]} stored */
+  /** Take over the stored marks. @param {Mark[]} stored */
   setStored(stored) {
     const key = JSON.stringify(stored);
     if (key === this.storedKey) return;
@@ -48,14 +48,14 @@ export class Marks {
     this.app.scheduleUpdate();
   }
 
-  /** Stores a mark with the report; an empty note removes it. @param {number} t @param {string} note */
+  /** Store a mark with the report; an empty note removes it. @param {number} t @param {string} note */
   store(t, note) {
     this.sent.set(t, tidyNote(note));
     const marks = [...this.sent].map(([at, text]) => ({ t: at, note: text }));
     this.app.mounted.setTriggerValue("mark", { report: this.app.report, marks });
   }
 
-  /** Adds a mark to the URL. @param {number} t */
+  /** Add a mark to the URL. @param {number} t */
   addMark(t) {
     if (!this.all.some((one) => one.t === t)) this.own.push({ t, note: "" });
     this.showMarks(t);
@@ -73,7 +73,7 @@ export class Marks {
     this.app.scheduleUpdate();
   }
 
-  /** Lists all marks in the panel, and focuses the note of one. @param {number} [at] */
+  /** List all marks in the panel, and focus the note of one. @param {number} [at] */
   showMarks(at) {
     const { app } = this, rows = this.all.map((mark) => this.makeRow(mark));
     const hint = app.mounted.data.may_edit

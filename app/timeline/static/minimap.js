@@ -10,18 +10,18 @@ const MIN_STRIP_PX = 16;
 const HITS_PX = 5;
 const MARGIN_PX = 4;
 
-/** Returns the height: a strip for each report. @param {number} reports */
+/** Return the height: a strip for each report. @param {number} reports */
 export function getMapHeight(reports) {
   return Math.max(MAP_PX, reports * MIN_STRIP_PX);
 }
 
-/** Returns the level at which one tile covers a whole report. @param {{data: {end_ns: number}}} source */
+/** Return the level at which one tile covers a whole report. @param {{data: {end_ns: number}}} source */
 export function getWholeLevel({ data }) {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, data.end_ns) / BINS)));
 }
 
 /**
- * Returns the lanes whose busy time is shown: kernels, else copies, else ranges, else calls, else the first lanes.
+ * Return the lanes whose busy time is shown: kernels, else copies, else ranges, else calls, else the first lanes.
  * @param {Source} source
  * @returns {{lane: number, group: number}[]} numbered across all reports
  */
@@ -35,7 +35,7 @@ export function listMapLanes(source) {
 }
 
 /**
- * Computes how busy those lanes are: for each report, a share for each bin of its coarsest tile.
+ * Compute how busy those lanes are: for each report, a share for each bin of its coarsest tile.
  * @param {Timeline} app
  * @returns {Float32Array[]}
  */
@@ -62,7 +62,7 @@ function computeShares(app, source) {
 }
 
 /**
- * Draws the minimap and the window in it.
+ * Draw the minimap and the window in it.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
@@ -90,7 +90,7 @@ export function drawMinimap(app, ctx, width, height) {
   ctx.strokeRect(x0 + 1, 1, Math.max(2, x1 - x0 - 2), height - 2);
 }
 
-/** Draws the busy shares of a report. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {Float32Array} shares @param {number} scale @param {number} top @param {number} height */
+/** Draw the busy shares of a report. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {Float32Array} shares @param {number} scale @param {number} top @param {number} height */
 function drawBusyShares(app, ctx, source, shares, scale, top, height) {
   const bin = getTileSpan(getWholeLevel(source)) / BINS, from = source.shift - app.view.low;
   ctx.fillStyle = app.colors.accent;
@@ -102,7 +102,7 @@ function drawBusyShares(app, ctx, source, shares, scale, top, height) {
   ctx.globalAlpha = 1;
 }
 
-/** Draws where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {number[]} hitsByBin @param {number} scale @param {number} bottom */
+/** Draw where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {number[]} hitsByBin @param {number} scale @param {number} bottom */
 function drawHits(app, ctx, source, hitsByBin, scale, bottom) {
   const most = Math.max(1, ...app.search.density.flat()), wide = (source.data.end_ns / Math.max(1, hitsByBin.length)) * scale;
   ctx.fillStyle = app.colors.mark;

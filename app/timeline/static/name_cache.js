@@ -22,7 +22,7 @@ export class NameCache {
   }
 
   /**
-   * Returns a name, "" until it has arrived.
+   * Return a name, "" until it has arrived.
    * @param {number} id
    */
   getName(id) {

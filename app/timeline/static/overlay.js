@@ -8,7 +8,6 @@ const MAX_ARROWS = 40;
 /** @typedef {{slot: Slot, y: number}} Shown */
 
 /**
- * Draws the overlay.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
@@ -33,7 +32,7 @@ export function drawOverlay(app, ctx, width, height, shown) {
 }
 
 /**
- * Returns where a row of a lane is drawn.
+ * Return where a row of a lane is drawn.
  * @param {Shown[]} shown
  * @param {{lane: number, row?: number}} event
  * @returns {{y: number, h: number}|null}
@@ -64,7 +63,7 @@ function drawBox(ctx, x, at, event, color, wide, alpha) {
 }
 
 /**
- * Draws an arrow between two events, into the start of the second one; for a wait, into its end.
+ * Draw an arrow between two events, into the start of the second one; for a wait, into its end.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {(t: number) => number} x
  * @param {Shown[]} shown @param {Arrow} arrow
  */
@@ -87,7 +86,7 @@ function drawArrow(app, ctx, x, shown, arrow) {
   ctx.fill();
 }
 
-/** Returns the y at which an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
+/** Return the y at which an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
 function getEdge(app, end, other) {
   const slot = app.lanes.findSlot(end.lane);
   return slot && slot.y - app.scroll > (other?.y ?? 0) ? app.height + 20 : -20;
@@ -102,7 +101,7 @@ function drawLine(ctx, x, height, color, alpha = 1) {
 }
 
 /**
- * Fades the time that other pages do not show.
+ * Fade the time that other pages do not show.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx
  * @param {number} from @param {number} to @param {number} width @param {number} height
  */
@@ -129,7 +128,7 @@ function drawArea(app, ctx, from, to, height, shown) {
   ctx.fillRect(Math.round(to), 0, 1, height);
 }
 
-/** Draws the edges of the time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
+/** Draw the edges of the time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
 function drawGap(app, ctx, from, to, height) {
   ctx.strokeStyle = app.colors.mark;
   ctx.setLineDash([4, 3]);

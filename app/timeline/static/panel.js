@@ -23,7 +23,7 @@ export class Panel {
   }
 
   /**
-   * Opens the panel with new content.
+   * Open the panel with new content.
    * @param {string} label
    * @param {...import("./dom.js").Child} children
    */
@@ -49,7 +49,7 @@ export class Panel {
   }
 
   /**
-   * Shows an event.
+   * Show an event.
    * @param {Chosen} chosen
    * @param {EventAnswer} answer
    */
@@ -83,7 +83,7 @@ export class Panel {
   }
 
   /**
-   * Returns a link to another page.
+   * Return a link to another page.
    * @param {string} title
    * @param {string} url relative to the dashboard
    */
@@ -91,7 +91,7 @@ export class Panel {
     return h("a", { href: this.app.getPageUrl(url), target: "_self" }, title);
   }
 
-  /** Shows the statistics of an area. @param {Area} area */
+  /** Show the statistics of an area. @param {Area} area */
   async showArea(area) {
     const { app } = this;
     this.stop();
@@ -110,7 +110,7 @@ export class Panel {
   }
 
   /**
-   * Requests the statistics of one report; null if the area has none of its lanes.
+   * Request the statistics of one report; null if the area has none of its lanes.
    * @param {Area} area @param {import("./sources.js").Source} source @param {AbortSignal} signal
    * @returns {Promise<import("./area.js").SourceAnswer|null>}
    */
@@ -123,7 +123,7 @@ export class Panel {
     return { source, answer: await fetchJson(source.url("area", query), signal) };
   }
 
-  /** Says so if all pages show the time of the area. */
+  /** Say so if all pages show the time of the area. */
   updateNote() {
     const { app } = this, note = app.stage.panel.querySelector(".on-all");
     if (!note || !app.area) return;
@@ -133,7 +133,7 @@ export class Panel {
 }
 
 /**
- * Describes the time between two events.
+ * Describe the time between two events.
  * @param {Chosen} a
  * @param {Chosen} b
  * @returns {{text: string, range: {from: number, to: number}|null}}

@@ -6,7 +6,7 @@
 import { getTileSpan } from "./tile_cache.js";
 
 /**
- * Returns the pieces to draw by group of lanes: tiles of the window's level, and tiles of other levels until those arrive.
+ * Return the pieces to draw by group of lanes: tiles of the window's level, and tiles of other levels until those arrive.
  * @param {Timeline} app
  * @param {Pick<Slot, "lane">[]} slots
  * @returns {Map<number, Piece[]>}

@@ -28,7 +28,7 @@ export class Pixels {
   }
 
   /**
-   * Fills a rectangle of whole pixels; parts outside of the image are cut off.
+   * Fill a rectangle of whole pixels; parts outside of the image are cut off.
    * @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {number} color packed
    */
   rect(x0, y0, x1, y1, color) {

@@ -1,4 +1,4 @@
-/** Exports the view as a PNG, with titles and lanes as on the screen. */
+/** Export the view as a PNG, with titles and lanes as on the screen. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -33,7 +33,7 @@ export async function exportPng(app) {
   if (blob) saveFile(blob, `${toFileName(app.mounted.data.name)}.timeline.png`);
 }
 
-/** Turns a report's name into the start of a file name. @param {string} name */
+/** Turn a report's name into the start of a file name. @param {string} name */
 export function toFileName(name) {
   return name.replace(/[^\w.-]+/g, "_").slice(0, 80);
 }

@@ -50,7 +50,7 @@ export class Pointer {
     hideTip(this.app);
   }
 
-  /** Returns the distance of two fingers. */
+  /** Return the distance of two fingers. */
   getSpread() {
     const [a, b] = [...this.down.values()];
     return Math.max(1, Math.abs(a.x - b.x));
@@ -85,7 +85,7 @@ export class Pointer {
   }
 
   /**
-   * Returns the area from the start of the drag to a point; its edges snap to events.
+   * Return the area from the start of the drag to a point; its edges snap to events.
    * @param {number} x @param {number} y
    */
   getAreaTo(x, y) {
@@ -151,7 +151,7 @@ export class Pointer {
     hideTip(app);
   }
 
-  /** Returns the lane under a point. @param {number} y */
+  /** Return the lane under a point. @param {number} y */
   lane(y) {
     return findLaneAt(this.app, y)?.slot.lane ?? null;
   }

@@ -9,7 +9,7 @@ const EDGE_PX = 6;
 const DRAG_PX = 3;
 
 /**
- * Listens to the pointer over both canvases.
+ * Listen to the pointer over both canvases.
  * @param {Timeline} app
  * @param {Stage} stage
  * @param {AbortSignal} signal
@@ -48,7 +48,7 @@ function clampTime(app, t) {
 }
 
 /**
- * Starts a drag on the minimap: it moves the window or one of its edges, or draws a new window.
+ * Start a drag on the minimap: it moves the window or one of its edges, or draws a new window.
  * @param {Timeline} app
  * @param {number} x
  * @returns {Drag}
@@ -74,7 +74,7 @@ function startMapDrag(app, x) {
 /** @typedef {{move: (x: number) => void, done: (moved: boolean) => void}} Drag */
 
 /**
- * Follows drags over a canvas.
+ * Follow drags over a canvas.
  * @param {HTMLCanvasElement} canvas
  * @param {AbortSignal} signal
  * @param {(x: number, y: number) => Drag} begin

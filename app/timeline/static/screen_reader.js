@@ -15,7 +15,7 @@ export class ScreenReaderSummary {
     this.app = app;
   }
 
-  /** Writes both anew. */
+  /** Write both anew. */
   update() {
     const { app } = this, from = Math.max(app.view.begin, app.view.t0), to = Math.min(app.view.end, app.view.t1);
     const lanes = app.lanes.listVisible(app.scroll, app.height).filter(({ slot }) => !app.lanes.isParent(slot.lane) && slot.lane.kind !== "line");

@@ -89,7 +89,7 @@ export class Search {
   }
 
   /**
-   * Goes to the next hit; first to the one after the chosen event or the start of the window.
+   * Go to the next hit; first to the one after the chosen event or the start of the window.
    * @param {1|-1} dir
    */
   async goToHit(dir) {

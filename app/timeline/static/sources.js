@@ -47,7 +47,7 @@ export class Source {
   }
 
   /**
-   * Returns the URL of an answer.
+   * Return the URL of an answer.
    * @param {string} name
    * @param {Record<string, string|number>} [query]
    */
@@ -69,7 +69,7 @@ export class Source {
     return decodeTile(await answer.arrayBuffer(), this);
   }
 
-  /** Converts an event from the server to the numbers and times of all reports. @param {Item} item @returns {Item} */
+  /** Convert an event from the server to the numbers and times of all reports. @param {Item} item @returns {Item} */
   item(item) {
     const { offset, shift } = this;
     return { ...item, lane: item.lane + offset, start: item.start + shift, end: item.end + shift, name: item.name + this.firstName, color: this.colors[item.color] ?? 0 };
@@ -87,7 +87,7 @@ export class Source {
   }
 
   /**
-   * Requests the next or previous event of a lane, or another one of the same name.
+   * Request the next or previous event of a lane, or another one of the same name.
    * @param {Record<string, string|number>} query
    * @param {AbortSignal} [signal]
    * @returns {Promise<Item|null>}
@@ -113,7 +113,7 @@ export class Sources {
     this.main = this.list[0];
   }
 
-  /** Returns the index of each class among those of all reports, adding new ones. @param {ColorClass[]} classes */
+  /** Return the index of each class among those of all reports, adding new ones. @param {ColorClass[]} classes */
   indexClasses(classes) {
     return Uint16Array.from(classes, (one) => {
       const known = this.classes.findIndex((other) => other.name === one.name);
@@ -130,12 +130,12 @@ export class Sources {
     return this.several ? this.list.flatMap((one) => one.listLanes()) : this.main.data.lanes;
   }
 
-  /** Returns the report of a lane or group. @param {number|null} number */
+  /** Return the report of a lane or group. @param {number|null} number */
   sourceOf(number) {
     return this.list[Math.floor((number ?? 0) / LANES)] ?? this.main;
   }
 
-  /** Returns a name, "" until it has arrived. @param {number} id */
+  /** Return a name, "" until it has arrived. @param {number} id */
   getName(id) {
     const source = this.list[Math.floor(id / NAMES)] ?? this.main;
     return source.names.getName(id - source.firstName);

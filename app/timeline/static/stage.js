@@ -48,7 +48,7 @@ export class Stage {
     this.themes = new MutationObserver(() => app.update(app.mounted));
   }
 
-  /** Adds the elements to the page and listens to events. */
+  /** Add the elements to the page and listen to events. */
   attach() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
@@ -68,7 +68,7 @@ export class Stage {
     app.colors.read(root);
   }
 
-  /** Gives the lanes the height that the window leaves them. */
+  /** Give the lanes the height that the window leaves them. */
   resizeLanes() {
     const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
     const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
@@ -81,7 +81,7 @@ export class Stage {
     app.scheduleFrame();
   }
 
-  /** Fits the canvases to their boxes and to device pixels. */
+  /** Fit the canvases to their boxes and to device pixels. */
   fitCanvases() {
     const { app } = this, ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
@@ -99,7 +99,7 @@ export class Stage {
     this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
-  /** Scrolls to a lane, or to a row of a lane that is higher than the view. @param {number} id @param {number} [row] */
+  /** Scroll to a lane, or to a row of a lane that is higher than the view. @param {number} id @param {number} [row] */
   scrollTo(id, row = 0) {
     const { app } = this, slot = app.lanes.findSlot(id);
     if (!slot || slot.pinned) return;
@@ -110,7 +110,7 @@ export class Stage {
     app.scroll = this.scroller.scrollTop;
   }
 
-  /** Shows a message for a moment, also to screen readers. @param {string} text */
+  /** Show a message for a moment, also to screen readers. @param {string} text */
   showMessage(text) {
     this.status.textContent = text;
     clearTimeout(this.quiet);
@@ -133,7 +133,7 @@ function getContext(canvas) {
   return ctx;
 }
 
-/** Returns how far the page around an element is scrolled, px. @param {Element} element */
+/** Return how far the page around an element is scrolled, px. @param {Element} element */
 function getPageScroll(element) {
   const main = /** @type {ShadowRoot} */ (element.getRootNode()).host?.closest('[data-testid="stMain"]');
   return main?.scrollTop ?? 0;

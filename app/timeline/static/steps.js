@@ -10,13 +10,13 @@ export const STRIP_PX = 16;
 const MIN_BOX_PX = 3;
 const LABEL_PX = 12;
 
-/** Returns the steps of a report, shifted to the common time. @param {Source} source @returns {Step[]} */
+/** Return the steps of a report, shifted to the common time. @param {Source} source @returns {Step[]} */
 export function listSteps({ data, shift }) {
   return (data.steps ?? []).filter((one) => one.end > one.start).map((one) => ({ ...one, start: one.start + shift, end: one.end + shift }));
 }
 
 /**
- * Draws steps side by side, narrow ones as a line.
+ * Draw steps side by side, narrow ones as a line.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Step[]} steps
  * @param {number} y top @param {number} high @param {number} width
  */
@@ -42,19 +42,19 @@ export function drawSteps(app, ctx, steps, y, high, width) {
   }
 }
 
-/** Returns the number in a step's name, if it has one. @param {string} name */
+/** Return the number in a step's name, if it has one. @param {string} name */
 function parseStepNumber(name) {
   return /\d+(?=\D*$)/.exec(name)?.[0] ?? "";
 }
 
-/** Selects the time of a step. @param {Timeline} app @param {Step} step */
+/** Select the time of a step. @param {Timeline} app @param {Step} step */
 export function selectStep(app, step) {
   app.selectArea({ from: Math.round(step.start), to: Math.round(step.end), lanes: [] });
   app.view.revealRange(step.start, step.end);
   app.showMessage(`${step.name}${step.warmup ? ", which looks like a warm-up" : ""}`);
 }
 
-/** Selects the step after or before the selected area, else the first in sight. @param {Timeline} app @param {1|-1} dir */
+/** Select the step after or before the selected area, else the first in sight. @param {Timeline} app @param {1|-1} dir */
 export function selectNextStep(app, dir) {
   const { steps } = app, from = app.area?.from ?? app.view.t0;
   const isLater = (/** @type {Step} */ one) => (app.area ? one.start > from : one.start >= from);

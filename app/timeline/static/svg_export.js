@@ -1,4 +1,4 @@
-/** Exports the view as an SVG of shapes and texts. Texts become text nodes, never markup: they come from reports. */
+/** Export the view as an SVG of shapes and texts. Texts become text nodes, never markup: they come from reports. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Item, Slot } from "./types.js" */
@@ -17,7 +17,7 @@ const LABEL_PX = 34;
 const NEAR_PX = 0.2;
 
 /**
- * Creates an element. Attributes are numbers and our own strings; the text may be anything.
+ * Create an element. Attributes are numbers and our own strings; the text may be anything.
  * @param {string} tag @param {Record<string, string|number>} [props] @param {string} [text]
  */
 function s(tag, props = {}, text) {
@@ -27,13 +27,13 @@ function s(tag, props = {}, text) {
   return element;
 }
 
-/** Removes characters that XML does not allow. @param {string} text */
+/** Remove characters that XML does not allow. @param {string} text */
 function cleanText(text) {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, " ").replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Saves the view. @param {Timeline} app */
+/** Save the view. @param {Timeline} app */
 export function exportSvg(app) {
   const { stage, colors } = app, left = stage.titleList.offsetWidth, head = stage.axisHeight;
   const width = left + app.width, height = head + app.height;
@@ -53,7 +53,7 @@ export function exportSvg(app) {
   saveFile(new Blob([text], { type: "image/svg+xml" }), `${toFileName(app.mounted.data.name)}.timeline.svg`);
 }
 
-/** Draws the names of the lanes. @param {Timeline} app @param {number} left @param {number} head */
+/** Draw the names of the lanes. @param {Timeline} app @param {number} left @param {number} head */
 function drawTitles(app, left, head) {
   const box = s("svg", { x: 0, y: head, width: left, height: app.height, fill: app.colors.text });
   const shown = app.lanes.listVisible(app.scroll, app.height);
@@ -65,7 +65,7 @@ function drawTitles(app, left, head) {
   return box;
 }
 
-/** Draws ticks, their lines through the lanes, and steps. @param {Timeline} app @param {Element} axis @param {Element} plot @param {number} head */
+/** Draw ticks, their lines through the lanes, and steps. @param {Timeline} app @param {Element} axis @param {Element} plot @param {number} head */
 function drawRuler(app, axis, plot, head) {
   const { view, colors } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
   const strip = app.steps.length ? STRIP_PX : 0;
@@ -99,7 +99,7 @@ function drawLane(app, plot, slot, y) {
   else drawBars(app, plot, slot, y + 1);
 }
 
-/** Draws the bars of a lane, one path per color, and the names that fit. @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
+/** Draw the bars of a lane, one path per color, and the names that fit. @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
 function drawBars(app, plot, slot, y) {
   const { view, colors } = app, scale = app.width / view.span;
   /** @type {Map<number, string[]>} */
@@ -138,7 +138,7 @@ function drawCurve(app, plot, slot, y) {
   plot.append(s("path", { d, fill: "none", stroke: colors.accent, "stroke-width": 1.2 }));
 }
 
-/** Draws the area and the marks. @param {Timeline} app @param {Element} plot */
+/** Draw the area and the marks. @param {Timeline} app @param {Element} plot */
 function drawOverlay(app, plot) {
   const { view, colors, area } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
   if (area) plot.append(s("rect", { x: x(area.from), width: Math.max(1, x(area.to) - x(area.from)), height: app.height, fill: colors.accent, "fill-opacity": 0.14 }));

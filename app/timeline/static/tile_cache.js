@@ -11,7 +11,7 @@ const MAX_TRIES = 3;
 const MAX_DEPTH = 3;
 
 /**
- * Returns the level whose bins are half a pixel to one pixel wide.
+ * Return the level whose bins are half a pixel to one pixel wide.
  * @param {number} nsPerPx
  */
 export function getLevel(nsPerPx) {
@@ -19,7 +19,7 @@ export function getLevel(nsPerPx) {
 }
 
 /**
- * Returns the ns that a tile of a level covers.
+ * Return the ns that a tile of a level covers.
  * @param {number} z
  */
 export function getTileSpan(z) {
@@ -53,7 +53,7 @@ export class TileCache {
   }
 
   /**
-   * Returns a cached tile.
+   * Return a cached tile.
    * @param {number} group @param {number} z @param {number} i
    */
   getTile(group, z, i) {
@@ -71,7 +71,7 @@ export class TileCache {
   }
 
   /**
-   * Requests tiles, most important first, and aborts requests for others.
+   * Request tiles, most important first, and abort requests for others.
    * @param {[number, number, number][]} list group, level, index
    */
   requestTiles(list) {
@@ -88,7 +88,7 @@ export class TileCache {
     this.startRequests();
   }
 
-  /** Starts requests for wanted tiles, a few at a time. */
+  /** Start requests for wanted tiles, a few at a time. */
   startRequests() {
     for (const one of this.wanted) {
       if (this.requests.size >= MAX_REQUESTS) return;
@@ -134,7 +134,7 @@ export class TileCache {
   }
 
   /**
-   * Adds the pieces to draw for a tile: the tile itself, or cached tiles of other levels until it arrives.
+   * Add the pieces to draw for a tile: the tile itself, or cached tiles of other levels until it arrives.
    * @param {number} group @param {number} z @param {number} i
    * @param {Piece[]} out
    * @param {number} shift ns added to the times of the group
@@ -156,7 +156,7 @@ export class TileCache {
     }
   }
 
-  /** Removes the tiles of some groups, whose times have changed. @param {(group: number) => boolean} isStale */
+  /** Remove the tiles of some groups, whose times have changed. @param {(group: number) => boolean} isStale */
   removeGroups(isStale) {
     const isStaleName = (/** @type {string} */ name) => isStale(Number(name.slice(0, name.indexOf("/"))));
     for (const [name, request] of this.requests) if (isStaleName(name)) request.abort();
@@ -167,7 +167,7 @@ export class TileCache {
     }
   }
 
-  /** Aborts all requests and forgets all tiles. */
+  /** Abort all requests and forget all tiles. */
   close() {
     for (const request of this.requests.values()) request.abort();
     this.wanted = [];

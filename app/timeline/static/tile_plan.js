@@ -1,4 +1,4 @@
-/** Plans which tiles to fetch, most important first: those in sight, the whole capture, those likely to come next. */
+/** Plan which tiles to fetch, most important first: those in sight, the whole capture, those likely to come next. */
 
 /** @import { Timeline } from "./timeline.js" */
 
@@ -19,7 +19,7 @@ export function planTiles(app) {
   /** @type {[number, number, number][]} */
   const list = [];
   const addWhole = (/** @type {number[]} */ groups) => groups.forEach((group) => list.push([group, getWholeLevel(sources.sourceOf(group)), 0]));
-  /** Adds the tiles of a time range, and `extra` more on either side. */
+  /** Add the tiles of a time range, and `extra` more on either side. */
   const add = (/** @type {number[]} */ groups, /** @type {number} */ z, /** @type {number} */ t0, /** @type {number} */ t1, extra = 0) => {
     for (const group of groups) {
       const { shift, begin, end } = sources.sourceOf(group), at = (/** @type {number} */ t) => Math.floor((t - shift) / getTileSpan(z));
@@ -39,7 +39,7 @@ export function planTiles(app) {
 }
 
 /**
- * Returns the groups of lanes in sight, and up to `ahead` pixels above and below.
+ * Return the groups of lanes in sight, and up to `ahead` pixels above and below.
  * @param {Timeline} app
  * @param {number} ahead
  */

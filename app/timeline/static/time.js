@@ -1,15 +1,15 @@
-/** Formats times and other numbers, and computes the ticks of an axis. */
+/** Format times and other numbers, and compute the ticks of an axis. */
 
 /** @type {[number, string][]} */
 const UNITS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
-/** Replaces the hyphen of a negative number by a minus sign. @param {string} text */
+/** Replace the hyphen of a negative number by a minus sign. @param {string} text */
 function useMinusSign(text) {
   return text.replace(/^-/, "−");
 }
 
 /**
- * Returns the unit in which a time reads best: its length in ns and its symbol.
+ * Return the unit in which a time reads best: its length in ns and its symbol.
  * @param {number} ns
  */
 function chooseUnit(ns) {
@@ -18,7 +18,7 @@ function chooseUnit(ns) {
 }
 
 /**
- * Formats a duration with three or four digits, such as `12.3 µs`.
+ * Format a duration with three or four digits, such as `12.3 µs`.
  * @param {number} ns
  */
 export function formatDuration(ns) {
@@ -28,7 +28,7 @@ export function formatDuration(ns) {
 }
 
 /**
- * Formats a moment to the ns, such as `12.345678 ms`.
+ * Format a moment to the ns, such as `12.345678 ms`.
  * @param {number} ns
  */
 export function formatMoment(ns) {
@@ -38,7 +38,7 @@ export function formatMoment(ns) {
 }
 
 /**
- * Formats a share as a percentage.
+ * Format a share as a percentage.
  * @param {number} share 0 to 1
  */
 export function formatPercent(share) {
@@ -47,7 +47,7 @@ export function formatPercent(share) {
 }
 
 /**
- * Formats a count with thousands separators.
+ * Format a count with thousands separators.
  * @param {number} value
  */
 export function formatCount(value) {
@@ -55,7 +55,7 @@ export function formatCount(value) {
 }
 
 /**
- * Formats bytes in powers of 1000 with three digits, as on the other pages.
+ * Format bytes in powers of 1000 with three digits, as on the other pages.
  * @param {number} value
  */
 export function formatBytes(value) {
@@ -66,7 +66,7 @@ export function formatBytes(value) {
 }
 
 /**
- * Formats a value of a curve with its unit.
+ * Format a value of a curve with its unit.
  * @param {number} number
  * @param {string} [sign] unit: %, Hz, bytes or others
  */
@@ -78,7 +78,7 @@ export function formatValue(number, sign = "") {
 }
 
 /**
- * Computes ticks at round times: 1, 2 or 5 times a power of ten apart.
+ * Compute ticks at round times: 1, 2 or 5 times a power of ten apart.
  * @param {number} t0
  * @param {number} t1
  * @param {number} most number of ticks that fit

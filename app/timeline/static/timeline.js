@@ -82,7 +82,7 @@ export class Timeline {
     if (this.sources.several) void this.alignment.load(state.align, state.shifts).then(() => !this.closed && this.restoreState(state));
   }
 
-  /** Restores the state of a URL. @param {urlState.UrlState} state */
+  /** Restore the state of a URL. @param {urlState.UrlState} state */
   restoreState(state) {
     const { lanes } = this, keepKnown = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
     lanes.folded = state.folded ? new Set(keepKnown(state.folded)) : lanes.getDefaultFolded();
@@ -100,7 +100,7 @@ export class Timeline {
     this.layOutLanes();
   }
 
-  /** Redraws after the reports below the first were shifted in time. */
+  /** Redraw after the reports below the first were shifted in time. */
   redrawShifted() {
     const { sources, view } = this, { whole } = view;
     this.tiles.removeGroups((group) => sources.sourceOf(group) !== sources.main);
@@ -110,14 +110,14 @@ export class Timeline {
     this.scheduleUpdate();
   }
 
-  /** Draws soon after the window moved; everything else waits until it rests. */
+  /** Draw soon after the window moved; everything else waits until it rests. */
   scheduleUpdate() {
     this.scheduleFrame();
     clearTimeout(this.restTimer);
     this.restTimer = setTimeout(() => this.handleRest(), REST_MS);
   }
 
-  /** Updates the URL, the titles and the text for screen readers, once the window rests. */
+  /** Update the URL, the titles and the text for screen readers, once the window rests. */
   handleRest() {
     if (this.closed || !this.alignment.ready) return;
     this.view.recordWindow();
@@ -126,7 +126,7 @@ export class Timeline {
     this.screenReader.update();
   }
 
-  /** Writes the state into the URL. */
+  /** Write the state into the URL. */
   writeUrl() {
     const { lanes, view, area, chosen } = this;
     const defaults = lanes.getDefaultFolded(), folded = [...lanes.folded];
@@ -146,7 +146,7 @@ export class Timeline {
     });
   }
 
-  /** Lays the lanes out after some were folded, pinned or hidden. */
+  /** Lay the lanes out after some were folded, pinned or hidden. */
   layOutLanes() {
     this.lanes.layOut();
     this.stage.resizeLanes();
@@ -185,7 +185,7 @@ export class Timeline {
     if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
 
-  /** Applies a new theme or selection. @param {Mounted} mounted */
+  /** Apply a new theme or selection. @param {Mounted} mounted */
   update(mounted) {
     this.mounted = mounted;
     const [from, to] = mounted.data.selected;
@@ -200,7 +200,7 @@ export class Timeline {
   }
 
   /**
-   * Chooses an event: draws its box and arrows, and opens its panel.
+   * Choose an event: draw its box and arrows, and open its panel.
    * @param {number} lane
    * @param {number} ref
    * @param {boolean} [reveal] scrolls and moves to it
@@ -223,7 +223,7 @@ export class Timeline {
     }
   }
 
-  /** Scrolls and moves to an event, unfolding its lane and level. @param {{lane: number, row?: number, start: number, end: number}} event */
+  /** Scroll and move to an event, unfolding its lane and level. @param {{lane: number, row?: number, start: number, end: number}} event */
   revealEvent(event) {
     const { lanes } = this, deep = (event.row ?? 0) >= MAX_LEVELS && !lanes.deep.has(event.lane);
     if (deep) lanes.deep.add(event.lane);
@@ -236,7 +236,7 @@ export class Timeline {
     this.scheduleFrame();
   }
 
-  /** Clears the chosen event and the area. */
+  /** Clear the chosen event and the area. */
   clearSelection() {
     this.request.abort();
     this.request = new AbortController();
@@ -245,7 +245,7 @@ export class Timeline {
     this.scheduleUpdate();
   }
 
-  /** Selects an area and shows its statistics. @param {Area} area */
+  /** Select an area and show its statistics. @param {Area} area */
   selectArea(area) {
     this.area = area;
     this.measured = null;
@@ -257,13 +257,13 @@ export class Timeline {
     actions.fitWindow(this);
   }
 
-  /** Restores the state after the user went back or forward. */
+  /** Restore the state after the user went back or forward. */
   restoreFromUrl() {
     if (location.pathname.endsWith("/timeline")) this.restoreState(urlState.readState(location.search));
   }
 
   /**
-   * Returns the URL of another page.
+   * Return the URL of another page.
    * @param {string} url relative to the dashboard
    */
   getPageUrl(url) {
@@ -275,7 +275,7 @@ export class Timeline {
     return findItemAt(this, x, y);
   }
 
-  /** Shows a message for a moment. @param {string} text */
+  /** Show a message for a moment. @param {string} text */
   showMessage(text) {
     this.stage.showMessage(text);
   }

@@ -18,7 +18,7 @@ export class Titles {
     this.titles = new Map();
   }
 
-  /** Makes all titles anew, after lanes were folded, pinned or hidden. */
+  /** Make all titles anew, after lanes were folded, pinned or hidden. */
   rebuild() {
     const { app } = this, { titleList } = app.stage;
     const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
@@ -30,7 +30,7 @@ export class Titles {
     if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
   }
 
-  /** Shows the number of lanes, hidden lanes, marks, and the time that all pages show. */
+  /** Show the number of lanes, hidden lanes, marks, and the time that all pages show. */
   updateCorner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
     replaceContent(app.stage.corner,
@@ -43,7 +43,7 @@ export class Titles {
       h("span", { class: "quiet" }, countLanes(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
-  /** Moves the titles to their lanes. */
+  /** Move the titles to their lanes. */
   moveTitles() {
     const { app } = this, wanted = new Set();
     for (const { slot, y } of app.lanes.listVisible(app.scroll, app.height || 600)) {
@@ -88,7 +88,7 @@ export class Titles {
     return { li, share };
   }
 
-  /** Shows the busy share of each visible lane. */
+  /** Show the busy share of each visible lane. */
   updateShares() {
     const { app } = this;
     for (const { slot } of app.lanes.listVisible(app.scroll, app.height)) {
@@ -99,7 +99,7 @@ export class Titles {
   }
 }
 
-/** Describes how many levels a deep lane shows, and what a click does. @param {Slot} slot */
+/** Describe how many levels a deep lane shows, and what a click does. @param {Slot} slot */
 function describeLevels({ lane, rows }) {
   const other = rows === lane.rows ? MAX_LEVELS : lane.detail ? lane.rows : "all";
   return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
@@ -110,7 +110,7 @@ function countLanes(many) {
   return many === 1 ? "1 lane" : `${formatCount(many)} lanes`;
 }
 
-/** Describes the value at the top of a curve. @param {Lane} lane */
+/** Describe the value at the top of a curve. @param {Lane} lane */
 function describeMaximum(lane) {
   return lane.max ? `to ${formatValue(lane.max, lane.unit)}` : "";
 }

@@ -7,7 +7,7 @@ import { findValueAt } from "./hit_test.js";
 import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /**
- * Shows the tooltip for a point of the lanes, or hides it if nothing is there.
+ * Show the tooltip for a point of the lanes, or hides it if nothing is there.
  * @param {Timeline} app
  * @param {number} x
  * @param {number} y

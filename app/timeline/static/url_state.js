@@ -30,7 +30,7 @@ export const PARAMETERS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide"
  */
 
 /**
- * Parses a query string.
+ * Parse a query string.
  * @param {string} search query string
  * @returns {UrlState}
  */
@@ -55,7 +55,7 @@ export function readState(search) {
 }
 
 /**
- * Writes the state into the URL without a new entry in the history. Other parameters stay.
+ * Write the state into the URL without a new entry in the history. Other parameters stay.
  * @param {UrlState} state
  */
 export function writeState(state) {

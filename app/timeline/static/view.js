@@ -22,7 +22,7 @@ export class View {
     this.rested = [this.t0, this.t1];
   }
 
-  /** Sets the first and last time that can be shown. @param {number} begin @param {number} end */
+  /** Set the first and last time that can be shown. @param {number} begin @param {number} end */
   setExtent(begin, end) {
     this.begin = begin;
     this.end = Math.max(end, begin + MIN_SPAN_NS);
@@ -40,7 +40,7 @@ export class View {
   }
 
   /**
-   * Shows a time range, limited to the captures; ignores invalid numbers.
+   * Show a time range, limited to the captures; ignores invalid numbers.
    * @param {number} t0
    * @param {number} t1
    */
@@ -56,7 +56,7 @@ export class View {
   }
 
   /**
-   * Zooms around a time that stays in place.
+   * Zoom around a time that stays in place.
    * @param {number} t
    * @param {number} factor above 1: zoom out
    */
@@ -71,7 +71,7 @@ export class View {
   }
 
   /**
-   * Shows a time range with some room around it.
+   * Show a time range with some room around it.
    * @param {number} from
    * @param {number} to
    * @param {number} [room] share of its length on either side
@@ -100,7 +100,7 @@ export class View {
     this.setWindow(this.low, this.high);
   }
 
-  /** Records the window for `undo`. Jumps call it first, however soon they follow each other. */
+  /** Record the window for `undo`. Jumps call it first, however soon they follow each other. */
   recordWindow() {
     if (this.rested[0] === this.t0 && this.rested[1] === this.t1) return;
     this.past.push(this.rested);

@@ -1,4 +1,4 @@
-/** Fetches answers of the server: tiles in a packed binary layout, everything else as JSON. */
+/** Fetch answers of the server: tiles in a packed binary layout, everything else as JSON. */
 
 /** @import { Tile } from "./types.js" */
 
@@ -18,7 +18,6 @@ export class AnswerError extends Error {
 }
 
 /**
- * Fetches an answer.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
@@ -37,7 +36,6 @@ export async function fetchAnswer(url, signal) {
 }
 
 /**
- * Fetches JSON.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
@@ -47,7 +45,6 @@ export async function fetchJson(url, signal) {
 }
 
 /**
- * Decodes a tile.
  * @param {ArrayBuffer} buffer
  * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source converts numbers and times to those of all reports
  * @returns {Tile}
@@ -98,7 +95,7 @@ function getTileSize(n, p) {
 }
 
 /**
- * Returns the indices of a column by lane.
+ * Return the indices of a column by lane.
  * @param {Uint32Array} lanes
  * @param {(a: number, b: number) => number} order
  * @returns {Map<number, Uint32Array>}
