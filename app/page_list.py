@@ -37,8 +37,7 @@ class View:
     """A page of a report.
 
     Args:
-        url: its address below that of the dashboard, and its folder in ``views``.
-        title: its title.
+        title: its title, which makes its address and folder, too.
         group: its group in the menu.
         subject: the reports it shows; None: every kind.
         icon: its icon.
@@ -52,7 +51,6 @@ class View:
         across: whether it shows all reports of the library, and works without any.
     """
 
-    url: str
     title: str
     group: str
     subject: Subject | None
@@ -85,83 +83,68 @@ class View:
         return not self.across and self.group not in (COMPARE, DATA)
 
     @property
+    def url(self) -> str:
+        """Address below that of the dashboard, and folder in ``views``."""
+        return self.title.lower().replace(" ", "_")
+
+    @property
     def path(self) -> Path:
         """Path of the script."""
         return FOLDER / self.url / "page.py"
 
 
 VIEWS = (
-    View("summary", "Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
-    View("findings", "Findings", "", None, ":material/fact_check:"),
+    View("Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
+    View("Findings", "", None, ":material/fact_check:"),
     View(
-        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:",
+        "Timeline", "", TIMELINE, ":material/view_timeline:",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),
+    View("Kernels", GPU, TIMELINE, ":material/table_rows:", tables=_KERNELS, lack="no GPU kernels"),
     View(
-        "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:",
-        tables=_KERNELS, lack="no GPU kernels",
-    ),
-    View(
-        "roofline_by_time", "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
+        "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
         tables=_KERNELS, lack="no GPU kernels", former_urls=("roofline_time",),
     ),
+    View("Idle", GPU, TIMELINE, ":material/hourglass_empty:", tables=(*_GPU, "gpu_metric"), lack="no GPU activity"),
     View(
-        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:",
-        tables=(*_GPU, "gpu_metric"), lack="no GPU activity",
-    ),
-    View(
-        "ranges", "Ranges", PROGRAM, TIMELINE, ":material/account_tree:",
+        "Ranges", PROGRAM, TIMELINE, ":material/account_tree:",
         tables=("range",), lack="no ranges (NVTX or annotations)", former_urls=("nvtx",),
     ),
     View(
-        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:",
+        "Operators", PROGRAM, TIMELINE, ":material/schema:",
         tables=("operator",), lack="no operators of the PyTorch profiler",
     ),
     View(
-        "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:",
+        "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:",
         tables=_KERNELS, lack="no GPU kernels", former_urls=("split",),
     ),
     View(
-        "memory", "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:",
+        "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:",
         tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
+    View("API", PROGRAM, TIMELINE, ":material/terminal:", tables=("api_call", "osrt_call"), lack="no CUDA or OS calls"),
     View(
-        "api", "API", PROGRAM, TIMELINE, ":material/terminal:",
-        tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
-    ),
-    View(
-        "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:",
+        "Host", PROGRAM, TIMELINE, ":material/developer_board:",
         tables=("cpu_sample", "python_sample", "sched_event", "osrt_call", "openmp_event"),
         lack="no CPU samples, scheduling or OS calls",
     ),
     View(
-        "compare", "Compare", COMPARE, TIMELINE, ":material/compare_arrows:",
+        "Compare", COMPARE, TIMELINE, ":material/compare_arrows:",
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),
+    View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
+    View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
+    View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", tables=(*_KERNELS, "range"), answer="attention_parts"),
+    View("Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
     View(
-        "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:",
-        selects=False, tables=_KERNELS, lack="no GPU kernels",
-    ),
-    View("trends", "Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
-    View(
-        "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:",
-        tables=(*_KERNELS, "range"), answer="attention_parts",
-    ),
-    View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
-    View(
-        "cpu_vs_gpu", "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",
+        "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",
         selects=False, sidecar="tasks", former_urls=("crossover", "cpu_gpu"),
     ),
-    View(
-        "timer_check", "Timer check", SPECIAL, TIMELINE, ":material/timer:",
-        sidecar="timings", former_urls=("timings",),
-    ),
-    View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
-    View(
-        "kernel_profiles", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)
-    ),
-    View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:"),
-    View("sql", "SQL", DATA, None, ":material/database:", selects=False),
+    View("Timer check", SPECIAL, TIMELINE, ":material/timer:", sidecar="timings", former_urls=("timings",)),
+    View("Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
+    View("Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)),
+    View("Roofline", GPU, LAUNCHES, ":material/show_chart:"),
+    View("SQL", DATA, None, ":material/database:", selects=False),
 )  # fmt: skip
 """All pages of reports; a report opens on the first that fits it."""
 
