@@ -65,7 +65,8 @@ async def keep_trimmed() -> None:
 def measure_holders() -> dict[str, float]:
     """Return bytes by holder. Python objects are the part of ``resident`` that no other holder explains.
 
-    ``answers``, ``figures``: the two caches of pages.
+    ``answers``, ``questions``, ``figures``: the caches of pages: analyses and results derived from them, SQL questions,
+    charts.
     ``duckdb``: its buffers, including cached blocks of reports.
     ``duckdb_pages``: resident memory of its allocator, the buffers and free pages.
     ``arrow``: pyarrow's pool.
@@ -76,6 +77,7 @@ def measure_holders() -> dict[str, float]:
     process = psutil.Process()
     sizes = {
         "answers": float(session.answers_bytes()),
+        "questions": float(session.questions_bytes()),
         "figures": float(figure_cache.size_bytes()),
         "duckdb": float(visitors.get_whole_library().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),

@@ -38,8 +38,8 @@ def check_parts() -> tuple[bool, dict[str, str]]:
     """
     states, worker_state = _health.parts(), worker_process.check_worker().state
     if worker_state == "here":
-        states |= health.inbox(config.load())
-    return health.shows(states), states | {"worker": worker_state} | health.confined()
+        states |= health.check_inbox(config.load())
+    return health.can_show_pages(states), states | {"worker": worker_state} | health.check_confinement()
 
 
 async def _answer_health(_: Request) -> Response:
@@ -50,7 +50,9 @@ async def _answer_health(_: Request) -> Response:
     except TimeoutError:
         healthy, states = False, {"database": health.MISSING, "store": health.MISSING}
     status = 200 if healthy else 503
-    return Response(prometheus.told(healthy, states), status, {"Cache-Control": "no-store"}, "application/json")
+    return Response(
+        prometheus.encode_health(healthy, states), status, {"Cache-Control": "no-store"}, "application/json"
+    )
 
 
 async def _answer_live(_: Request) -> Response:
@@ -71,7 +73,7 @@ def start_monitoring() -> None:
 
     The server runs without metrics if their port is taken; the log says so.
     """
-    address = prometheus.address(config.load().metrics, "WARPDECK_METRICS")
+    address = prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS")
     if address is not None:
         listener = Listener(address, Figures(_build_gauges()), check_parts)
         try:
@@ -96,7 +98,7 @@ def check_settings() -> None:
     Raises:
         ConfigError: the address is invalid, or the package ``prometheus-client`` is missing.
     """
-    if prometheus.address(config.load().metrics, "WARPDECK_METRICS") is not None:
+    if prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS") is not None:
         Figures()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest, Subject
+from profiledb.query import header
 from profiledb.report.sidecar import Kind
 
 FOLDER = Path(__file__).with_name("views")
@@ -43,7 +44,8 @@ class View:
         icon: its icon.
         listed: whether the menu has it.
         selects: whether it shows the selection; other pages show the whole report.
-        tables: it is empty, and gray in the menu, if none of these has a row.
+        tables: it is empty, and gray in the menu, if none of these has a row; without them, if the report lacks what
+            each analysis of the page needs.
         lack: why it is empty, as the end of a sentence.
         sidecar: file beside the report that it shows. Without its data the menu omits a page of the group SPECIAL.
         answer: analysis that has a row if the report has the data of the page.
@@ -74,8 +76,17 @@ class View:
             return False
         if self.sidecar:
             return report_data.has_sidecar(manifest.id, self.sidecar)
-        has_rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
-        return has_rows and (not self.answer or report_data.has_answer(manifest.id, self.answer))
+        return self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
+
+    def _has_rows(self, manifest: Manifest) -> bool:
+        if not manifest.rows or not (self.lack or self.answer):
+            return True
+        if self.tables:
+            return any(map(manifest.rows.get, self.tables))
+        analyses = [
+            entry for entry in header.analyses().values() if self.answer == entry.name or self.url == entry.page
+        ]
+        return any(all(any(map(manifest.rows.get, tables)) for tables in entry.needs) for entry in analyses)
 
     @property
     def for_guests(self) -> bool:
@@ -96,6 +107,7 @@ class View:
 VIEWS = (
     View("Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
     View("Findings", "", None, ":material/fact_check:"),
+    View("What if", "", TIMELINE, ":material/alt_route:", selects=False, tables=_GPU, lack="no GPU activity"),
     View(
         "Timeline", "", TIMELINE, ":material/view_timeline:",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
@@ -105,10 +117,10 @@ VIEWS = (
         "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
         tables=_KERNELS, lack="no GPU kernels", former_urls=("roofline_time",),
     ),
-    View("Idle", GPU, TIMELINE, ":material/hourglass_empty:", tables=(*_GPU, "gpu_metric"), lack="no GPU activity"),
+    View("Idle", GPU, TIMELINE, ":material/hourglass_empty:", lack="no GPU activity"),
     View(
         "Ranges", PROGRAM, TIMELINE, ":material/account_tree:",
-        tables=("range",), lack="no ranges (NVTX or annotations)", former_urls=("nvtx",),
+        lack="no ranges (NVTX or annotations)", former_urls=("nvtx",),
     ),
     View(
         "Operators", PROGRAM, TIMELINE, ":material/schema:",
@@ -122,7 +134,7 @@ VIEWS = (
         "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:",
         tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
-    View("API", PROGRAM, TIMELINE, ":material/terminal:", tables=("api_call", "osrt_call"), lack="no CUDA or OS calls"),
+    View("API", PROGRAM, TIMELINE, ":material/terminal:", lack="no CUDA or OS calls"),
     View(
         "Host", PROGRAM, TIMELINE, ":material/developer_board:",
         tables=("cpu_sample", "python_sample", "sched_event", "osrt_call", "openmp_event"),
@@ -134,7 +146,7 @@ VIEWS = (
     ),
     View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
     View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
-    View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", tables=(*_KERNELS, "range"), answer="attention_parts"),
+    View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", answer="attention_parts"),
     View("Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
     View(
         "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",

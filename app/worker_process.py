@@ -21,9 +21,9 @@ from typing import IO, Literal
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, NewerLibraryError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.locations import refuse_newer
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.monitoring import logs
 from profiledb.terminal import sentence
 
@@ -99,13 +99,13 @@ def is_library_locked(library: Path) -> bool:
     return False
 
 
-def list_team_workers(settings: Settings) -> list[Seen]:
+def list_team_workers(settings: Settings) -> list[WorkerInfo]:
     """Return the workers of a team that are alive; empty without a team.
 
     Raises:
         CatalogError: the database is unreachable.
     """
-    return Workers(database.shared(settings.database)).all() if settings.database else []
+    return Workers(team_database.open_database(settings.database)).all() if settings.database else []
 
 
 def build_command(settings: Settings) -> list[str]:

@@ -27,7 +27,7 @@ class McpServer:
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Answer requests while the server runs."""
-        if not mcp_tools.available():
+        if not mcp_tools.is_available():
             yield
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -20,8 +20,9 @@ from app.web.upload_store import Upload, UploadRefusedError, get_upload_store
 from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
-from profiledb.library.spaces import EVERYBODY, Spaces, folder
-from profiledb.report.file_names import require_taken
+from profiledb.library.space_registry import SpaceRegistry
+from profiledb.library.spaces import EVERYBODY, folder
+from profiledb.report.file_names import require_accepted
 
 CONTENT_TYPE = "application/octet-stream"
 _SESSION = "programs"
@@ -43,7 +44,7 @@ async def _receive(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
     if refusal := _refuse(name, request.headers):
         return refusal
-    if space and space not in await to_thread.run_sync(_get_spaces(request).seen, limiter=_writers):
+    if space and space not in await to_thread.run_sync(_get_spaces(request).visible_names, limiter=_writers):
         return make_problem_response(403, "There is no such space, or it is not yours.")
     store, file_id = get_upload_store(), secrets.token_hex(8)
     store.open_session(_SESSION)
@@ -68,7 +69,7 @@ def _refuse(name: str, headers: Headers) -> Response | None:
     if not name or len(name) > 1_000:
         return make_problem_response(400, "The address must give a name.")
     try:
-        require_taken(name)
+        require_accepted(name)
     except ConversionError as error:
         return make_problem_response(400, error.message, error.hint)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT_TYPE:
@@ -112,7 +113,7 @@ async def _place_file(request: Request, upload: Upload, name: str, space: str) -
     return JSONResponse({"name": path.name, "bytes": upload.size}, status_code=202)
 
 
-def _get_spaces(request: Request) -> Spaces:
+def _get_spaces(request: Request) -> SpaceRegistry:
     return visitors.get_library(request.scope).catalog.spaces
 
 

@@ -31,5 +31,5 @@ def draw_share_form(current: Manifest) -> None:
 def _make_share(report_id: str) -> None:
     with ui.boundary():
         max_days = session.settings().login_link_days
-        secret = session.editing().catalog.shares.new(report_id, st.session_state[_DAYS], max_days)
+        secret = session.editing().catalog.sharing_links.create(report_id, st.session_state[_DAYS], max_days)
         st.session_state[_NEW_LINK] = (report_id, sharing_route.make_link(secret))

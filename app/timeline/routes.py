@@ -137,7 +137,7 @@ class _Query:
             cursor.interrupt()
 
     def _require_visible(self) -> None:
-        self._parameters.library.catalog.sight.require(self._report_id)
+        self._parameters.library.catalog.visibility.require_reports(self._report_id)
 
 
 async def _answer_query(request: Request, query: _Query) -> Response:

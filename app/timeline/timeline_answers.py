@@ -97,7 +97,7 @@ def _describe_lane(lane: dict[str, Any]) -> dict[str, Any]:
 
 def answer_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
     """Return a tile of some groups of lanes."""
-    return tiles.tile(
+    return tiles.make_tile(
         cursor, opened, parameters.get_numbers("g"), parameters.get_number("z"), parameters.get_number("i")
     )
 
@@ -107,15 +107,15 @@ def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, parameters: Query
     ids = parameters.get_numbers("ids")
     if len(ids) > names.MOST:
         raise AnalysisError(f"A request names at most {names.MOST} ids.")
-    return _encode_json(names.texts(cursor, ids))
+    return _encode_json(names.read_texts(cursor, ids))
 
 
 def answer_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
     """Return the facts of an event, and links to the pages that show more of it."""
-    answer = event.event(cursor, opened, parameters.get_number("lane"), parameters.get_number("ref"))
+    answer = event.describe_event(cursor, opened, parameters.get_number("lane"), parameters.get_number("ref"))
     about = answer.pop("about")
     if about["table"] == "kernel":
-        answer["rows"] += operators.rows(parameters.library, opened.report_id, about["id"])
+        answer["rows"] += operators.describe_operator(parameters.library, opened.report_id, about["id"])
     report = {"report": opened.report_id}
     links = {}
     if about["kernel"] is not None:
@@ -129,28 +129,32 @@ def answer_neighbor(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameter
     """Return the next or previous event of a lane, or the slowest or fastest of a name; null if there is none."""
     if parameters.get_texts("by"):
         lane = parameters.get_number("lane") if parameters.get_texts("lane") else None
-        neighbor = neighbors.extreme(cursor, opened, parameters.get_text("by"), parameters.get_number("name"), lane)
+        neighbor = neighbors.find_extreme(
+            cursor, opened, parameters.get_text("by"), parameters.get_number("name"), lane
+        )
     else:
         name = parameters.get_number("name") if parameters.get_texts("name") else None
         start_lane, start_ns = parameters.get_number("lane"), parameters.get_number("t")
-        neighbor = neighbors.step(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
+        neighbor = neighbors.find_neighbor(cursor, opened, start_lane, start_ns, parameters.get_text("dir"), name)
     return _encode_json(events.item(opened, neighbor) if neighbor else None)
 
 
 def answer_area(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
     """Return statistics of a time range in some lanes."""
     from_ns, to_ns = parameters.get_number("from"), parameters.get_number("to")
-    return _encode_json(area.area(cursor, opened, from_ns, to_ns, parameters.get_numbers("lanes")))
+    return _encode_json(area.measure_area(cursor, opened, from_ns, to_ns, parameters.get_numbers("lanes")))
 
 
 def answer_search(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
     """Return the hits of a search over the capture."""
-    return _encode_json(search.search(cursor, opened, parameters.get_text("q"), parameters.get_text("how", "part")))
+    return _encode_json(
+        search.search_names(cursor, opened, parameters.get_text("q"), parameters.get_text("how", "part"))
+    )
 
 
 def answer_moments(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: QueryParameters) -> bytes:
     """Return the moments by which this report can be aligned with others."""
-    return _encode_json(alignment.moments(cursor, opened))
+    return _encode_json(alignment.read_alignment(cursor, opened))
 
 
 def answer_trace(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
@@ -159,7 +163,7 @@ def answer_trace(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: 
     if to_ns <= from_ns:
         raise AnalysisError("The area has no length.")
     file = io.BytesIO()
-    trace.write(cursor, opened, file, [(from_ns, to_ns)], MAX_TRACE_EVENTS)
+    trace.write_trace(cursor, opened, file, [(from_ns, to_ns)], MAX_TRACE_EVENTS)
     return file.getvalue()
 
 

@@ -23,4 +23,4 @@ def save_file(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Pat
 
 def record_upload(audit: Audit, path: Path, inbox: Inbox) -> None:
     """Record in the audit who uploaded a file that is in the inbox; in the log while the catalog is unreachable."""
-    audit.tell("uploaded", about=str(path.relative_to(inbox.root)))
+    audit.write_or_log("uploaded", about=str(path.relative_to(inbox.root)))

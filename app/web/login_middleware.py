@@ -24,10 +24,10 @@ from app.web import (
 from app.web.problem_json import make_problem_response
 from app.web.roles import Standing
 from profiledb import config
-from profiledb.access.operations.tokens import Role, Token, tokens_of
+from profiledb.access.operations.tokens import Role, Token, open_tokens
 from profiledb.errors import CatalogError
 from profiledb.library import server_file
-from profiledb.library.spaces import OF_PROGRAMS
+from profiledb.library.space_registry import OF_PROGRAMS
 from profiledb.library.visitor import NOBODY, Visitor
 
 PAGE_PATHS = {"/", f"/{page_list.ADMIN_URL}", *(f"/{view.url}" for view in page_list.VIEWS)}
@@ -196,7 +196,7 @@ async def identify_sender(scope: Scope) -> tuple[Standing, Visitor]:
 
 def _look_up_token(text: str) -> Token:
     """Return the token and note its use. Raises ``TokenError`` and ``CatalogError`` like ``identify_sender``."""
-    token = tokens_of(config.load()).shown(text)
+    token = open_tokens(config.load()).shown(text)
     if token is None:
         raise TokenError("There is no such token.")
     if token.has_ended:

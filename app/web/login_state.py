@@ -48,7 +48,7 @@ def begin_login(claims: Mapping[str, Any], address: str) -> str:
     catalog, settings = _open_catalog(claims), config.load()
     generation = catalog.logins.begin(_identify_person(claims), catalog.visitor.name, settings.login_hours)
     has_role = roles.get_standing(claims, settings, time.time()) > roles.Standing.STRANGER
-    catalog.audit.tell("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
+    catalog.audit.write_or_log("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
     return generation
 
 
@@ -61,7 +61,7 @@ def end_login(claims: Mapping[str, Any]) -> None:
     if person := _identify_person(claims):
         catalog = _open_catalog(claims)
         if catalog.logins.end(person):
-            catalog.audit.tell("logged out")
+            catalog.audit.write_or_log("logged out")
 
 
 def _keep_live(claims: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:

@@ -112,7 +112,7 @@ async def count_refusal(scope: Scope, action: Access, way: Way, who: str = "", a
     if count:
         details = ", ".join(filter(None, [about, f"from {address}", f"{count:,} so far" if count > 1 else ""]))
         audit = visitors.get_whole_library().catalog.asked_by(Visitor(who or "unknown", way)).audit
-        await to_thread.run_sync(audit.tell, action, "", details, limiter=_writers)
+        await to_thread.run_sync(audit.write_or_log, action, "", details, limiter=_writers)
     return {"Retry-After": str(math.ceil(wait))} if wait else {}
 
 

@@ -5,8 +5,8 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.library.spaces import OF_PROGRAMS
-from profiledb.library.visitor import NONE, Visitor, named
+from profiledb.library.space_registry import OF_PROGRAMS
+from profiledb.library.visitor import NONE, Visitor, audit_name
 
 EVERYONE = "*"
 
@@ -59,7 +59,7 @@ def make_visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> V
     """
     standing = get_standing(claims, settings, now)
     name, email, user_id = (claims.get(key) for key in ("name", "email", "sub"))
-    label = named([name], [email, user_id]) if _is_verified(claims) else named([name, email], [user_id])
+    label = audit_name([name], [email, user_id]) if _is_verified(claims) else audit_name([name, email], [user_id])
     if standing < Standing.VIEWER:
         return Visitor(label, "login", frozenset(), NONE)
     groups = frozenset(role for role in _read_roles(claims, settings) if not role.startswith(OF_PROGRAMS))

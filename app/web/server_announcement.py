@@ -31,20 +31,20 @@ class ServerAnnouncement:
         settings = config.load()
         base = str(st.get_option("server.baseUrlPath") or "")
         self._library = settings.library
-        self._serving = server_file.begin(int(st.get_option("server.port")), base, settings.inbox_text)
-        server_file.write(self._library, self._serving)
+        self._serving = server_file.describe_server(int(st.get_option("server.port")), base, settings.inbox_text)
+        server_file.announce(self._library, self._serving)
 
     async def keep_published(self) -> None:
         """Announce the server again whenever no server is announced."""
         while self._serving:
             await asyncio.sleep(CHECK_INTERVAL_S)
-            if await asyncio.to_thread(server_file.read, self._library) is None:
-                await asyncio.to_thread(server_file.write, self._library, self._serving)
+            if await asyncio.to_thread(server_file.read_announcement, self._library) is None:
+                await asyncio.to_thread(server_file.announce, self._library, self._serving)
 
     def withdraw(self) -> None:
         """Remove the announcement."""
         if self._serving:
-            server_file.remove(self._library, self._serving)
+            server_file.withdraw(self._library, self._serving)
 
     async def answer_challenge(self, request: Request) -> Response:
         """Prove to a reader of the file that this server wrote it; reveal nothing to anybody else."""

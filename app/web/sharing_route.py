@@ -42,7 +42,7 @@ def make_link(secret: str) -> str:
 def find_share(cookies: Mapping[str, str]) -> Share | None:
     """Return the sharing link that a browser opened before; None without one, or if it has ended."""
     secret = cookies.get(COOKIE, "")
-    return visitors.get_whole_library().catalog.shares.shown(secret) if secret and are_links_allowed() else None
+    return visitors.get_whole_library().catalog.sharing_links.find(secret) if secret and are_links_allowed() else None
 
 
 def make_visitor(share: Share) -> Visitor:
@@ -70,7 +70,7 @@ async def _open_link(request: Request) -> Response:
 
 def _respond(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     library = visitors.get_whole_library()
-    share = library.catalog.shares.shown(secret) if are_links_allowed() else None
+    share = library.catalog.sharing_links.find(secret) if are_links_allowed() else None
     if share is None:
         return PlainTextResponse("This link does not exist, or has ended.", status_code=404, headers=_NO_STORE)
     report = library.find(share.report_id)
@@ -78,10 +78,10 @@ def _respond(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     response = RedirectResponse(target, status_code=303, headers=_NO_STORE)
     claims, settings, now = login_state.read_live_claims(cookies), config.load(), time.time()
     if roles.get_standing(claims, settings, now) >= Standing.VIEWER:
-        if library.asked_by(roles.make_visitor(claims, settings, now)).catalog.sight.sees(report.id):
+        if library.asked_by(roles.make_visitor(claims, settings, now)).catalog.visibility.sees_report(report.id):
             return response
         return PlainTextResponse(_SPACE_NOT_VISIBLE, status_code=403, headers=_NO_STORE)
-    library.asked_by(make_visitor(share)).catalog.audit.tell("opened link", report.id, f"from {address}")
+    library.asked_by(make_visitor(share)).catalog.audit.write_or_log("opened link", report.id, f"from {address}")
     base = url_paths.add_base("/")
     response.set_cookie(COOKIE, secret, max_age=int(share.seconds), path=base, httponly=True, samesite="lax")
     return response

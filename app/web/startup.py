@@ -12,10 +12,10 @@ import streamlit as st
 from app import streamlit_private
 from app.web import login_cookie
 from profiledb import config
-from profiledb.access.operations.tokens import tokens_of
+from profiledb.access.operations.tokens import open_tokens
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.monitoring import logs
 
 MIN_SECRET_CHARS = 32
@@ -35,13 +35,13 @@ def prepare_server() -> None:
     settings = config.load()
     configure_logging(settings.log)
     if settings.database:
-        database.require(settings.database)
+        team_database.require_access(settings.database)
     streamlit_private.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
     if login_cookie.has_login():
         check_login(login_cookie.load_auth_section() or {}, settings)
         _date_tokens(settings)
-    elif role_settings := config.given("WARPDECK_LOGIN_"):
+    elif role_settings := config.variables_with_prefix("WARPDECK_LOGIN_"):
         raise ConfigError(
             f"{' and '.join(role_settings)} would limit who may do what, but nobody has to log in: Streamlit's secrets"
             " have no section [auth]."
@@ -60,14 +60,14 @@ def prepare_server() -> None:
 def _date_tokens(settings: Settings) -> None:
     """Give tokens of an earlier version an end; if the database is unreachable, the next start does it."""
     try:
-        tokens_of(settings).date()
+        open_tokens(settings).date()
     except WarpdeckError as error:
         _log.error("Tokens of an earlier version have no end yet: %s", error.message)
 
 
 def configure_logging(form: str) -> None:
     """Log in one of the forms of ``logs.FORMS``, Streamlit's own loggers included."""
-    logs.prepare(form)
+    logs.configure(form)
     if form == logs.JSON:
         streamlit_private.set_log_handler(logs.handler)
 
