@@ -35,7 +35,7 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     groups = [one.value for one in at.sidebar.caption]
     assert groups == ["GPU", "Program", "Compare", "Special", "Data"]
     menu = links(at)
-    assert list(menu)[:5] == ["Library", "Summary", "Findings", "Timeline", "Kernels"]
+    assert list(menu)[:6] == ["Library", "Summary", "Findings", "What if", "Timeline", "Kernels"]
     assert menu["Roofline by time"].query_string == f"report={report}&range=step_2"
     assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
 
