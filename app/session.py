@@ -93,13 +93,13 @@ def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Mani
 def _shown() -> tuple[Path, tuple[int, int], object]:
     """What lists go by: the library, its version, and what the user of this session sees of it."""
     shelf = library()
-    return shelf.folder, shelf.catalog.version(), shelf.catalog.sight.kind()
+    return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
 
 
 def jobs() -> list[Job]:
     """All files that were ever taken up, the last change first; read again only when one of them has changed."""
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.sight.kind()))
+    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
 
 
 @lasting(maxsize=_VIEWS)
@@ -133,7 +133,7 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.of_pages.aside():
-        return _board(shelf.folder, versions, shelf.catalog.sight.kind())
+        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)
@@ -221,7 +221,7 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     shelf = library()
     if not shelf.is_here(report_id):
         with script_queue.of_pages.aside():
-            shelf.bring(report_id)
+            shelf.fetch(report_id)
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 

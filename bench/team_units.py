@@ -100,7 +100,7 @@ def of_size(root: Path, kernels: int) -> str:
     generate(Options(kernels), source, "parquetdir")
     took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
     library = Library(folder)
-    library.spare()  # as a worker does
+    library.use_one_thread()  # as a worker does
     (report,) = library.list()
     prepared = spent(partial(prefetch.prepare, library, report.id))
     prepared += spent(partial(prefetch.timeline, library, report.id))

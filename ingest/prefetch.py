@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ingest.conversion.fork_client import Forks
 from profiledb.library.catalog import Job
-from profiledb.library.derived_files import SUMMARIES
+from profiledb.report.derived_files import SUMMARIES
 
 TRIES = 5
 """So often a report is tried; what stops it then is the report itself."""

@@ -42,8 +42,8 @@ def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> 
     return session.worked_out(
         (*sides, basis),
         lambda: Compared(
-            a, b, basis, rows.kernels(a, b, basis), rows.phases(a, b, basis), rows.copies(a, b, basis),
-            totals.summary(a, b),
+            a, b, basis, rows.compare_kernels(a, b, basis), rows.compare_phases(a, b, basis),
+            rows.compare_copies(a, b, basis), totals.summarize(a, b),
         ),
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.
     """What runs an analysis by its name on the steady part, or on the selected part of a report without one."""
     if steady is None:
         return partial(session.run, manifest.id)
-    return lambda name, **params: session.run(manifest.id, name, **answers.times(steady, name) | params)
+    return lambda name, **params: session.run(manifest.id, name, **answers.steady_params(steady, name) | params)
 
 
 def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:

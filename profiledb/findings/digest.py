@@ -17,10 +17,10 @@ from profiledb import config
 from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
-from profiledb.library.derived_files import FINDINGS
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.query import answer_store, request
+from profiledb.report.derived_files import FINDINGS
 
 MOST_BYTES = 1_000_000
 Links = Mapping[str, Mapping[str, str]]
@@ -64,7 +64,7 @@ def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Ru
 
     ``linked``: ``links`` of the library, which lists of reports ask for once.
     """
-    library.soon(report_id, FINDINGS)
+    library.fetch_in_background(report_id, FINDINGS)
     path = library.derived.answers / report_id / FINDINGS
     try:
         told, found = _parsed(path, path.stat().st_mtime_ns)

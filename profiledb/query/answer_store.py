@@ -59,7 +59,7 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
             found = _decoded(file.read(MOST_BYTES + 100))
     except OSError:
         return None
-    if found is None or not all(map(library.intact, _reports(asked))):
+    if found is None or not all(map(library.is_intact, _reports(asked))):
         return None
     with suppress(OSError):  # what was read last stays longest; somebody may have removed it meanwhile
         os.utime(path)

@@ -75,8 +75,8 @@ def key(
     linked = tuple(sorted(partners.items()))
     files = [library.path(one) for one in (report_id, *partners.values())]
     if trace := partners.get("trace"):
-        files.append(library.pairs(report_id, trace))
-    stamps = [library.stamp(file) for file in (*files, *library.sidecars(report_id))]
+        files.append(library.pairs_path(report_id, trace))
+    stamps = [library.stamp(file) for file in (*files, *library.sidecar_paths(report_id))]
     own = config.load().phases if by_phases else None
     phases = (str(own), stamp(own)) if own else ()
     return library.folder, version, report_id, linked, asked, tuple(stamps), phases
@@ -90,7 +90,7 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
     """
-    library.bring(report_id)
+    library.fetch(report_id)
     analysis, given = header.get(name), dict(params or {})
     part = {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}
     selection = model.parse(part, analysis.mode)
@@ -99,9 +99,9 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     values = header.bind(analysis, given)
     partner = values.pop("ncu") if analysis.joins == "ncu" else None
     if analysis.joins and not partner:
-        partner = library.linked(report_id, analysis.joins)
+        partner = library.linked_report(report_id, analysis.joins)
     if partner:
-        library.bring(partner)
+        library.fetch(partner)
     return Request(report_id, analysis, values, selection, partner)
 
 

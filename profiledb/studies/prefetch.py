@@ -44,7 +44,7 @@ def prepare(library: Library, report_id: str) -> None:
         return answers.answer(library, request.build(library, report_id, name, params))
 
     paths = rows_or_none(whole, "range_paths")
-    usual = model.as_params(model.usual(warmup=len(paths) > 0 and bool(paths["is_warmup"].any())))
+    usual = model.to_params(model.default_selection(warmup=len(paths) > 0 and bool(paths["is_warmup"].any())))
 
     def part(name: str, **params: Any) -> pd.DataFrame:
         return whole(name, **header.get(name).taken(usual) | params)
@@ -61,7 +61,7 @@ def prepare(library: Library, report_id: str) -> None:
         found = judge.judge(library, report, params, rules.values(), steady)
         digest.write(library, report_id, rules, found)
         if steady:
-            _ask_all(lambda name, **given: part(name, **summary.times(steady, name), **given), "steady")
+            _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady")
 
 
 def _ask_all(ask: Callable[..., Any], part: str) -> None:
@@ -104,16 +104,16 @@ def main(arguments: Sequence[str]) -> int:
     priority.only_idle()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
-    library.spare()
+    library.use_one_thread()
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)
-            library.keep(report_id)
+            library.share_prepared(report_id)
         with suppress(WarpdeckError):
-            summary_refresh.ensure(library, [library.find(report_id)])
+            summary_refresh.refresh_reports(library, [library.find(report_id)])
         with suppress(WarpdeckError):
             timeline(library, report_id)
-            library.keep(report_id)
+            library.share_prepared(report_id)
     summary_refresh.refresh(library)
     _ = Board(library).listed  # what changed is remembered
     return 0

@@ -11,9 +11,9 @@ from profiledb.findings.digest import Found
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.catalog import Manifest
-from profiledb.library.derived_files import FINDINGS
 from profiledb.library.library import Library
 from profiledb.report import store
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.memory_reports import fill
 from tests.support.page_reports import Publish, empty, kernel, make_library, make_publish

@@ -9,9 +9,9 @@ import pytest
 
 from ingest.prefetch import Opening
 from profiledb.library.catalog import Job
-from profiledb.library.derived_files import SUMMARIES
 from profiledb.library.library import Library
 from profiledb.query import answer_store, request
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, wait_until
 
@@ -32,7 +32,7 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
         wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)))
-        wait_until(build.path(library.derived.timelines, report.id).exists)
+        wait_until(build.timeline_path(library.derived.timelines, report.id).exists)
     finally:
         assert worker.stdin
         worker.stdin.close()

@@ -14,7 +14,7 @@ from app.ui.analysis_table import AnalysisTable
 from app.ui.table_columns import HeaderChanges
 from app.views.idle import sentences as idle_words
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import idle as places
+from profiledb.studies.summary import idle as places
 from profiledb.words import code
 
 _WORDS: HeaderChanges = {"name": "words"}
@@ -69,10 +69,10 @@ def _why(
     """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
-    where = places.place(ranges) if len(ranges) else None
+    where = places.find_place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
-    if top["reason"] == "host code" and (told := places.code(sampled)):
+    if top["reason"] == "host code" and (told := places.find_code(sampled)):
         sentence += f" {told}"
     gap_ns = usual_gap(top, gaps)
     path = None if where is None else where["range"]

@@ -5,9 +5,10 @@ import streamlit as st
 from app.ui import format as fmt
 from app.ui import page_elements, table_columns, tables
 from app.ui.analysis_table import AnalysisTable
-from app.views.phases import phase_bars, sentences
+from app.views.phases import phase_bars
 from app.views.phases.report_side import Side
 from profiledb.rules.phases import ALL
+from profiledb.studies.summary.split import describe_matmul
 
 PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, filled=True, hidden=("phase",))
 
@@ -27,7 +28,7 @@ def show(side: Side) -> None:
             ("Kernel time per step", fmt.duration(whole["pass_ns"]), "Mean kernel time inside a step."),
         ]
     page_elements.facts(facts)
-    st.markdown(sentences.alone(rows, titles))
+    st.markdown(describe_matmul(rows, titles))
     phase_bars.bars([side], key="bars")
     st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
     if len(rows) > 2:

@@ -12,7 +12,7 @@ from app.ui import format as fmt
 from app.ui import page_elements
 from app.ui.analysis_table import AnalysisTable
 from app.views.ranges import charts, pace
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 NONE = (
     "No steps were recognized. A range counts as a step if its name says step, iter, batch or epoch, with or"
@@ -44,7 +44,7 @@ def show(report_id: str, path: str) -> None:
         drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
         title = charts.IN_ORDER if numbers is None else "Step"
         pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
-    if step := headline.slowest(rows):
+    if step := headline.find_slowest(rows):
         st.page_link(
             page_list.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
             icon=":material/table_rows:", query_params=page_selection.link(report_id, range=step.selected),

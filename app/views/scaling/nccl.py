@@ -34,22 +34,22 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
         _none(manifest, runs)
         return
     run = _choose(with_nccl, own)
-    if nccl.unknown_bytes(with_nccl):
+    if nccl.lacks_sizes(with_nccl):
         traced = bool(manifest.rows.get("operator"))  # by a profiler that knows no NVTX
         st.info(fmt.plain(sentences.NO_SIZES if traced else sentences.SIZES))
-    rows = nccl.waits(run)
+    rows = nccl.wait_rows(run)
     if rows.empty:
         _one_rank(manifest, run)
         return
-    st.markdown(fmt.plain(sentences.skew(run, rows)))
+    st.markdown(fmt.plain(sentences.state_waits(run, rows)))
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
     figure = charts_scaling.waits(rows, color, theme.theme())
     chart_element.chart(figure, "waits-chart")
     st.caption("Mean wait of each rank per step.")
-    operations = nccl.operations(run)
+    operations = nccl.operation_rows(run)
     columns = table_columns.filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
-    by_size = nccl.sizes(run)
+    by_size = nccl.size_rows(run)
     if len(by_size) > 1:
         st.markdown("**By message size**")
         columns = table_columns.filled(by_size, scaling_tables.SIZE_COLUMNS)

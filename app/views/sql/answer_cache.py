@@ -15,10 +15,10 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     Each visitor has it asked anew: the audit says who asks what.
     """
     shelf = session.library()
-    seen = (shelf.catalog.sight.reports(), shelf.catalog.visitor, summaries_of(shelf).version())
+    seen = (shelf.catalog.visibility.report_ids(), shelf.catalog.visitor, summaries_of(shelf).version())
     return session.asked(
         session.key(manifest.id, "SQL", {}, (sql, seen)),
-        lambda: ask_process(shelf, manifest.id, sql, question_limits.shown(session.settings())),
+        lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.settings())),
     )
 
 
@@ -26,4 +26,4 @@ def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer
     """The answer as far as a file holds it; when a button is clicked, a library knows who asks, and no session does."""
     if not shown.cut:
         return shown
-    return ask_process(shelf, manifest.id, sql, question_limits.saved(session.settings()))
+    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.settings()))

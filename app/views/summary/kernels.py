@@ -9,7 +9,7 @@ from app.ui import format as fmt
 from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
 from profiledb.rules.classes import OTHER
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 TOP = 10
 CLASS_TABLE_PX = 620
@@ -56,7 +56,7 @@ def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
     other = rows.loc[rows["class"] == OTHER, "share_pct"]
     if other.empty:
         return f"{total} of kernel time, all classified."
-    share, names = fmt.percent(other.iloc[0]), headline.without_class(kernels)
+    share, names = fmt.percent(other.iloc[0]), headline.name_without_class(kernels)
     return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
 
 

@@ -8,13 +8,13 @@ from app import page_list
 from app.selection import page_selection
 from profiledb.findings.finding import Finding
 from profiledb.query import header
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from profiledb.studies.summary.top_findings import idle_remark
 
 
 def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without: frozenset[str]) -> None:
     """Draw them beside each other, but for those that findings of the groups ``without`` say; none may be left."""
-    told = [one for one in headline.statements(ask) if without.isdisjoint(one.groups)]
+    told = [one for one in headline.find_statements(ask) if without.isdisjoint(one.groups)]
     if not told:
         return
     with st.container(key="statements"):

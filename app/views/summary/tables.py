@@ -8,7 +8,7 @@ from app.ui import table_columns
 from app.ui.analysis_table import AnalysisTable
 from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from profiledb.studies.summary import memory as summary
 
 TOP = 10

@@ -7,10 +7,10 @@ import duckdb
 import pytest
 
 from profiledb.errors import DamagedError
-from profiledb.library.derived_files import DerivedFiles
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store, request
 from profiledb.query.request import Request
+from profiledb.report.derived_files import DerivedFiles
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
 
 __all__ = ["make_library", "make_publish"]  # fixtures

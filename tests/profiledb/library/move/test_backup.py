@@ -8,8 +8,8 @@ import pytest
 
 from profiledb.access.cli import main as cli
 from profiledb.errors import ConfigError
-from profiledb.library.backup import backup
 from profiledb.library.library import Library
+from profiledb.library.move.backup import backup
 from profiledb.query import analysis
 from tests.conftest import wait_until
 from tests.profiledb.library.test_library import publish
@@ -67,5 +67,5 @@ def test_it_writes_into_no_folder_of_others(empty_library: Library, tmp_path: Pa
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").touch()
     for folder in (tmp_path / "mine", empty_library.folder / "copy"):
-        with pytest.raises(ConfigError, match="holds something else"):
+        with pytest.raises(ConfigError, match="contains other files"):
             backup(empty_library, folder)

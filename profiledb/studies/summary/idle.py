@@ -1,4 +1,4 @@
-"""Where the program was while the GPU was idle: in which range (``idle_ranges``), in which code (``idle_code``)."""
+"""The place of idle time in the program: the range (``idle_ranges``) and the code (``idle_code``)."""
 
 import re
 from typing import Any
@@ -11,22 +11,21 @@ LEAST_PCT = 50.0
 """Share of the idle time below which no range is named as the place."""
 
 MOST = 0.8
-"""Part of a range's idle time that one range inside it holds, so that this one is the better name for the place."""
+"""Part of a range's idle time from which a range inside it is the better place."""
 
 _STEP = re.compile(r"(^|[/_ ])(profiler|train(ing)?_?)?(step|iter|iteration|epoch)s?[ _#]*\*$", re.IGNORECASE)
 
 LEAST_SAMPLES = 20
-"""CPU samples in gaps from which on a share of them says something."""
+"""CPU samples in gaps from which their shares are meaningful."""
 
 
-def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
-    """The innermost range that holds most of the idle time, None where none does.
+def find_place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
+    """Return the row of the innermost range that holds most of the idle time; None if none does.
+
+    Going down from the outermost range, a range inside is the place if it holds ``MOST`` of the idle time.
 
     Args:
         rows: the answer of ``idle_ranges``, with the columns range, level and share_pct.
-
-    Returns:
-        Its row. From the outermost range down, a range inside counts as the place where it holds ``MOST`` of it.
     """
     chosen = None
     for _, row in rows[rows["range"].notna()].sort_values("level", kind="stable").iterrows():
@@ -39,16 +38,16 @@ def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     return chosen
 
 
-def whole_step(path: str) -> bool:
-    """Whether a path with stars for numbers ends with a step: as the place of idle time that says nothing."""
+def is_whole_step(path: str) -> bool:
+    """Return True if a path with stars for numbers ends with a step, which is no useful place of idle time."""
     return bool(_STEP.search(path))
 
 
-def code(rows: pd.DataFrame) -> str:
-    """The function that the launching thread was found in most in gaps, as a sentence in Markdown; "" if none is clear.
+def find_code(rows: pd.DataFrame) -> str:
+    """Return the most frequent function of the launching thread in gaps, as a Markdown sentence; "" if none is clear.
 
     Args:
-        rows: the answer of ``idle_code``, the most samples first; may have no columns.
+        rows: the answer of ``idle_code``, most samples first; may have no columns.
     """
     top = rows.iloc[0] if len(rows) else None
     if top is None or top["share_pct"] < LEAST_PCT or round(100 * top["samples"] / top["share_pct"]) < LEAST_SAMPLES:

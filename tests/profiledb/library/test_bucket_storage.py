@@ -10,31 +10,34 @@ from pathlib import Path
 import pytest
 
 from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
-from profiledb.library.bucket import bucket_recovery, copy_cache, object_store
+from profiledb.library import bucket_recovery
+from profiledb.library.bucket import copy_cache, object_store
 from profiledb.library.bucket.bucket import Bucket, Object
-from profiledb.library.bucket.bucket_library import StoredLibrary
-from profiledb.library.bucket.object_index import File, Index
+from profiledb.library.bucket.object_index import ObjectIndex, StoredFile
+from profiledb.library.bucket.object_store import ObjectStore
 from profiledb.library.catalog import FILE, Catalog, Manifest
 from profiledb.library.health import Health
+from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
+from tests.support.bucket_library import open_in_bucket, store_of
 from tests.support.page_reports import empty
 from tests.support.s3 import BOTH, S3
 
 ONE, TWO, THREE = "aaaa000000000001", "bbbb000000000002", "cccc000000000003"
-Machine = Callable[..., StoredLibrary]
+Machine = Callable[..., Library]
 
 
 @pytest.fixture
 def machine(s3: S3, tmp_path: Path) -> Machine:
     """Opens the library on another machine: with the same bucket and catalog, and a folder of its own."""
     url = s3.url()
-    opened: list[StoredLibrary] = []
+    opened: list[Library] = []
 
-    def open_(most_mb: float = 1000, folder: str = "") -> StoredLibrary:
+    def open_(most_mb: float = 1000, folder: str = "") -> Library:
         place = tmp_path / (folder or f"machine{len(opened)}")
-        opened.append(StoredLibrary(place, Catalog(tmp_path / FILE), url, most_mb))
+        opened.append(open_in_bucket(place, Catalog(tmp_path / FILE), url, most_mb))
         return opened[-1]
 
     return open_
@@ -49,7 +52,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copy_cache, "GRACE_S", 0.0)
 
 
-def publish(library: StoredLibrary, report_id: str, end: int = 10, filler: int = 0) -> Manifest:
+def publish(library: Library, report_id: str, end: int = 10, filler: int = 0) -> Manifest:
     """A report of one kernel of so many ns, without any conversion; ``filler`` bytes make its file larger."""
     library.work.mkdir(exist_ok=True)
     path = library.work / f"{report_id}-{end}.duckdb"
@@ -66,22 +69,22 @@ def publish(library: StoredLibrary, report_id: str, end: int = 10, filler: int =
     return manifest
 
 
-def room(library: StoredLibrary) -> float:
+def room(library: Library) -> float:
     """For two and a half reports such as its first, MB."""
     return library.path(ONE).stat().st_size * 2.5e-6
 
 
-def keys(library: StoredLibrary) -> list[str]:
+def keys(library: Library) -> list[str]:
     """What the bucket holds of its reports."""
-    return [one.key for one in library.store.bucket.list() if one.key.startswith("reports/")]
+    return [one.key for one in store_of(library).bucket.list() if one.key.startswith("reports/")]
 
 
-def folders(library: StoredLibrary) -> set[str]:
+def folders(library: Library) -> set[str]:
     """The folders that this lies in."""
     return {key.split("/")[-2] for key in keys(library)}
 
 
-def total(library: StoredLibrary, report_id: str) -> int:
+def total(library: Library, report_id: str) -> int:
     return int(analysis.run(library, report_id, "kernels")["total_ns"].sum())
 
 
@@ -90,9 +93,9 @@ def test_a_report_that_one_machine_publishes_is_read_by_another(machine: Machine
     here, there = machine(), machine()
     publish(here, ONE, 70)
     assert [one.id for one in there.list()] == [ONE]
-    assert there.intact(ONE)
+    assert there.is_intact(ONE)
     assert not there.path(ONE).exists()
-    assert there.sizes() == {ONE: here.path(ONE).stat().st_size}, "what it takes in the bucket"
+    assert there.report_bytes() == {ONE: here.path(ONE).stat().st_size}, "what it takes in the bucket"
     assert total(there, ONE) == 70
     assert there.path(ONE).read_bytes() == here.path(ONE).read_bytes()
     assert there.stamp(there.path(ONE)) == there.path(ONE).stat().st_mtime_ns == here.path(ONE).stat().st_mtime_ns
@@ -104,11 +107,11 @@ def test_what_another_machine_published_a_moment_ago_is_not_lost(
     monkeypatch.setattr(object_store, "LISTED_S", 60.0)
     here, there = machine(), machine()
     publish(here, ONE)
-    assert there.intact(ONE)
+    assert there.is_intact(ONE)
     publish(here, TWO)
-    assert TWO not in there.store.listed(), "which it has read before"
-    assert there.intact(TWO)
-    assert not there.intact("ffff000000000001")
+    assert TWO not in store_of(there).list_files(), "which it has read before"
+    assert there.is_intact(TWO)
+    assert not there.is_intact("ffff000000000001")
 
 
 @BOTH
@@ -134,7 +137,7 @@ def test_a_sidecar_that_another_machine_replaces_is_the_new_one(machine: Machine
         assert there.has_sidecar(ONE, "meta")
         with there.cursor(ONE) as cursor:
             assert cursor.execute("SELECT value FROM meta").fetchall() == [(text,)]
-    assert len(here.store.objects(ONE)) == 3
+    assert len(store_of(here).list_keys(ONE)) == 3
 
 
 @pytest.mark.parametrize("wrong", ["cut", "other", "empty"])
@@ -169,13 +172,13 @@ def test_damage_of_a_copy_in_use_is_mended(machine: Machine, monkeypatch: pytest
 def test_what_is_damaged_in_the_bucket_is_told_and_may_be_published_again(machine: Machine, s3: S3) -> None:
     here, there = machine(), machine()
     publish(here, ONE, 70)
-    (database,) = (path for path in s3.files(here.store.bucket.url) if path.suffix == ".duckdb")
+    (database,) = (path for path in s3.files(store_of(here).bucket.url) if path.suffix == ".duckdb")
     database.write_bytes(b"\0" * database.stat().st_size)
     with pytest.raises(DamagedError, match=f"{ONE}.rep in the library is damaged"):
         total(there, ONE)
-    assert not machine().intact(ONE)
+    assert not machine().is_intact(ONE)
     machine().recover()
-    assert not machine().intact(ONE), "a worker that starts takes it for what it is, and converts its source again"
+    assert not machine().is_intact(ONE), "a worker that starts takes it for what it is, and converts its source again"
     assert [one.id for one in here.list()] == [ONE]
     publish(machine(), ONE, 80)
     assert total(there, ONE) == 80
@@ -213,13 +216,13 @@ def test_a_lock_that_was_removed_meanwhile_removes_nothing(machine: Machine, mon
         publish(here, report_id, 70, filler=2_000_000)
     there, beside = (machine(most_mb=room(here) / 2, folder="there") for _ in range(2))
     assert total(there, ONE) == 70
-    there.store.copies.close()
+    store_of(there).copies.close()
     flock, lock = fcntl.flock, there.folder / "locks" / f"{ONE}.use"
 
     def late(file: int, how: int) -> None:
         if how & fcntl.LOCK_NB and lock.exists():
             lock.unlink()
-            beside.store.copies.hold(ONE)
+            store_of(beside).copies.hold(ONE)
         flock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
@@ -232,14 +235,14 @@ def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: 
     publish(here, ONE, 70)
     monkeypatch.setattr(object_store, "LISTED_S", 100.0)
     assert here.has_sidecar(ONE, "meta") is False
-    monkeypatch.setattr(Index, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
+    monkeypatch.setattr(ObjectIndex, "all_files", lambda *_: pytest.fail("it reads the rows of all reports"))
     here.put_sidecar(ONE, "meta", "{}")
     publish(here, TWO, 80)
     assert here.has_sidecar(ONE, "meta")
-    assert here.intact(TWO)
-    assert here.there() >= {here.path(ONE).name, here.path(TWO).name}
+    assert here.is_intact(TWO)
+    assert here.file_names() >= {here.path(ONE).name, here.path(TWO).name}
     here.delete(ONE)
-    assert not here.intact(ONE)
+    assert not here.is_intact(ONE)
 
 
 def test_many_that_ask_at_once_fetch_once(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +271,9 @@ def test_a_process_that_ends_while_it_fetches_keeps_nobody(machine: Machine) -> 
     half.write_bytes(b"half")
     with (there.folder / "locks" / f"{ONE[:2]}.get").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        thread = threading.Thread(target=there.bring, args=(ONE,))
+        thread = threading.Thread(target=there.fetch, args=(ONE,))
         thread.start()
-        assert there.fetched(ONE)[0] == 4
+        assert there.fetched_bytes(ONE)[0] == 4
     thread.join()
     assert total(there, ONE) == 70
     assert not half.exists()
@@ -288,7 +291,7 @@ def test_a_deleted_report_is_gone_everywhere(machine: Machine) -> None:
         total(there, ONE)
     assert not list(there.reports.glob(f"{ONE}*"))
     assert folders(here) == {TWO}
-    assert here.store.index.of(ONE) == {}
+    assert store_of(here).index.files_of(ONE) == {}
 
 
 def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Machine) -> None:
@@ -297,10 +300,10 @@ def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Mac
     assert library.is_safe(ONE)
     assert not library.is_safe(TWO)
     (key,) = (key for key in keys(library) if key.endswith(".duckdb"))
-    library.store.bucket.put(key, b"half")
-    assert library.intact(ONE), "as the catalog lists it, and the copy here is whole"
+    store_of(library).bucket.put(key, b"half")
+    assert library.is_intact(ONE), "as the catalog lists it, and the copy here is whole"
     assert not library.is_safe(ONE)
-    library.store.bucket.delete([key])
+    store_of(library).bucket.delete([key])
     assert not library.is_safe(ONE)
 
 
@@ -366,9 +369,11 @@ def test_recovery_goes_on_from_wherever_publishing_stopped(machine: Machine, mon
     publish(here, unlisted)
     here.catalog.unlist_report(unlisted)  # its row was written, and the process ended
     publish(here, lost)
-    here.store.bucket.delete(here.store.objects(lost))  # somebody removed its objects
-    left = here.store.bucket
-    left.put(File("dddd000000000004", "dddd000000000004.v5.duckdb", 1, "0" * 64, 1).key, b"x")  # without a manifest
+    store_of(here).bucket.delete(store_of(here).list_keys(lost))  # somebody removed its objects
+    left = store_of(here).bucket
+    left.put(
+        StoredFile("dddd000000000004", "dddd000000000004.v5.duckdb", 1, "0" * 64, 1).key, b"x"
+    )  # without a manifest
     monkeypatch.setattr(bucket_recovery, "LEFT_S", -5.0)
     here.recover()
     assert {one.id for one in here.list()} == {listed, unlisted}
@@ -378,14 +383,14 @@ def test_recovery_goes_on_from_wherever_publishing_stopped(machine: Machine, mon
 
 def test_what_is_published_during_a_recovery_stays_listed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = machine(), machine()
-    look = bucket_recovery._found
+    find = bucket_recovery._find_objects
 
-    def publish_after(library: StoredLibrary) -> dict[str, dict[str, Object]]:
-        found = look(library)
+    def publish_after(store: ObjectStore) -> dict[str, dict[str, Object]]:
+        found = find(store)
         publish(there, ONE)
         return found
 
-    monkeypatch.setattr(bucket_recovery, "_found", publish_after)
+    monkeypatch.setattr(bucket_recovery, "_find_objects", publish_after)
     here.recover()
     assert [one.id for one in here.list()] == [ONE]
 
@@ -397,13 +402,13 @@ def test_what_was_prepared_while_its_report_was_deleted_goes(
     publish(here, ONE)
     here.delete(ONE)
     (tmp_path / "findings.json").write_text("{}")
-    here.store.put(ONE, "findings.json", tmp_path / "findings.json")
+    store_of(here).put(ONE, "findings.json", tmp_path / "findings.json")
     here.recover()
     assert len(keys(here)) == 1, "somebody may be putting a report"
     monkeypatch.setattr(bucket_recovery, "LEFT_S", -5.0)
     here.recover()
     assert keys(here) == []
-    assert here.store.index.all() == {}
+    assert store_of(here).index.all_files() == {}
 
 
 def test_prepared_answers_come_along(machine: Machine) -> None:
@@ -413,15 +418,15 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
     folder.mkdir(parents=True)
     (folder / f"{'a' * 40}.answer").write_bytes(b"an answer")
     (folder / "findings.json").write_text("{}")
-    here.keep(ONE)
-    objects = here.store.objects(ONE)
-    here.keep(ONE)
-    assert here.store.objects(ONE) == objects
-    there.bring(ONE)
+    here.share_prepared(ONE)
+    objects = store_of(here).list_keys(ONE)
+    here.share_prepared(ONE)
+    assert store_of(here).list_keys(ONE) == objects
+    there.fetch(ONE)
     assert (there.derived.answers / ONE / f"{'a' * 40}.answer").read_bytes() == b"an answer"
     assert (there.derived.answers / ONE / "findings.json").read_text() == "{}"
     third = machine()
-    third.soon(ONE, "findings.json")
+    third.fetch_in_background(ONE, "findings.json")
     path = third.derived.answers / ONE / "findings.json"
     limit = time.monotonic() + 20
     while not path.exists():
@@ -430,15 +435,15 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
     assert third.stamp(path) == path.stat().st_mtime_ns
 
 
-def answer(library: StoredLibrary, report_id: str, size: int) -> None:
+def answer(library: Library, report_id: str, size: int) -> None:
     """Has an answer of so many bytes put into the bucket, as a worker does."""
     folder = library.derived.answers / report_id
     folder.mkdir(parents=True)
     (folder / f"{report_id}{'a' * 24}.answer").write_bytes(os.urandom(size))
-    library.keep(report_id)
+    library.share_prepared(report_id)
 
 
-def kept(library: StoredLibrary) -> dict[str, int]:
+def kept(library: Library) -> dict[str, int]:
     """Bytes of the answers of each report that has any."""
     paths = sorted(library.derived.answers.glob("*/*.answer"))
     return {path.parent.name: path.stat().st_size for path in paths}
@@ -451,11 +456,11 @@ def test_prepared_answers_take_no_more_than_they_may(machine: Machine, monkeypat
         answer(here, report_id, 400_000)
     monkeypatch.setenv("WARPDECK_ANSWERS_MB", "1")
     for report_id in (ONE, TWO, THREE):
-        there.bring(report_id)
+        there.fetch(report_id)
         time.sleep(0.02)  # the file systems' times
     assert kept(there) == {TWO: 400_000, THREE: 400_000}
     monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
-    other.bring(ONE)
+    other.fetch(ONE)
     assert other.path(ONE).exists()
     assert kept(other) == {}
 
@@ -467,7 +472,7 @@ def test_answers_go_with_the_copies(machine: Machine) -> None:
         answer(here, report_id, 1_000)
     there = machine(most_mb=room(here) / 2)
     assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000})
-    there.store.copies.close()
+    store_of(there).copies.close()
     assert (total(there, TWO), kept(there)) == (70, {TWO: 1_000})
     assert not (there.derived.answers / ONE).exists()
     assert {path.name for path in (there.folder / "locks").iterdir()} == {f"{TWO}.use", "aa.get", "bb.get"}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from profiledb.library.derived_files import SUMMARIES, DerivedFiles
 from profiledb.library.library import Library
 from profiledb.query import answer_store
+from profiledb.report.derived_files import SUMMARIES, DerivedFiles
 from profiledb.rules import classes
 from profiledb.studies.trends.summary_store import Summaries
 from profiledb.timeline.store import Timelines
@@ -29,7 +29,7 @@ def test_what_is_worked_out_goes_with_its_report(library: Library, publish: Publ
         assert library.derived.sizes()[one] == sum(
             path.stat().st_size for path in files[one] if path.suffix == ".duckdb"
         )
-        assert library.sizes()[one] >= library.path(one).stat().st_size + library.derived.sizes()[one]
+        assert library.report_bytes()[one] >= library.path(one).stat().st_size + library.derived.sizes()[one]
     library.delete(first)
     assert not library.derived.of(first)
     assert library.derived.of(second) == files[second]
