@@ -96,6 +96,10 @@ VIEWS = (
     View("summary", "Summary", "", TIMELINE, ":material/dashboard:", "summary/page.py", was=("overview",)),
     View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
     View(
+        "what_if", "What if", "", TIMELINE, ":material/alt_route:", "what_if/page.py",
+        selects=False, tables=_GPU, lack="no GPU activity",
+    ),
+    View(
         "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),

@@ -27,12 +27,13 @@ from profiledb.access.cli import (
     space,
     sql,
     summary,
+    whatif,
 )
 from profiledb.access.cli import list as listing
 from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
-    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, compare,
     crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
 """Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it

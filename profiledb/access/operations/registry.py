@@ -106,13 +106,21 @@ def _findings(library: Library, values: Values) -> Result:
             "report": answer_context.describe_report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
-            "program": program.records(program.recognize(library, one.id)),
+            "program": program.records(judge.program_of(findings)),
             "units": units,
             "findings": records,
             "coverage": answer_context.describe_coverage(library, one, params),
             "page": answer_context.page_address(one, "findings", params),
         }
     )
+
+
+def _what_if(library: Library, values: Values) -> Result:
+    from profiledb.replay import output, prediction
+
+    one, asked = library.find(str(values["report"])), values.get("change", ())
+    changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
+    return Result(output.record(one, prediction.predict(library, one.id, changes)))
 
 
 def _compare(library: Library, values: Values) -> Result:
@@ -246,6 +254,12 @@ def _of_report() -> tuple[Operation, ...]:
                 _STARTUP,
             ), _findings,
             further=True,
+        ),
+        Operation(
+            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
+            "The steps of the program are replayed with each change, and with all of them together; without any, with"
+            " every change that applies, the best first. Lengths in ns, with an interval.",
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
         ),
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
