@@ -93,6 +93,24 @@ def test_causes_that_save_a_tenth_come_before_places_and_frames(nsys_samples: Li
     assert list(found) == ["cause", "place", "frame", "small"], "16 % is less than a quarter of 92 %"
 
 
+def test_a_choice_stands_among_places_with_half_of_its_saving(nsys_samples: Library) -> None:
+    """Of 314 ms: choices of 80 % and 15 %, a cause of 30 %, places of 50 % and 35 %, and what saves 3 %."""
+    choice, place = HEADER + "-- weight: low\n", HEADER + "-- level: place\n"
+    found = judged(
+        nsys_samples,
+        rule("choice", "SELECT 12.0 AS value, 251000000 AS saving_ns;", choice),
+        rule("small_choice", "SELECT 12.0 AS value, 47000000 AS saving_ns;", choice),
+        rule("cause", "SELECT 12.0 AS value, 94000000 AS saving_ns;"),
+        rule("place", "SELECT 12.0 AS value, 157000000 AS saving_ns;", place),
+        rule("other_place", "SELECT 12.0 AS value, 110000000 AS saving_ns;", place),
+        rule("small", "SELECT 12.0 AS value, 9400000 AS saving_ns;"),
+    )
+    assert list(found) == ["cause", "place", "choice", "other_place", "small", "small_choice"]
+    assert found["choice"].severity == "low"
+    first = [one.rule.name for one in judges.leading(found.values(), 2)]
+    assert first == ["cause", "place", "choice", "small_choice"], "choices take nobody's place"
+
+
 def test_a_saving_is_a_share_of_the_time_of_all_gpus(nsys_samples: Library) -> None:
     sql = "SELECT 12.0 AS value, (SELECT sum(end_ns - start_ns) FROM selected_active)::BIGINT // 4 AS saving_ns;"
     found = judged(nsys_samples, rule("quarter", sql))["quarter"]
