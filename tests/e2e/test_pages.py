@@ -13,7 +13,6 @@ from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import Library
 from tests.e2e import house
 from tests.e2e.test_accessibility import broken
-from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 SHOWS = {
@@ -79,11 +78,11 @@ def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
     page.close()
 
 
-def turns() -> Iterator[tuple[Theme, str]]:
-    """A sweep: a run has a third of the pages, each in one theme, ``make test-all`` all in both."""
-    themes: tuple[Theme, ...] = ("light", "dark")
-    for number, theme in enumerate(themes):
-        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=6))
+LIGHT: list[tuple[Theme, str]] = [("light", url) for url in EVERY]
+DARK: list[tuple[Theme, str]] = [("dark", url) for url in ("", "summary", "timeline", "kernel_profiles", "findings")]
+"""Pages that draw all that has colors of its own: tables and buttons, charts, the timeline's canvas, bars, evidence."""
+BY_LINK = {"", "summary", "timeline"}
+"""Pages opened by a link into a new document; the others by the menu, in the document that is open."""
 
 
 def shown(url: str) -> str:
@@ -92,16 +91,15 @@ def shown(url: str) -> str:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("theme", "url"), list(turns()))
+@pytest.mark.parametrize(("theme", "url"), LIGHT + DARK)
 def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
-    """A sweep over links, too: a fourth of the pages has a document of its own; and over rules: half of them."""
     page, query, name = walk.page, "", ""
     if url:
         wanted = library.find(name := shown(url))
         assert wanted.id != library.list()[0].id, "it is not the report that a page without a link would show"
         more = {"kernel": "&kernel=1", "compare": f"&other={library.find(house.ENERGY).id}"}
         query = f"?report={wanted.id}{more.get(url, '')}"
-    walk.open(f"/{url}{query}", theme, by_link=url in sweep.part(EVERY, 5, parts=4))
+    walk.open(f"/{url}{query}", theme, by_link=url in BY_LINK)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
@@ -116,6 +114,5 @@ def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: L
     assert "error" not in page.evaluate(FONTS)
     assert page.evaluate(EMPTY) == []
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).fontVariantNumeric") == "tabular-nums"
-    if url in sweep.part(EVERY, 6, parts=2):
-        assert broken(page) == []
+    assert broken(page) == []
     assert walk.wrong() == []

@@ -151,7 +151,6 @@ def state(*folders: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: dict[str, str], attack: str) -> None:
     library, report = place
@@ -230,7 +229,6 @@ ENDLESS = {
 }
 
 
-@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_what_takes_too_much_is_stopped(place: tuple[Library, Manifest], kind: str) -> None:
     library, report = place

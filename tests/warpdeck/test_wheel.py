@@ -19,7 +19,7 @@ from tests.conftest import ROOT, SAMPLES
 from tests.test_packaging import PACKAGES, tracked
 from tests.warpdeck.started import Desk
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 
 
@@ -82,7 +82,7 @@ def test_the_wheel_has_every_file_of_the_packages(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
+@pytest.mark.slow("installs the wheel and starts its server")
 def test_the_command_works_from_the_wheel(desk: Desk) -> None:
     version = desk.run("--version")
     assert (version.returncode, version.stderr) == (0, "")
@@ -118,7 +118,7 @@ def test_the_command_works_from_the_wheel(desk: Desk) -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
+@pytest.mark.slow("installs the wheel and starts its server")
 def test_without_a_checkout_there_are_no_samples_and_it_says_so(desk: Desk) -> None:
     with desk.running("serve", "--port", "0") as process:
         process.send_signal(signal.SIGINT)

@@ -9,7 +9,7 @@ from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
-from tests.support import sweep
+from tests.support.every_report import EVERY_REPORT
 from tests.support.made_traces import event, launch, operator, taken_in
 from tests.support.page_reports import make_library
 from tests.support.ranged import Capture, make_capture
@@ -70,16 +70,15 @@ def traces(once: Once) -> Library:
     """Traces of PyTorch: those of the samples, and of strangers where they are."""
     files = [*(ROOT / "sample_reports" / "torch").glob("*.json.gz"), *CORPUS.glob("*.json.gz")]
     files = [path for path in files if not path.name.startswith("rocprof")]
-    return Library(once("all_traces", lambda folder: ingest_files(folder, sweep.part(files))) / "library")
+    return Library(once("all_traces", lambda folder: ingest_files(folder, files)) / "library")
 
 
-@pytest.mark.slow
-def test_of_every_report(every_report: Library) -> None:
-    for report in sweep.part(every_report.list()):
-        agrees(every_report, report)
+@EVERY_REPORT
+def test_of_every_report(every_report: Library, name: str) -> None:
+    agrees(every_report, every_report.find(name))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a summary of every trace")
 def test_of_every_trace(traces: Library) -> None:
     for report in traces.list():
         agrees(traces, report)
