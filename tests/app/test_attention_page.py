@@ -73,7 +73,6 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     assert "useful_flops" not in at.dataframe[1].value
 
 
-@pytest.mark.slow("takes two more captures in")
 @needs_samples
 def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -89,7 +88,6 @@ def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> Non
     assert at.dataframe[2].value["exponent"].isna().all(), "two lengths are too few"
 
 
-@pytest.mark.slow("takes another capture in")
 @needs_samples
 def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("kernels.nsys-rep").id

@@ -150,7 +150,6 @@ def test_compare_with_a_launch_of_this_report(page: Open, library: Library) -> N
     assert "Choose a launch" in page(report_id, launch="0", show="Compare", other_launch="0").info[-1].value
 
 
-@pytest.mark.slow("the page of two more reports")
 def test_compare_with_another_report(page: Open, library: Library) -> None:
     mine, other = of(library, "transformer_inference.ncu-rep"), of(library, "transformer_training.ncu-rep")
     at = page(mine, launch="0", show="Compare", other=other, other_launch="1", metric="Sm__Throughput")

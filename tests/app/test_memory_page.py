@@ -120,7 +120,6 @@ def test_the_code_of_the_cpu_during_gaps(page: Open, library: Library) -> None:
     assert "80 CPU samples of the threads that launch" in texts(at)
 
 
-@pytest.mark.slow("the page of six more reports")
 @pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
 def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
     assert "CUDA API calls" in [element.value for element in page("api", of(library, name)).subheader]

@@ -57,7 +57,6 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     assert kernels["change_ns"].abs().is_monotonic_decreasing
 
 
-@pytest.mark.slow("the page of two reports again")
 @pytest.mark.parametrize("name", [lambda report: report.name, lambda report: report.id[:8]], ids=["file", "prefix"])
 def test_the_address_names_the_other_report_as_it_names_the_first(
     dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
@@ -69,7 +68,6 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
     assert "(inference) to **" in said(at)
 
 
-@pytest.mark.slow("the page of two more reports")
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
     first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
     at = dashboard("phases", report=first, other=second)

@@ -120,7 +120,6 @@ def test_without_nvtx(dashboard: Dashboard, library: Library) -> None:
     assert not at.dataframe
 
 
-@pytest.mark.slow("takes another report in")
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
 def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest, inbox: Path) -> None:
     for path in CORPUS.glob("wsl2_no_kernels.*"):

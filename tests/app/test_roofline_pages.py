@@ -66,7 +66,6 @@ def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) 
     assert "hollow is the baseline" in texts(at)
 
 
-@pytest.mark.slow("the page of another report")
 @needs_corpus
 @pytest.mark.parametrize("precision", ["Each kernel's own", "Tensor cores"])
 def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Library, precision: str) -> None:
@@ -102,7 +101,6 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
     assert "ncu --set roofline" in texts(at)
 
 
-@pytest.mark.slow("the page of another report")
 @needs_samples
 def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard: Dashboard, library: Library) -> None:
     report = library.find("dataloader_starved.nsys-rep").id

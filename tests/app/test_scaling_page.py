@@ -52,7 +52,6 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert "Rank 2 is the straggler in ddp_overlap_4" in texts(at)
 
 
-@pytest.mark.slow("the page of two more reports")
 @needs_torch_samples
 def test_traces_of_two_ranks_are_one_run(
     dashboard: Dashboard, torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

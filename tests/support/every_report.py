@@ -31,7 +31,7 @@ CHOSEN = {
     "openacc_gp100.qdrep": "the oldest format, without ranges",
     "copies_without_enums.sqlite": "an export alone, which lacks the tables of enumerations",
     "details_page_4090.csv": "a table of ncu",
-    "ranges_never_popped.nsys-rep": "1,000 ranges inside each other, of which none ends",
+    "start_end_unclosed.qdrep": "a range that never ends, and no kernel",
 }
 """The reports that differ most in what they hold, each with its reason."""
 
