@@ -27,6 +27,8 @@ _log = logging.getLogger("warpdeck")
 _TRIES = 3
 _STALE_S = 3_600.0
 """A file that is being made and was not written to for so long is nobody's."""
+_OPEN_MOST = 32
+"""Timelines whose lanes and names stay in memory: the ones that pages asked for last."""
 _FILE = "t_"
 """What stands before the id of a report where the file of its timeline is meant."""
 
@@ -65,7 +67,10 @@ class Timelines:
         self._library.bring(report_id)
         if not self._library.path(report_id).exists():
             raise ReportNotFoundError("This report is not in the library.")
-        opened = self._opened.get(report_id)
+        with self._lock:
+            opened = self._opened.pop(report_id, None)
+            if opened:
+                self._opened[report_id] = opened  # the last one is the latest
         if opened and opened.version == self._stamp(report_id):
             return opened
         with suppress(StorageError, DamagedError):  # it can be made here
@@ -73,12 +78,20 @@ class Timelines:
         stamp = self._stamp(report_id)
         try:
             if self._fits(report_id):
-                opened = self._opened[report_id] = self._read(report_id, stamp)
+                opened = self._read(report_id, stamp)
+                self._hold(report_id, opened)
                 return opened
         except duckdb.Error:
             _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
         self._build(report_id)
         raise BuildingError
+
+    def _hold(self, report_id: str, opened: Opened) -> None:
+        with self._lock:
+            self._opened.pop(report_id, None)
+            self._opened[report_id] = opened
+            while len(self._opened) > _OPEN_MOST:
+                del self._opened[next(iter(self._opened))]
 
     @contextmanager
     def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -170,8 +183,15 @@ class Timelines:
             _tidy(target, report_id)
             with suppress(StorageError, CatalogError):
                 self._library.keep(report_id)
+            with self._lock:
+                self._failed.pop(report_id, None)
         except (duckdb.Error, OSError) as error:
-            self._failed[report_id] = (state, error)
+            with self._lock:
+                self._failed[report_id] = (state, error)
+        finally:
+            with self._lock:
+                if self._building.get(report_id) is threading.current_thread():
+                    del self._building[report_id]
 
 
 def _tidy(target: Path, report_id: str) -> None:

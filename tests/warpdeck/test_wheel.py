@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, SAMPLES
-from tests.test_packaging import PACKAGES, tracked
+from tests.test_packaging import PACKAGES, project, tracked
 from tests.warpdeck.started import Desk
 
 pytestmark = pytest.mark.integration
@@ -42,6 +42,9 @@ def desk(wheel: Path, tmp_path: Path) -> Iterator[Desk]:
     libraries = Path(sysconfig.get_path("purelib", vars={"base": str(own)}))
     here = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
     (libraries / "libraries.pth").write_text("\n".join(sorted(here)))  # of these folders no .pth is read: no checkout
+    for name in set(PACKAGES) - {"warpdeck"}:  # somebody's own packages of these names
+        (libraries / name).mkdir()
+        (libraries / name / "__init__.py").write_text(f"OWNER = 'the user of {name}'\n")
     pip("install", "--no-deps", "--no-index", str(wheel), python=own / "bin" / "python")
     before = {path for path in libraries.rglob("*") if "__pycache__" not in path.parts}
     yield Installed(home, [str(own / "bin" / "warpdeck")], cwd=home)
@@ -75,11 +78,28 @@ def pip(*argv: str, python: Path | None = None) -> None:
 def test_the_wheel_has_every_file_of_the_packages(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     files = [path.relative_to(ROOT) for path in tracked()]
-    wanted = {path.as_posix() for path in files if path.parts[0] in PACKAGES}
+    places = project()["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"]
+    wanted = {
+        (Path(places.get(path.parts[0], path.parts[0])) / Path(*path.parts[1:])).as_posix()
+        for path in files
+        if path.parts[0] in PACKAGES
+    }
     assert len(wanted) > 400
     assert wanted <= names
-    assert "app/.streamlit/config.toml" in names
-    assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
+    assert "warpdeck/packages/app/.streamlit/config.toml" in names
+    assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {"warpdeck"}
+
+
+def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
+    """The command works beside them (below); in anybody's own program Warpdeck is one package."""
+    names = sorted(set(PACKAGES) - {"warpdeck"})
+    code = f"import sys; before = list(sys.path); import warpdeck, {', '.join(names)}; assert sys.path == before"
+    own = Path(desk.command[0]).with_name("python")
+    owners = "; ".join(f"print({name}.OWNER)" for name in names)
+    done = subprocess.run(
+        [own, "-c", f"{code}; {owners}"], cwd=desk.folder, env=desk.environment, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [f"the user of {name}" for name in names], done.stderr
 
 
 @pytest.mark.slow("installs the wheel and starts its server")
