@@ -17,6 +17,8 @@ from profiledb.library.library import Library
 from tests.conftest import ROOT
 from tests.support import asked
 
+pytestmark = pytest.mark.integration  # each attack is a process
+
 SECRET = "planted-in-a-file"
 IN_ENVIRONMENT = "planted-in-the-environment"
 

@@ -34,8 +34,8 @@ SERVED = re.compile(r"[\[-]swift[\]-]")
 FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
 """Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
-INTEGRATION = {"built", "ddp", "ingest", "nsys_samples"}
-"""Fixtures that start a worker or take samples in."""
+INTEGRATION = {"built", "dashboard", "ddp", "ingest", "nginx", "nsys_samples", "postgres", "s3"}
+"""Fixtures that draw pages, start a server or a worker, or take samples in."""
 
 
 class ByGroup(LoadScopeScheduling):
