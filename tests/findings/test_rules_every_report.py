@@ -15,12 +15,13 @@ from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.advised import wrong
 from tests.support.ddp_samples import NAMES, make_ddp, needs_ddp
 from tests.support.every_report import EVERY_REPORT, slow_but
-from tests.support.torch_samples import make_torch_samples, needs_torch_samples
+from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, make_torch_samples, needs_torch_samples
 
 __all__ = ["make_ddp", "make_torch_samples"]  # fixtures
 
 TRACES = sorted(path for path in CORPUS.glob("*.json*") if "rocprof" not in path.name)
-PARTS = ({}, {"within": "steps"}, {"from_ns": 30_000_000, "to_ns": 30_100_000})
+STEPS = {"within": "steps"}
+PARTS = ({}, STEPS, {"from_ns": 30_000_000, "to_ns": 30_100_000})
 MORE_THAN_ALL = {
     "memory_growth": "memory may grow to many times what it was",
     "step_growth": "the last steps may take many times what the first took",
@@ -92,11 +93,14 @@ def test_samples_of_several_gpus(ddp: Library, name: str) -> None:
     check(ddp, ddp.find(f"{name}.sqlite"))
 
 
+CASES = [(name, part) for name in (TRAINING, INFERENCE, *RANKS, *NSYS.values()) for part in PARTS]
+
+
 @needs_torch_samples
-@pytest.mark.parametrize("params", slow_but([PARTS[1]], PARTS, "every trace of the samples"), ids=str)
-def test_samples_of_the_pytorch_profiler(torch_samples: Library, params: dict[str, Any]) -> None:
-    for report in torch_samples.list():
-        check(torch_samples, report, params)
+@pytest.mark.parametrize("case", slow_but([(TRAINING, STEPS)], CASES, "every trace of the samples"), ids=str)
+def test_samples_of_the_pytorch_profiler(torch_samples: Library, case: tuple[str, dict[str, Any]]) -> None:
+    name, params = case
+    check(torch_samples, torch_samples.find(name), params)
 
 
 @pytest.mark.slow("every trace of strangers")

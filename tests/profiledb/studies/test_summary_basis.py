@@ -9,7 +9,7 @@ from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from tests.conftest import CORPUS, ROOT, Once, ingest_files
-from tests.support.every_report import EVERY_REPORT
+from tests.support.every_report import FILES, slow_but
 from tests.support.made_traces import event, launch, operator, taken_in
 from tests.support.page_reports import make_library
 from tests.support.ranged import Capture, make_capture
@@ -17,6 +17,10 @@ from tests.support.summed import Said, table, told
 from tests.support.waits import MS
 
 __all__ = ["make_capture", "make_library"]  # fixtures
+
+
+SUMMARIZED = "transformer_training.nsys-rep"
+"""The report whose summary says most."""
 
 
 def started_up(capture: Capture) -> str:
@@ -73,7 +77,7 @@ def traces(once: Once) -> Library:
     return Library(once("all_traces", lambda folder: ingest_files(folder, files)) / "library")
 
 
-@EVERY_REPORT
+@pytest.mark.parametrize("name", slow_but([SUMMARIZED], FILES, "the summary of every report there is"))
 def test_of_every_report(every_report: Library, name: str) -> None:
     agrees(every_report, every_report.find(name))
 
