@@ -166,6 +166,7 @@ def test_why_kernels_change() -> None:
     assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
 
 
+@pytest.mark.slow("judges two reports by every rule")
 def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) -> None:
     pair = [of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training")]
     split = dashboard("phases", report=pair[0], other=pair[1])
