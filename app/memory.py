@@ -65,7 +65,8 @@ async def keep_trimmed() -> None:
 def holders() -> dict[str, float]:
     """Bytes by holder.
 
-    ``answers``, ``figures``: the two caches of pages. ``duckdb``: its buffers, cached blocks of reports among them;
+    ``answers``, ``questions``, ``figures``: what pages keep of analyses and of all that is worked out from them, of
+    questions in SQL, and of what they draw. ``duckdb``: its buffers, cached blocks of reports among them;
     ``duckdb_pages``: what its allocator has in memory, these and free pages. ``arrow``: pyarrow's pool. ``malloc``,
     ``malloc_free``: what the C allocator has given out, values of frames among it, and what it holds free. ``files``:
     programs and libraries, which are read from files. ``resident``: the process. The objects of Python are the rest.
@@ -73,6 +74,7 @@ def holders() -> dict[str, float]:
     process = psutil.Process()
     found = {
         "answers": float(session.answers_bytes()),
+        "questions": float(session.questions_bytes()),
         "figures": float(figure_cache.size_bytes()),
         "duckdb": float(visitors.whole().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),

@@ -38,8 +38,8 @@ def parts() -> tuple[bool, dict[str, str]]:
     """
     found, at_work = _health.parts(), worker_process.status().state
     if at_work == "here":
-        found |= health.inbox(config.load())
-    return health.shows(found), found | {"worker": at_work} | health.confined()
+        found |= health.check_inbox(config.load())
+    return health.can_show_pages(found), found | {"worker": at_work} | health.check_confinement()
 
 
 async def _ready(_: Request) -> Response:
@@ -50,7 +50,7 @@ async def _ready(_: Request) -> Response:
     except TimeoutError:
         well, found = False, {"database": health.MISSING, "store": health.MISSING}
     return Response(
-        prometheus.told(well, found), 200 if well else 503, {"Cache-Control": "no-store"}, "application/json"
+        prometheus.encode_health(well, found), 200 if well else 503, {"Cache-Control": "no-store"}, "application/json"
     )
 
 
@@ -69,7 +69,7 @@ def begin() -> None:
 
     A port that is taken keeps nobody from looking at pages: the log says so.
     """
-    where = prometheus.address(config.load().metrics, "WARPDECK_METRICS")
+    where = prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS")
     if where is not None:
         listener = Listener(where, Figures(_gauges()), parts)
         try:
@@ -94,7 +94,7 @@ def check() -> None:
     Raises:
         ConfigError: the address is none, or the package is missing.
     """
-    if prometheus.address(config.load().metrics, "WARPDECK_METRICS") is not None:
+    if prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS") is not None:
         Figures()
 
 

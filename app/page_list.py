@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest, Subject
+from profiledb.query import header
 from profiledb.report.sidecar import Kind
 
 FOLDER = Path(__file__).with_name("views")
@@ -38,10 +39,11 @@ class View:
 
     ``subject``: None where it shows reports of every kind. ``listed``: in the menu.
     ``selects``: it shows the part of the report that is selected; others show the whole.
-    ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
-    grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
-    file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
-    ``across``: it shows all reports of the library, and needs none at hand.
+    ``lack``: the end of the sentence with which the menu grays it where it holds nothing of a report: where none of
+    ``tables`` has a row, or without these, where the report lacks what each analysis of the page needs. A page of the
+    group SPECIAL is in the menu only where its data is: a file ``beside`` the report, or a row of the analysis
+    ``answer``. ``was``: addresses that it had before. ``across``: it shows all reports of the library, and needs none
+    at hand.
     """
 
     url: str
@@ -69,8 +71,15 @@ class View:
             return False
         if self.beside:
             return shelf.has_sidecar(manifest.id, self.beside)
-        rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
-        return rows and (not self.answer or shelf.has_answer(manifest.id, self.answer))
+        return self._has_rows(manifest) and (not self.answer or shelf.has_answer(manifest.id, self.answer))
+
+    def _has_rows(self, manifest: Manifest) -> bool:
+        if not manifest.rows or not (self.lack or self.answer):
+            return True
+        if self.tables:
+            return any(map(manifest.rows.get, self.tables))
+        shown = [one for one in header.analyses().values() if self.answer == one.name or self.url == one.page]
+        return any(all(any(map(manifest.rows.get, tables)) for tables in one.needs) for one in shown)
 
     @property
     def for_guests(self) -> bool:
@@ -87,6 +96,10 @@ VIEWS = (
     View("summary", "Summary", "", TIMELINE, ":material/dashboard:", "summary/page.py", was=("overview",)),
     View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
     View(
+        "what_if", "What if", "", TIMELINE, ":material/alt_route:", "what_if/page.py",
+        selects=False, tables=_GPU, lack="no GPU activity",
+    ),
+    View(
         "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),
@@ -99,12 +112,11 @@ VIEWS = (
         tables=_KERNELS, lack="no GPU kernels", was=("roofline_time",),
     ),
     View(
-        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:", "idle/page.py",
-        tables=(*_GPU, "gpu_metric"), lack="no GPU activity",
+        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:", "idle/page.py", lack="no GPU activity",
     ),
     View(
         "ranges", "Ranges", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no ranges (NVTX or annotations)", was=("nvtx",),
+        lack="no ranges (NVTX or annotations)", was=("nvtx",),
     ),
     View(
         "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
@@ -119,8 +131,7 @@ VIEWS = (
         tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
     View(
-        "api", "API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",
-        tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
+        "api", "API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py", lack="no CUDA or OS calls",
     ),
     View(
         "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
@@ -138,7 +149,7 @@ VIEWS = (
     View("trends", "Trends", COMPARE, None, ":material/trending_up:", "trends/page.py", selects=False, across=True),
     View(
         "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
-        tables=(*_KERNELS, "range"), answer="attention_parts",
+        answer="attention_parts",
     ),
     View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", "energy/page.py", beside="power"),
     View(

@@ -21,9 +21,9 @@ from typing import IO, Literal
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, NewerLibraryError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.locations import refuse_newer
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.monitoring import logs
 from profiledb.terminal import sentence
 
@@ -95,9 +95,9 @@ def held(library: Path) -> bool:
     return False
 
 
-def team(settings: Settings) -> list[Seen]:
+def team(settings: Settings) -> list[WorkerInfo]:
     """The workers of a team that are alive; none where there is no team. Raises CatalogError: nobody can say now."""
-    return Workers(database.shared(settings.database)).all() if settings.database else []
+    return Workers(team_database.open_database(settings.database)).all() if settings.database else []
 
 
 def command(settings: Settings) -> list[str]:

@@ -3,68 +3,39 @@
 ``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
 folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with
 the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the
-saving that this promises and the one that was measured (bad less good, as a share of bad), and which rules of the fault
-fire above "low" in the mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a
-word for the fault.
+saving that this promises and the one that was measured (bad less good, as a share of bad), the one without a profiler
+where unprofiled/NAME.bad.unprofiled.json and its like are there, and which rules of the fault fire above "low" in the
+mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the fault.
+``--mended`` lists everything above "low" in mended halves, for people to judge. ``--library`` keeps the reports.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import nsys_ai
+from bench.faults import FAULTS
 from bench.ingestion import ingest
-from profiledb.findings import judge, rulebook
+from profiledb.findings import judge, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from profiledb.studies.summary.document import page_params
 
-NAMES: Mapping[str, frozenset[str]] = {
-    "many_synchronizations": frozenset({"sync_bound"}),
-    "odd_vocabulary": frozenset({"misaligned_products"}),
-    "optimizer_per_parameter": frozenset({"optimizer_per_parameter"}),
-    "optimizer_on_cpu": frozenset({"optimizer_on_cpu"}),
-    "same_data_each_step": frozenset({"no_overlap", "copies_exceed_compute"}),
-    "double_precision": frozenset({"double_precision"}),
-    "checkpointing_without_need": frozenset({"recomputation"}),
-    "memory_that_grows": frozenset({"memory_growth", "allocation_in_loop"}),
-    "allocation_in_each_step": frozenset({"allocation_in_loop"}),
-    "loss_read_each_step": frozenset({"sync_bound"}),
-    "checkpoint_in_the_loop": frozenset({"host_work", "recurring_gaps"}),
-    "unfused_elementwise": frozenset({"elementwise_chains"}),
-    "decoding_without_graph": frozenset({"launch_bound"}),
-    "collection_of_garbage": frozenset({"garbage_collection", "recurring_gaps"}),
-    "pageable_batches": frozenset({"pageable_copies"}),
-    "input_made_between_steps": frozenset({"data_loading"}),
-    "shapes_that_recompile": frozenset({"compilation_in_steps"}),
-    "single_precision": frozenset({"tensor_cores_unused"}),
-    "attention_by_hand": frozenset({"unfused_attention"}),
-    "gradients_zeroed": frozenset({"gradients_zeroed"}),
-    "partial_waves": frozenset({"partial_waves"}),
-    "low_occupancy": frozenset({"low_occupancy"}),
-    "few_cores": frozenset({"few_cores"}),
-    "decoding_one_by_one": frozenset({"decoding_one_by_one"}),
-    "small_buckets": frozenset({"small_buckets"}),
-    "unused_parameters_searched": frozenset({"unused_parameters"}),
-    "uneven_batches": frozenset({"rank_imbalance"}),
-    "one_microbatch": frozenset({"pipeline_bubbles"}),
-    "late_rank": frozenset({"rank_imbalance"}),
-    "reduced_at_the_end": frozenset({"communication_overlap", "exposed_communication"}),
-    "activations_through_host": frozenset({"pageable_copies", "slow_peer_copies"}),
-}
-"""The rules that name each fault. Of ``host_work`` its range has to tell the rest."""
 LEAST_PCT = 10.0
 """Share of its time that a fault has to cost: what costs less, or nothing on the machine at hand, judges no rule."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is said of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent."""
+    """What is said of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent.
+
+    ``bare_pct`` is the saving measured without a profiler.
+    """
 
     fault: str
     place: int | None
@@ -72,6 +43,7 @@ class Row:
     said_pct: float | None
     true_pct: float
     left: tuple[str, ...]
+    bare_pct: float | None = None
     theirs: str = ""
 
     @property
@@ -79,16 +51,18 @@ class Row:
         """Whether the fault costs enough to be found."""
         return self.true_pct >= LEAST_PCT
 
-    @property
-    def close(self) -> bool:
-        """Whether the saving is within a quarter of the measured one."""
-        return self.said_pct is not None and abs(self.said_pct - self.true_pct) <= 0.25 * self.true_pct
+    def close(self, measured_pct: float | None) -> bool:
+        """Whether the saving is within a quarter of a measured one."""
+        if self.said_pct is None or measured_pct is None:
+            return False
+        return abs(self.said_pct - measured_pct) <= 0.25 * measured_pct
 
     def __str__(self) -> str:
-        said = "" if self.said_pct is None else f"{self.said_pct:.0f} %"
+        said, bare = ("" if one is None else f"{one:.0f} %" for one in (self.said_pct, self.bare_pct))
         place = "not named" if self.place is None else str(self.place)
         left = ", ".join(self.left) or "none"
-        return f"| {self.fault} | {place} | {self.rule} | {said} | {self.true_pct:.0f} % | {left} | {self.theirs} |"
+        measured = f"{self.true_pct:.0f} %"
+        return f"| {self.fault} | {place} | {self.rule} | {said} | {measured} | {bare} | {left} | {self.theirs} |"
 
 
 def judged(library: Library, name: str) -> list[Finding]:
@@ -101,7 +75,7 @@ def judged(library: Library, name: str) -> list[Finding]:
 
 def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
     """What the findings of both halves say; ``took_ns`` is how long the steps of each took."""
-    names, true_pct = NAMES[fault], 100 * (1 - took_ns[1] / took_ns[0])
+    names, true_pct = FAULTS[fault].rules, 100 * (1 - took_ns[1] / took_ns[0])
     hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
     left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
     if not hits:
@@ -110,25 +84,59 @@ def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tu
     return Row(fault, place, one.rule.name, one.saving_pct, true_pct, left)
 
 
-def rows(folder: Path, data: Path, rival: str = "") -> list[Row]:
-    """A row for each pair in a folder; the captures are taken into a library in ``data``.
+def take_in(folder: Path, data: Path) -> Library:
+    """Take the pairs of a folder that it does not have yet into the library in ``data``; return the library."""
+    there = {one.name for one in Library(data / "library").list()}
+    halves = (folder / f"{fault}.{half}.sqlite" for fault in pairs(folder) for half in ("bad", "good"))
+    if missing := tuple(one for one in halves if one.name not in there):
+        with TemporaryDirectory(prefix="warpdeck-inbox-") as inbox:
+            ingest(missing, Path(inbox) / "inbox", data / "library")
+    return Library(data / "library")
+
+
+def pairs(folder: Path) -> list[str]:
+    """Return the faults of which a folder has both halves."""
+    return [one for one in FAULTS if all((folder / f"{one}.{half}.sqlite").exists() for half in ("bad", "good"))]
+
+
+def rows(library: Library, folder: Path, rival: str = "") -> list[Row]:
+    """A row for each pair in a folder, whose captures the library has.
 
     Args:
         rival: path of ``nsys-ai``, which is asked about each capture with a fault; none where it is empty.
     """
-    ingest(tuple(sorted(folder.glob("*.sqlite"))), data / "inbox", data / "library")
-    library = Library(data / "library")
     found = []
-    for fault in NAMES:
-        if not (folder / f"{fault}.bad.sqlite").exists():
-            continue
-        took = [int(json.loads((folder / f"{fault}.{half}.json").read_text())["ns"]) for half in ("bad", "good")]
+    for fault in pairs(folder):
+        took = _took(folder, fault, "json")
+        if took is None:
+            raise FileNotFoundError(f"{folder / fault}: no line of JSON beside both halves")
         bad, good = (judged(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
-        found.append(row(fault, bad, good, (took[0], took[1])))
+        found.append(row(fault, bad, good, took))
+        if bare := _took(folder / "unprofiled", fault, "unprofiled.json"):
+            found[-1] = replace(found[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
         if rival:
-            place = nsys_ai.place(rival, folder / f"{fault}.bad.sqlite", fault)
+            place = nsys_ai.place(rival, folder / f"{fault}.bad.sqlite", FAULTS[fault].words)
             found[-1] = replace(found[-1], theirs=str(place or "not named"))
     return found
+
+
+def mended(library: Library, folder: Path) -> list[str]:
+    """A line for each finding above "low" in mended halves: which of them are false only people can tell."""
+    return [
+        f"- {fault}, {one.rule.name} ({one.severity}): {sentences.plain(one)}"
+        for fault in pairs(folder)
+        for one in judged(library, f"{fault}.good.sqlite")
+        if one.severity in ("high", "medium")
+    ]
+
+
+def _took(folder: Path, fault: str, ending: str) -> tuple[int, int] | None:
+    """How long the steps of both halves took, ns; None where a line is missing."""
+    files = [folder / f"{fault}.{half}.{ending}" for half in ("bad", "good")]
+    if not all(one.exists() for one in files):
+        return None
+    bad, good = (int(json.loads(one.read_text())["ns"]) for one in files)
+    return bad, good
 
 
 def main() -> None:
@@ -136,19 +144,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.conclusions", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--nsys-ai", default="", metavar="PATH", help="the command nsys-ai, for a column beside ours")
+    parser.add_argument("--library", type=Path, metavar="FOLDER", help="where reports and answers stay between runs")
+    parser.add_argument("--mended", action="store_true", help='list what is above "low" in mended halves')
     given = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-conclusions-") as data:
-        found = rows(given.folder, Path(data), given.nsys_ai)
-    print("| fault | place | rule | saving said | saving measured | in the mended half | place with nsys-ai |")
-    print("|---|---:|---|---:|---:|---|---:|")
+        library = take_in(given.folder, given.library or Path(data))
+        if given.mended:
+            print("\n".join(mended(library, given.folder)))
+            return
+        found = rows(library, given.folder, given.nsys_ai)
+    print("| fault | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")
+    print("|---|---:|---|---:|---:|---:|---|---:|")
     print("\n".join(map(str, found)))
     fair = [one for one in found if one.counts]
     first, three = (sum(one.place is not None and one.place <= most for one in fair) for most in (1, 3))
-    close = sum(one.close for one in fair)
+    close, bare = sum(one.close(one.true_pct) for one in fair), sum(one.close(one.bare_pct) for one in fair)
     print(
         f"{len(fair)} faults that cost {LEAST_PCT:.0f} % or more: {first} named first, {three} among the first three,"
     )
-    print(f"{close} with a saving within 25 % of the measured one.")
+    print(f"{close} with a saving within 25 % of the measured one, {bare} of the one without a profiler.")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Assistant:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answers while the server runs."""
-        if not mcp_tools.available():
+        if not mcp_tools.is_available():
             yield
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

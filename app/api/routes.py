@@ -93,7 +93,7 @@ def _answer(library: Library, operation: Operation, values: Values, form: str) -
     body = operation.run(library, operation.check(values)).written(form)
     if form != "json":
         report = library.find(str(values["report"])).id if "report" in values else ""
-        library.catalog.audit.tell("downloaded", report, f"{values.get('analysis', operation.name)}.{form}")
+        library.catalog.audit.write_or_log("downloaded", report, f"{values.get('analysis', operation.name)}.{form}")
     if len(body) > MOST_BYTES:
         raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
     return body

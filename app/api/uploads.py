@@ -20,8 +20,9 @@ from app.web.upload_store import RefusedError, Upload, store
 from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
-from profiledb.library.spaces import EVERYBODY, Spaces, folder
-from profiledb.report.file_names import require_taken
+from profiledb.library.space_registry import SpaceRegistry
+from profiledb.library.spaces import EVERYBODY, folder
+from profiledb.report.file_names import require_accepted
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"
@@ -43,7 +44,7 @@ async def _upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
     if refused := _refusal(name, request.headers):
         return refused
-    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
+    if space and space not in await to_thread.run_sync(_spaces(request).visible_names, limiter=_writers):
         return problem(403, "There is no such space, or it is not yours.")
     store().open(_SESSION)
     try:
@@ -67,7 +68,7 @@ def _refusal(name: str, headers: Headers) -> Response | None:
     if not name or len(name) > 1_000:
         return problem(400, "The address must give a name.")
     try:
-        require_taken(name)
+        require_accepted(name)
     except ConversionError as error:
         return problem(400, error.message, error.hint)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
@@ -111,7 +112,7 @@ async def _placed(request: Request, kept: Upload, name: str, space: str) -> Resp
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
 
 
-def _spaces(request: Request) -> Spaces:
+def _spaces(request: Request) -> SpaceRegistry:
     return visitors.library(request.scope).catalog.spaces
 
 

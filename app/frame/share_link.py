@@ -31,5 +31,5 @@ def offer(current: Manifest) -> None:
 def _make(report_id: str) -> None:
     with ui.boundary():
         most = session.settings().login_link_days
-        secret = session.editing().catalog.shares.new(report_id, st.session_state[_DAYS], most)
+        secret = session.editing().catalog.sharing_links.create(report_id, st.session_state[_DAYS], most)
         st.session_state[_MADE] = (report_id, sharing_middleware.address(secret))

@@ -85,7 +85,7 @@ def _lane(lane: dict[str, Any]) -> dict[str, Any]:
 
 def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
     """A tile of some groups of lanes."""
-    return tiles.tile(cursor, opened, asked.numbers("g"), asked.number("z"), asked.number("i"))
+    return tiles.make_tile(cursor, opened, asked.numbers("g"), asked.number("z"), asked.number("i"))
 
 
 def named(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: Asked) -> bytes:
@@ -93,15 +93,15 @@ def named(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: Asked) -> bytes:
     ids = asked.numbers("ids")
     if len(ids) > names.MOST:
         raise AnalysisError(f"At most {names.MOST} names are told at once.")
-    return _json(names.texts(cursor, ids))
+    return _json(names.read_texts(cursor, ids))
 
 
 def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
     """Everything of one event."""
-    found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
+    found = event.describe_event(cursor, opened, asked.number("lane"), asked.number("ref"))
     about = found.pop("about")
     if about["table"] == "kernel":
-        found["rows"] += operators.rows(asked.library, opened.report_id, about["id"])
+        found["rows"] += operators.describe_operator(asked.library, opened.report_id, about["id"])
     report = {"report": opened.report_id}
     links = {}
     if about["kernel"] is not None:
@@ -116,25 +116,27 @@ def beside(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> b
     name = asked.number("name") if asked.texts("name") else None
     if asked.texts("by"):
         lane = asked.number("lane") if asked.texts("lane") else None
-        found = neighbors.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
+        found = neighbors.find_extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
     else:
-        found = neighbors.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
+        found = neighbors.find_neighbor(
+            cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name
+        )
     return _json(events.item(opened, found) if found else None)
 
 
 def area_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
     """What a part of the time holds in some lanes, in numbers."""
-    return _json(area.area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
+    return _json(area.measure_area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
 
 
 def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
     """What a search over the capture finds."""
-    return _json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
+    return _json(search.search_names(cursor, opened, asked.text("q"), asked.text("how", "part")))
 
 
 def moments_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: Asked) -> bytes:
     """What this report is aligned with others by."""
-    return _json(alignment.moments(cursor, opened))
+    return _json(alignment.read_alignment(cursor, opened))
 
 
 def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
@@ -143,7 +145,7 @@ def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> b
     if high <= low:
         raise AnalysisError("The area has no length.")
     file = io.BytesIO()
-    trace.write(cursor, opened, file, [(low, high)], MOST_TRACED)
+    trace.write_trace(cursor, opened, file, [(low, high)], MOST_TRACED)
     return file.getvalue()
 
 

@@ -146,7 +146,7 @@ class _Work:
                 self._cursor = None
 
     def _look(self) -> None:
-        self._asked.library.catalog.sight.require(self._report_id)
+        self._asked.library.catalog.visibility.require_reports(self._report_id)
 
     def stop(self) -> None:
         """Ends the query, wherever it is."""

@@ -28,7 +28,7 @@ class Downloads:
                 name = _file_name(Headers(raw=message["headers"]).get("content-disposition", ""))
                 if name:
                     audit = visitors.library(scope).catalog.audit
-                    await to_thread.run_sync(audit.tell, "downloaded", "", name, limiter=_writers)
+                    await to_thread.run_sync(audit.write_or_log, "downloaded", "", name, limiter=_writers)
             await send(message)
 
         await self.app(scope, receive, watched)

@@ -23,4 +23,4 @@ def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
 
 def note(audit: Audit, path: Path, inbox: Inbox) -> None:
     """Writes who uploaded a file that is in the inbox already; while the catalog is away, into the log."""
-    audit.tell("uploaded", about=str(path.relative_to(inbox.root)))
+    audit.write_or_log("uploaded", about=str(path.relative_to(inbox.root)))

@@ -44,7 +44,7 @@ def begin(told: Mapping[str, Any], address: str) -> str:
     catalog, settings = _catalog_of(told), config.load()
     generation = catalog.logins.begin(_person(told), catalog.visitor.name, settings.login_hours)
     has_role = roles.standing(told, settings, time.time()) > roles.Standing.STRANGER
-    catalog.audit.tell("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
+    catalog.audit.write_or_log("logged in", about=f"from {address}{'' if has_role else ', without a role'}")
     return generation
 
 
@@ -57,7 +57,7 @@ def end(told: Mapping[str, Any]) -> None:
     if person := _person(told):
         catalog = _catalog_of(told)
         if catalog.logins.end(person):
-            catalog.audit.tell("logged out")
+            catalog.audit.write_or_log("logged out")
 
 
 def _held(told: dict[str, Any], cookies: Mapping[str, str]) -> dict[str, Any]:

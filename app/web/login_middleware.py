@@ -26,10 +26,10 @@ from app.web import (
 from app.web.problem_json import problem
 from app.web.roles import Standing
 from profiledb import config
-from profiledb.access.operations.tokens import Role, Token, tokens_of
+from profiledb.access.operations.tokens import Role, Token, open_tokens
 from profiledb.errors import CatalogError
 from profiledb.library import server_file
-from profiledb.library.spaces import OF_PROGRAMS
+from profiledb.library.space_registry import OF_PROGRAMS
 from profiledb.library.visitor import NOBODY, Visitor
 
 SHELL = {"/", f"/{page_list.ADMIN_URL}", *(f"/{view.url}" for view in page_list.VIEWS)}
@@ -200,7 +200,7 @@ async def sender(scope: Scope) -> tuple[Standing, Visitor]:
 
 def _shown(text: str) -> Token:
     """The token that a program shows, whose use is noted. Raises what ``sender`` does."""
-    token = tokens_of(config.load()).shown(text)
+    token = open_tokens(config.load()).shown(text)
     if token is None:
         raise TokenError("There is no such token.")
     if token.has_ended:

@@ -109,7 +109,7 @@ async def refuse(scope: Scope, action: Access, way: Way, who: str = "", about: s
     if count:
         words = ", ".join(filter(None, [about, f"from {address}", f"{count:,} so far" if count > 1 else ""]))
         audit = visitors.whole().catalog.asked_by(Visitor(who or "unknown", way)).audit
-        await to_thread.run_sync(audit.tell, action, "", words, limiter=_writers)
+        await to_thread.run_sync(audit.write_or_log, action, "", words, limiter=_writers)
     return {"Retry-After": str(math.ceil(wait))} if wait else {}
 
 

@@ -5,8 +5,8 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.library.spaces import OF_PROGRAMS
-from profiledb.library.visitor import NONE, Visitor, named
+from profiledb.library.space_registry import OF_PROGRAMS
+from profiledb.library.visitor import NONE, Visitor, audit_name
 
 EVERYONE = "*"
 
@@ -54,7 +54,7 @@ def visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visito
     """
     of = standing(claims, settings, now)
     name, email, number = (claims.get(key) for key in ("name", "email", "sub"))
-    called = named([name], [email, number]) if _is_verified(claims) else named([name, email], [number])
+    called = audit_name([name], [email, number]) if _is_verified(claims) else audit_name([name, email], [number])
     if of < Standing.VIEWER:
         return Visitor(called, "login", frozenset(), NONE)
     groups = frozenset(one for one in _told(claims, settings) if not one.startswith(OF_PROGRAMS))

@@ -31,20 +31,20 @@ class Announced:
         settings = config.load()
         base = str(st.get_option("server.baseUrlPath") or "")
         self._library = settings.library
-        self._serving = server_file.begin(int(st.get_option("server.port")), base, settings.inbox_text)
-        server_file.write(self._library, self._serving)
+        self._serving = server_file.describe_server(int(st.get_option("server.port")), base, settings.inbox_text)
+        server_file.announce(self._library, self._serving)
 
     async def keep(self) -> None:
         """Announces the server again whenever nobody is announced."""
         while self._serving:
             await asyncio.sleep(LOOK_S)
-            if await asyncio.to_thread(server_file.read, self._library) is None:
-                await asyncio.to_thread(server_file.write, self._library, self._serving)
+            if await asyncio.to_thread(server_file.read_announcement, self._library) is None:
+                await asyncio.to_thread(server_file.announce, self._library, self._serving)
 
     def end(self) -> None:
         """Takes the announcement back."""
         if self._serving:
-            server_file.remove(self._library, self._serving)
+            server_file.withdraw(self._library, self._serving)
 
     async def answer(self, request: Request) -> Response:
         """Proves to whoever read the file that this is the server that wrote it; tells nobody anything else."""

@@ -37,7 +37,7 @@ def address(secret: str) -> str:
 def of(cookies: Mapping[str, str]) -> Share | None:
     """The link that somebody has opened before; None where there is none, or it has ended."""
     secret = cookies.get(COOKIE, "")
-    return visitors.whole().catalog.shares.shown(secret) if secret and allowed() else None
+    return visitors.whole().catalog.sharing_links.find(secret) if secret and allowed() else None
 
 
 def visitor(share: Share) -> Visitor:
@@ -64,7 +64,7 @@ async def _opened(request: Request) -> Response:
 
 def _answer(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     whole = visitors.whole()
-    share = whole.catalog.shares.shown(secret) if allowed() else None
+    share = whole.catalog.sharing_links.find(secret) if allowed() else None
     if share is None:
         return PlainTextResponse("This link does not exist, or has ended.", status_code=404, headers=_FRESH)
     report = whole.find(share.report_id)
@@ -72,10 +72,10 @@ def _answer(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     answer = RedirectResponse(to, status_code=303, headers=_FRESH)
     claims, settings, now = login_generation.claims(cookies), config.load(), time.time()
     if roles.standing(claims, settings, now) >= Standing.VIEWER:
-        if whole.asked_by(roles.visitor(claims, settings, now)).catalog.sight.sees(report.id):
+        if whole.asked_by(roles.visitor(claims, settings, now)).catalog.visibility.sees_report(report.id):
             return answer
         return PlainTextResponse(_LOGGED_IN, status_code=403, headers=_FRESH)
-    whole.asked_by(visitor(share)).catalog.audit.tell("opened link", report.id, f"from {address}")
+    whole.asked_by(visitor(share)).catalog.audit.write_or_log("opened link", report.id, f"from {address}")
     answer.set_cookie(COOKIE, secret, max_age=int(share.seconds), path=url_paths.at("/"), httponly=True, samesite="lax")
     return answer
 

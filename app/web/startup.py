@@ -12,10 +12,10 @@ from streamlit import config as streamlit_config
 
 from app.web import login_cookie
 from profiledb import config
-from profiledb.access.operations.tokens import tokens_of
+from profiledb.access.operations.tokens import open_tokens
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.monitoring import logs
 
 LEAST_SECRET = 32
@@ -36,13 +36,13 @@ def prepare() -> None:
     settings = config.load()
     log(settings.log)
     if settings.database:
-        database.require(settings.database)
+        team_database.require_access(settings.database)
     streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
     if login_cookie.login():
         check_login(login_cookie.section() or {}, settings)
         _date_tokens(settings)
-    elif wanted := config.given("WARPDECK_LOGIN_"):
+    elif wanted := config.variables_with_prefix("WARPDECK_LOGIN_"):
         raise ConfigError(
             f"{' and '.join(wanted)} would limit who may do what, but nobody has to log in: Streamlit's secrets have"
             " no section [auth]."
@@ -61,7 +61,7 @@ def prepare() -> None:
 def _date_tokens(settings: Settings) -> None:
     """Tokens of an earlier version get their end; without the database that waits for the next start."""
     try:
-        tokens_of(settings).date()
+        open_tokens(settings).date()
     except WarpdeckError as error:
         _log.error("Tokens of an earlier version have no end yet: %s", error.message)
 
@@ -71,7 +71,7 @@ def log(form: str) -> None:
 
     Their loggers write by themselves, each with a handler that Streamlit makes, also for those to come.
     """
-    logs.prepare(form)
+    logs.configure(form)
     if form != logs.JSON:
         return
     from streamlit import logger as streamlit_logger

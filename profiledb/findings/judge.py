@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import causes, program, rule_runner
+from profiledb.findings.causes import PLACE
 from profiledb.findings.finding import HIGH_PCT, Finding, Verdict
 from profiledb.findings.program import Program
 from profiledb.findings.rule import EVIDENCE, LEVELS, OWN, Rule
@@ -32,6 +33,9 @@ HOST = ("idle", "launch", "host")
 """Groups of rules whose evidence is time of the CPU, so that a line of source has a meaning."""
 LEAST_OF_LARGEST = 0.25
 """Share of the largest own saving from which on a cause comes before it."""
+CHOICE = 0.5
+"""The part of its own saving by which a finding whose mending is a choice is ordered: a report does not tell whether
+anybody has that choice."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,11 @@ def _lines(library: Library, report: Manifest, found: Iterable[Finding], window:
     return {names[int(number) - 1]: str(line) for number, line in zip(rows["number"], rows["line"], strict=True)}
 
 
+def program_of(findings: Sequence[Finding]) -> Program:
+    """The program that they are about, which is the same in all findings of a report."""
+    return findings[0].program if findings else ()
+
+
 def costly(findings: Iterable[Finding]) -> list[Finding]:
     """Those of some findings that fire and cost time, as they are ordered, without those that stand under another one;
     what is a warning or a note is left out."""
@@ -130,9 +139,10 @@ def costly(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
-    """The ``most`` costliest of ``costly``, and besides those whose mending is a choice, however many come first."""
+    """The ``most`` costliest of ``costly``, and besides those whose mending is a choice, all in their order."""
     costs = costly(findings)
-    return costs[:most] + [one for one in costs[most:] if one.rule.weight == "low"]
+    others = [one for one in costs if not one.rule.is_choice][:most]
+    return [one for one in costs if one.rule.is_choice or one in others]
 
 
 def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
@@ -141,7 +151,7 @@ def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _ordered(found: Sequence[Finding]) -> list[Finding]:
-    least = max((_own_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
+    least = max((_weighed_pct(one) for one in costly(found)), default=0.0) * LEAST_OF_LARGEST
 
     def place(one: Finding) -> tuple[Any, ...]:
         return _place(one, max(HIGH_PCT, least))
@@ -150,21 +160,28 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
     return [one for top in first for one in (top, *sorted(below(top, found), key=place))]
 
 
-def _own_pct(finding: Finding) -> float:
-    """Its own saving in percent of the time."""
+def _weighed(finding: Finding) -> float:
+    """Its own saving in ns, by which it is ordered: a part of it, where mending it is a choice."""
     own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    return (finding.saving_pct or 0.0) * (own or 0) / (finding.saving_ns or 1)
+    return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0)
 
 
-def _place(finding: Finding, large_pct: float) -> tuple[int, int, int, int, float, str]:
+def _weighed_pct(finding: Finding) -> float:
+    """The same in percent of the time."""
+    return (finding.saving_pct or 0.0) * _weighed(finding) / (finding.saving_ns or 1)
+
+
+def _place(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, float, str]:
     """Its place: of those whose own saving is large causes come first, then places, symptoms and the frame, because
-    what else is said of the time of a cause may go with it; else the costliest first."""
+    what else is said of the time of a cause may go with it; else the costliest first. What mending is a choice for
+    stands among the places, and where it is not large after all others."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
-    saves = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
-    level = 0 if finding.leads else LEVELS.index(finding.rule.level)
-    level = level if _own_pct(finding) >= large_pct else len(LEVELS)
-    return verdicts.index(finding.verdict), remark, finding.severity == "low", level, -(saves or 0), finding.rule.name
+    is_large, is_choice = _weighed_pct(finding) >= large_pct, finding.rule.is_choice
+    level = LEVELS.index(PLACE if is_choice else finding.rule.level)
+    level = (0 if finding.leads else level) if is_large else len(LEVELS)
+    last = not is_large if is_choice else finding.severity == "low"
+    return verdicts.index(finding.verdict), remark, last, level, -_weighed(finding), finding.rule.name
 
 
 def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:

@@ -7,7 +7,7 @@ from typing import Any
 from profiledb import spreadsheet, words
 from profiledb.findings import program, sentences
 from profiledb.findings.finding import Finding
-from profiledb.findings.judge import Steady, below
+from profiledb.findings.judge import Steady, below, program_of
 
 FORMATS = ("json", "csv", "md")
 _FLAT = (
@@ -61,7 +61,7 @@ def as_json(found: Sequence[Finding]) -> str:
 
 def as_csv(found: Sequence[Finding]) -> str:
     """A row a finding, without evidence and advice."""
-    return spreadsheet.lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
+    return spreadsheet.csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
 def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
@@ -69,7 +69,7 @@ def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None
     fires = [one for one in found if one.verdict == "fires"]
     open_ = [one for one in found if one.verdict == "cannot_judge"]
     clear = [one for one in found if one.verdict == "clear"]
-    about = program.line(found[0].program) if found else ""
+    about = program.line(program_of(found))
     lines = [f"# Findings: {words.plain(title)}", "", *([f"{about}.", ""] if about else [])]
     lines += [sentences.judged(part), ""] if part else []
     lines += [line for one in fires if one.parent is None for line in _fires(one, below(one, fires))]

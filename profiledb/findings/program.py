@@ -6,13 +6,10 @@ The analysis ``program`` recognizes it by names in the report, each with its evi
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from profiledb.library.library import Library
 from profiledb.query import answer_store
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KINDS = {
     "framework": (
@@ -55,11 +52,7 @@ def recognize(library: Library, report_id: str) -> Program:
     Raises:
         ReportNotFoundError: the report is gone.
     """
-    return traits(answer_store.run(library, report_id, "program"))
-
-
-def traits(rows: "pd.DataFrame") -> Program:
-    """The traits in rows of the analysis ``program``."""
+    rows = answer_store.run(library, report_id, "program")
     columns = (rows["trait"], rows["evidence"], rows["ranks"].fillna(0))
     told = [
         Trait(str(trait), str(evidence), int(ranks) or None) for trait, evidence, ranks in zip(*columns, strict=True)

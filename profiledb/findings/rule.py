@@ -128,6 +128,11 @@ class Rule:
         return self.weight in ("", "low")
 
     @property
+    def is_choice(self) -> bool:
+        """Whether nobody but its author knows if the program could do without what it says."""
+        return self.weight == "low"
+
+    @property
     def subjects(self) -> frozenset[Subject]:
         """What a report may be about for the rule to be asked; one that joins asks a Compute report alone, too."""
         return frozenset((LAUNCHES, TIMELINE) if self.analysis.joins else (TIMELINE,))

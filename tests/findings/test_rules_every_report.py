@@ -21,7 +21,7 @@ __all__ = ["make_ddp", "make_torch_samples"]  # fixtures
 
 TRACES = sorted(path for path in CORPUS.glob("*.json*") if "rocprof" not in path.name)
 STEPS = {"within": "steps"}
-PARTS = ({}, STEPS, {"from_ns": 30_000_000, "to_ns": 30_100_000})
+PARTS: tuple[dict[str, Any], ...] = ({}, STEPS, {"from_ns": 30_000_000, "to_ns": 30_100_000})
 MORE_THAN_ALL = {
     "memory_growth": "memory may grow to many times what it was",
     "step_growth": "the last steps may take many times what the first took",

@@ -90,6 +90,22 @@ def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
     return dict(found)
 
 
+def waits_for_others(sample: str, tid: int, low: int, high: int) -> bool:
+    """Whether threads of its process ran for half of that time or more, and on the core that it left for less."""
+    ran, here, since = 0, 0, dict[int, int]()
+    told = rows(sample, "SELECT start, globalTid, isSchedIn, cpu FROM SCHED_EVENTS ORDER BY start")
+    (core,) = {cpu for start, one, _, cpu in told if (start, one) == (low, tid)}
+    for start, one, came, cpu in told:
+        if one >> 24 != tid >> 24:
+            continue
+        if came:
+            since[one] = start
+        elif one in since:
+            both = max(0, min(start, high) - max(since.pop(one), low))
+            ran, here = ran + both, here + both * (cpu == core)
+    return 2 * ran >= high - low > 2 * here
+
+
 def on_core(events: list[tuple[int, bool]], low: int, high: int) -> int:
     """How long a thread ran between two moments."""
     edges = [low, *(t for t, _ in events if low < t < high), high]
@@ -185,7 +201,9 @@ def test_a_thread_without_a_core(nsys_samples: Library) -> None:
         for gap in looked_into(found):
             if gap.follower.call and (tid := gap.follower.call.tid) in events:
                 low, high = waited(gap)
-                off = [(max(a, low), min(b, high)) for a, b in long_off(events[tid], 1_000_000)]
+                long = [one for one in long_off(events[tid], 1_000_000) if one[0] < high and one[1] > low]
+                long = [one for one in long if not waits_for_others(sample, tid, *one)]
+                off = [(max(a, low), min(b, high)) for a, b in long]
                 calls = [(max(c.start, low), min(c.end, high)) for c in found.calls + found.os_calls if c.tid == tid]
                 inside = [one for one in calls if one[1] > one[0]]
                 lost += bare([one for one in off if one[1] > one[0]], inside)
@@ -207,6 +225,20 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
     held = judged(library, waits, "preempted")
     assert (held.verdict, held.value) == ("clear", 0)
     assert "osrt" in judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command
+
+
+@pytest.mark.parametrize(("core", "until", "verdict"), [(0, 6, "fires"), (1, 6, "clear"), (1, 3, "fires")])
+def test_a_thread_that_waits_for_others_has_a_core(
+    library: Library, publish: Publish, core: int, until: int, verdict: str
+) -> None:
+    """Off its core from 2 to 6 of 10 ms, while another thread runs there, or elsewhere, or elsewhere for 1 ms."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = [(2 * MS, False, 0, made.MAIN), (6 * MS, True, 0, made.MAIN)]
+    times += [(2 * MS, True, core, made.WORKER), (until * MS, False, core, made.WORKER)]
+    events = [{"time_ns": t, "cpu": cpu, "scheduled_in": came, "global_tid": tid} for t, came, cpu, tid in times]
+    other = made.osrt(1, SEM, 5, 9, made.WORKER)
+    found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=[other]), "preempted")
+    assert (found.verdict, found.saving_ns) == (verdict, 4 * MS if verdict == "fires" else 0)
 
 
 @pytest.mark.parametrize(

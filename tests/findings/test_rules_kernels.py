@@ -209,6 +209,8 @@ def test_chains_end_where_a_loop_or_another_range_begins(library: Library, captu
     assert found("ot") == (1, 4000)  # the gap and one of the two kernels
     assert found("o" * 20) == (0, 0)  # one kernel over and over
     assert found("ot" * 10) == (10, 40_000)
+    assert found("oot") == found("oto") == (1, 8000)  # a formula uses one of them twice
+    assert found("oot" * 5) == (5, 40_000)
     steps = [(8000 * n + 100, 8000 * n + 7900, f"step_{n}") for n in range(5)]
     assert found("to" * 5, steps) == (5, 20_000)
     halves = [(4000 * n + 100, 4000 * n + 3900, f"step_{n}") for n in range(10)]
@@ -329,6 +331,17 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
     assert found.facts["product_pct"] == pytest.approx(100 * 80 / 90)
     for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):
         assert judged(library, small((0, 80, fine, "other")), "double_precision").value == 0, fine
+    adam = "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<{}, 4>, {}>(T1, T2)"
+    given = "const float *, double, double, bool, const float *"  # learning rate, betas
+    normal = "normal_and_transform<{}, normal_kernel<CUDAGeneratorImpl *>(const TensorBase &, double, double, T1)>"
+    for full, element, slow in (
+        (adam, "float", False), (adam, "c10::BFloat16", False), (adam, "double", True),
+        (normal, "c10::BFloat16", False), (normal, "double", True),
+    ):  # fmt: skip
+        found = judged(library, small((0, 80, full.format(element, given), "optimizer")), "double_precision")
+        assert (found.value > 0) == slow, (full, element)
+    sums = "void sum(const float *, double *)"
+    assert judged(library, small((0, 80, sums, "other")), "double_precision").value > 0
     fires = {
         one.name for one in nsys_samples.list() if judged(nsys_samples, one.id, "double_precision").verdict == "fires"
     }

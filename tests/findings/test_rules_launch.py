@@ -48,7 +48,7 @@ def test_short_kernels(nsys_samples: Library, sample: str, verdict: str) -> None
     found = capture(sample)
     pairs = [(one.call.end - one.call.start, one.ns) for one in found.kernels if one.call]
     excess = sum(call - kernel for call, kernel in pairs if call > kernel)
-    bound = min(excess, sum(gap.ns for gap in idle.gaps(found) if gap.ns <= 100_000))
+    bound = min(excess, sum(gap.ns for gap in idle.gaps(found) if 2_000 <= gap.ns <= 100_000))
     finding = sampled(nsys_samples, sample, "short_kernels", warmup="include")
     assert (finding.verdict, finding.saving_ns) == (verdict, bound)
     assert finding.value == pytest.approx(share(found, bound))

@@ -107,3 +107,31 @@ def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) ->
     assert judge.steady_part(library, report, {"from_ns": 1, "to_ns": 10**9}) is None, "somebody chose times"
     few = library.find(capture(steps[:3], sorted(work)))
     assert judge.steady_part(library, few, {}) is None
+
+
+@pytest.mark.parametrize(("alone", "told"), [(2, True), (30, False)])
+def test_a_long_start_up_leaves_a_loop_to_judge(library: Library, capture: Capture, alone: int, told: bool) -> None:
+    """By hand: a kernel of 2 or 30 ms, 10 s of start-up, and 50 times three kernels of 2 ms in 9: 4 % of the time.
+
+    These do 99 % of the work of the GPU, or 91 %, of which the loop without its ends has less than 90 %.
+    """
+    work = [(0, 20, alone * MS + 20, "three")]
+    for n in range(150):
+        start = 10_000 * MS + n * 3 * MS
+        work.append((start, start + MS, start + 3 * MS - 20, ("one", "two", "two")[n % 3]))
+    part = judge.steady_part(library, library.find(capture([], work)), {})
+    assert (part is not None) == told
+    assert part is None or (part.before_ns > 9_900 * MS and 40 <= part.steps <= 50)
+
+
+@pytest.mark.parametrize(("apart", "steps"), [(40, 8), (1, None)])
+def test_start_up_may_hold_more_work_than_the_steps(
+    library: Library, capture: Capture, apart: int, steps: int | None
+) -> None:
+    """By hand: 100 kernels of 10 ms, 390 ms apart or in a row, then 8 steps of 10 ms with 9 ms of work each."""
+    work = [(n * apart * 10 * MS, n * apart * 10 * MS + 20, (n * apart + 1) * 10 * MS, "one") for n in range(100)]
+    begin = 100 * apart * 10 * MS
+    ranges = [(begin + n * 10 * MS, begin + (n + 1) * 10 * MS, f"step_{n}") for n in range(8)]
+    work += [(start + 5, start + MS, start + 10 * MS, "two") for start, _, _ in ranges]
+    part = judge.steady_part(library, library.find(capture(ranges, work)), {})
+    assert (part.steps if part else None) == steps

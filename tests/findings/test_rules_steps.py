@@ -47,13 +47,42 @@ def times(sample: str) -> list[int]:
 
 
 def test_outliers(capture: Capture, library: Library) -> None:
-    """Of 10 steps of 100 µs one takes 300: it takes 200 of 1200 µs above the median."""
-    finding = judged(library, loop(capture, [100] * 6 + [300] + [100] * 3), "step_outliers")
-    assert (finding.verdict, finding.saving_ns, finding.facts["outliers"]) == ("fires", 200 * US, 1)
-    assert finding.value == pytest.approx(100 * 200 / 1200)
+    """Of 10 steps of 1 ms one takes 3: it takes 2 of 12 ms above the median."""
+    finding = judged(library, loop(capture, [1000] * 6 + [3000] + [1000] * 3), "step_outliers")
+    assert (finding.verdict, finding.saving_ns, finding.facts["outliers"]) == ("fires", 2000 * US, 1)
+    assert finding.value == pytest.approx(100 * 2 / 12)
     assert finding.evidence[0]["range"] == finding.facts["range"] == "step_6"
     assert judged(library, loop(capture, [100] * 9 + [149]), "step_outliers").verdict == "clear"
     assert judged(library, loop(capture, [100, 100, 300]), "step_outliers").verdict == "cannot_judge"
+
+
+def test_outliers_that_other_steps_make_up_for(capture: Capture, library: Library) -> None:
+    """Of 10 steps of 3 ms one takes 6; the next one takes none of it, 2 of it, or all."""
+    said = []
+    for after in (3000, 1000, 1):
+        finding = judged(library, loop(capture, [3000] * 6 + [6000, after] + [3000] * 2), "step_outliers")
+        said.append((finding.verdict, finding.saving_ns))
+    assert said == [("fires", 3000 * US), ("fires", 1000 * US), ("clear", US)]
+
+
+@pytest.mark.parametrize(
+    ("slow", "outliers"), [((1, 3, 5), 0), ((19,), 0), ((1, 19), 0), ((1, 3, 7), 3), ((7,), 1), ((18, 19), 2)]
+)
+def test_outliers_at_the_beginning_or_the_end(
+    capture: Capture, library: Library, slow: tuple[int, ...], outliers: int
+) -> None:
+    """Of 20 steps of 2 ms those take 4: none that are all in the first third, or at the very end."""
+    lasts = [4000 if n in slow else 2000 for n in range(20)]
+    finding = judged(library, loop(capture, lasts), "step_outliers")
+    assert finding.facts["outliers"] == outliers
+    assert finding.verdict == ("fires" if outliers else "clear")
+
+
+def test_a_single_outlier_by_little_is_no_finding(capture: Capture, library: Library) -> None:
+    """A step of 100 µs that takes 1 ms more is told, one that takes 999 µs more is not, two of these are."""
+    more = [[1100], [1099], [1099, 100, 1099]]
+    told = [judged(library, loop(capture, [100] * 9 + one + [100] * 9), "step_outliers") for one in more]
+    assert [(one.verdict, one.facts["outliers"]) for one in told] == [("fires", 1), ("clear", 0), ("fires", 2)]
 
 
 @pytest.mark.parametrize("warm", ["warmup", "step_0"])
@@ -99,6 +128,9 @@ def test_outliers_of_samples(nsys_samples: Library, sample: str) -> None:
     lasts = times(sample)
     middle = statistics.median(lasts)
     lost = sum(one - middle for one in lasts if one > 1.5 * middle)
+    lost = min(lost, max(0, sum(lasts) - len(lasts) * middle))
+    if not any(one > 1.5 * middle for one in lasts[len(lasts) // 3 : -1]):
+        lost = 0
     finding = sampled(nsys_samples, sample, "step_outliers", warmup="exclude")
     assert finding.value == pytest.approx(100 * lost / sum(lasts))
     assert finding.facts["median_ns"] == pytest.approx(middle)
@@ -113,10 +145,18 @@ def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None
     fixed = times("idle_fixed")
     clear = sampled(nsys_samples, "idle_fixed", "step_tail", warmup="exclude")
     assert clear.verdict == "clear"
-    assert clear.value == pytest.approx(
-        statistics.quantiles(fixed, n=20, method="inclusive")[-1] / statistics.median(fixed)
-    )
+    halves = [sorted(fixed[: len(fixed) // 2]), sorted(fixed[len(fixed) // 2 :])]
+    slow = [one[int(0.95 * (len(one) - 1))] for one in halves]
+    slow.append(statistics.quantiles(fixed, n=20, method="inclusive")[-1])
+    assert clear.value == pytest.approx(min(slow) / statistics.median(fixed))
     assert sampled(nsys_samples, "dataloader_fixed", "step_tail").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("slow", [(1, 3, 5), (2, 4, 7, 9), (18, 19), (1, 3, 18)])
+def test_slow_steps_at_one_end_are_no_scatter(capture: Capture, library: Library, slow: tuple[int, ...]) -> None:
+    """Of 20 steps of 100 µs those take 200: a warm-up that goes on, the end, and a warm-up with a single step."""
+    lasts = [200 if n in slow else 100 for n in range(20)]
+    assert judged(library, loop(capture, lasts), "step_tail").verdict == "clear"
 
 
 def test_growth(capture: Capture, library: Library, nsys_samples: Library) -> None:

@@ -27,7 +27,7 @@ def show() -> None:
     if not sharing_middleware.allowed():
         st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")
         return
-    known = session.administering().catalog.shares.all()
+    known = session.administering().catalog.sharing_links.all()
     if not known:
         st.caption("There are none. Editors make one above the pages of a report, with Copy link.")
         return
@@ -47,4 +47,4 @@ def _row(one: Share, names: dict[str, str]) -> dict[str, str]:
 
 def _end() -> None:
     with ui.boundary():
-        session.administering().catalog.shares.end(st.session_state[_GONE])
+        session.administering().catalog.sharing_links.end(st.session_state[_GONE])

@@ -32,7 +32,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _program(program.traits(session.run(manifest.id, "program")))
+    _program(judge.program_of(findings))
     time_bar.show(manifest.id, part.times if part else {})
     if not costly:
         st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))

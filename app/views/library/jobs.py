@@ -11,7 +11,7 @@ from app.views.library import sidecars
 from app.web import access
 from profiledb.library import disk
 from profiledb.library.catalog import OPEN_STATES, Job
-from profiledb.library.workers import Seen, converters
+from profiledb.library.workers import WorkerInfo, list_converters
 
 REFRESH_S = 1.0
 FEW = 2
@@ -86,7 +86,7 @@ def _disk(status: worker_process.Status) -> None:
 
     The right to write is the importer's, which may be another user's process.
     """
-    trouble = disk.look(session.settings().library)
+    trouble = disk.find_trouble(session.settings().library)
     if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
@@ -171,7 +171,7 @@ def _dismiss(path: str) -> None:
 
 def set_aside() -> None:
     """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
-    if damaged := session.library().catalog.set_aside():
+    if damaged := session.library().catalog.damaged_files():
         st.warning(
             "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
             f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",
@@ -181,9 +181,9 @@ def set_aside() -> None:
 
 def workers() -> None:
     """A line with the workers of a team: machines, how many on each, and the converters that they have."""
-    found: dict[str, list[Seen]] = {}
+    found: dict[str, list[WorkerInfo]] = {}
     for one in worker_process.team(session.settings()):
-        found.setdefault(f"{one.host}: {converters([one])}", []).append(one)
+        found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
     if found:
         told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
         more = f" · and {len(told) - SHOWN} more" if len(told) > SHOWN else ""

@@ -60,7 +60,7 @@ def uploader(label: str) -> None:
 
 def _folder() -> str:
     """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
-    spaces = session.library().catalog.spaces.seen()
+    spaces = session.library().catalog.spaces.visible_names()
     if not spaces:
         return ""
     chosen: str | None = st.selectbox(

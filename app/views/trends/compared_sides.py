@@ -15,7 +15,7 @@ OTHER = "other"
 
 def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
     """The reports nearest to the levels on both sides."""
-    return explain.sides(trend, shift.change.index)
+    return explain.level_reports(trend, shift.change.index)
 
 
 def compare(before: str, after: str) -> None:

@@ -287,7 +287,7 @@ hostile = st.text(max_size=30)
 def test_an_empty_time_is_none(ns: Any, address: str) -> None:
     """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
     one = Manifest("a", 1, "x", "nsys", "", 1)
-    assert answer_context.page(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
+    assert answer_context.page_address(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -149,7 +149,7 @@ def test_ten_thousand_threads(client: Door) -> None:
 
 def test_a_damaged_timeline_is_made_anew(client: Door) -> None:
     shelf = routes.timelines()
-    file = next(path for path in shelf._library.reports.glob(f"{DAMAGED}.timeline*"))
+    file = next(path for path in shelf._library.derived.timelines.glob(f"{DAMAGED}.*"))
     whole = get(client, "lanes", DAMAGED)["lanes"]
     file.write_bytes(file.read_bytes()[:4096] + bytes(4096))
     assert client.get(f"/_warpdeck/timeline/{DAMAGED}/lanes").status_code in (200, 202)
@@ -193,7 +193,7 @@ def test_the_timeline_goes_with_its_report(tmp_path: Path) -> None:
 
     shelf = library(tmp_path, {"kernel": kernels([5], [9])} | NAMES)
     timelines(shelf).wait(REPORT)
-    assert len(list(shelf.reports.glob("*.timeline*"))) == 1
+    assert len(list(shelf.derived.timelines.glob("*"))) == 1
     shelf.delete(REPORT)
     assert list(shelf.reports.iterdir()) == []
 

@@ -121,7 +121,7 @@ def test_downloads_questions_and_links(address: str, data: Path) -> None:
     entry = said(data, "asked SQL")[-1]
     assert (entry.who, entry.way, entry.report_name) == ("reader", "token", NAME)
     assert entry.about == sql.replace("hidden", "[removed]")
-    link = catalog.asked_by(Visitor("Edith", "login")).shares.new(report.id, 1, 7)
+    link = catalog.asked_by(Visitor("Edith", "login")).sharing_links.create(report.id, 1, 7)
     assert ask(address, f"/shared/{link}", X_Forwarded_For=HERE).status == 303
     opened = said(data, "opened link")[-1]
     assert (opened.who, opened.way, opened.about) == (f"link {link.split('_')[1]}", "link", f"from {HERE}")

@@ -39,6 +39,6 @@ def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(
         await login_middleware.LoginGuard(answer)(scope, None, send)  # type: ignore[arg-type]
 
     monkeypatch.setattr(login_cookie, "login", lambda: True)
-    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: Slow())
+    monkeypatch.setattr(login_middleware, "open_tokens", lambda _: Slow())
     asyncio.run(ask())
     assert [message["status"] for message in sent] == [200]

@@ -26,7 +26,7 @@ def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path
     tokens = Hanging()
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     monkeypatch.setattr(login_cookie, "login", lambda: True)
-    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: tokens)
+    monkeypatch.setattr(login_middleware, "open_tokens", lambda _: tokens)
     ended: list[str] = []
 
     async def ask(path: str, headers: list[tuple[bytes, bytes]]) -> int:

@@ -50,7 +50,7 @@ def test_an_upload_is_taken_and_the_log_has_whose_it_is(
         answer = upload(client)
     assert (answer.status_code, answer.json()) == (202, {"name": "a.nsys-rep", "bytes": 3})
     assert (tmp_path / "inbox" / "a.nsys-rep").read_bytes() == b"abc"
-    assert "The audit lacks that local uploaded 'a.nsys-rep'" in caplog.text
+    assert "The audit has no entry that local uploaded 'a.nsys-rep'" in caplog.text
     assert "hidden" not in caplog.text
 
 

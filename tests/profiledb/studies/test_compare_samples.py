@@ -60,7 +60,7 @@ SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 @pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
 @pytest.mark.parametrize("pair", [(SERIAL, OVERLAPPED), (TRAINING, INFERENCE)])
 def test_the_verdict_on_samples_against_the_exports(nsys_samples: Library, pair: tuple[str, str]) -> None:
-    found = verdict.changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
+    found = verdict.find_changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
     for letter, report in zip("ab", pair, strict=True):
         steps = spans(report)
         kernels, copies = inside(report, "KERNEL"), inside(report, "MEMCPY")
@@ -126,7 +126,7 @@ def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
         / len(within)
         for letter, within in (("a", spans(TINY)), ("b", kept))
     }
-    found = verdict.changes(a, b)["kernels"]
+    found = verdict.find_changes(a, b)["kernels"]
     assert found.a == pytest.approx(right["a"])
     assert found.b == pytest.approx(right["b"])
     argv = ("whole.sqlite", "half.sqlite", "--fail-above", "5%", "--metric")

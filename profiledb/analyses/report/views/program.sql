@@ -200,6 +200,3 @@ WITH task AS (
 )
 SELECT source, name, trait
 FROM (SELECT source, name, unnest(traits) AS trait FROM told) WHERE trait IS NOT NULL;
-
--- Whether it uses PyTorch.
-CREATE OR REPLACE VIEW program AS SELECT count(*) > 0 AS torch FROM program_sign WHERE trait = 'PyTorch';

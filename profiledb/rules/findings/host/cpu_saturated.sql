@@ -72,10 +72,9 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), compiler AS (
     SELECT 100 * sum(samples) FILTER (is_compiler) / sum(samples) AS pct FROM function
 ), language AS (
-    SELECT torch OR EXISTS (
+    SELECT EXISTS (FROM program_sign WHERE trait = 'PyTorch') OR EXISTS (
             SELECT 1 FROM string WHERE regexp_matches(value, '(^|/)(lib)?python[0-9.]*(\.so[0-9.]*)?$')
         ) AS python
-    FROM program
 ), shown AS (
     SELECT core_ns, s, {
             'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),

@@ -4,9 +4,10 @@
 -- the next operation, and has not launched it yet, is off its core for at least `least_ns` at a time, outside all calls
 -- into CUDA and the operating system. A thread that waits by itself does so in such a call, so this one would most
 -- likely go on if it had a core. nsys records no state of threads that tells it at once; a page that is read from the
--- disk, and calls that nothing traces, look the same. A thread that returns to the same core, with calls on files right
--- before and after, at most 1 ms away on one side, most likely waits for the file system in a call that nsys does not
--- trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its
+-- disk, and calls that nothing traces, look the same. Where other threads of its process ran for half of the time or
+-- more, but not on the core that it left, it most likely waits for them, in a lock that nsys does not trace: that does
+-- not count. A thread that returns to the same core, with calls on files right before and after, at most 1 ms away on
+-- one side, most likely waits for the file system in a call that nsys does not trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its
 -- last switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
@@ -63,14 +64,42 @@ WITH piece AS MATERIALIZED (
     WHERE earlier.kind IS NOT NULL AND later.kind IS NOT NULL AND 'file' IN (earlier.kind, later.kind)
         AND least(away.t - earlier.end_ns, later.start_ns - away.back) <= 1000000 AND cpu = next_cpu
     GROUP BY ALL
+), run AS (  -- a thread on a core
+    SELECT pid_of(global_tid) AS pid, cpu, time_ns AS a, scheduled_in, lead(time_ns) OVER (
+            PARTITION BY global_tid ORDER BY time_ns, scheduled_in
+        ) AS b
+    FROM sched_event WHERE pid_of(global_tid) IN (SELECT pid_of(tid) FROM away)
+), moment AS (  -- of each core, and of all: -1
+    SELECT pid, unnest([cpu, -1]) AS cpu, t, d
+    FROM (SELECT pid, cpu, unnest([a, b]) AS t, unnest([1, -1]) AS d FROM run WHERE scheduled_in AND b IS NOT NULL)
+), level AS (  -- how many threads run from then on, and for how long they ran before
+    SELECT pid, cpu, t, n, sum(n * dt) OVER one - n * dt AS before_ns
+    FROM (
+        SELECT *, sum(d) OVER one AS n, coalesce(lead(t) OVER one - t, 0) AS dt
+        FROM (SELECT pid, cpu, t, sum(d) AS d FROM moment GROUP BY ALL) WINDOW one AS (PARTITION BY pid, cpu ORDER BY t)
+    ) WINDOW one AS (PARTITION BY pid, cpu ORDER BY t)
+), beside AS (
+    SELECT away.tid, away.t, back, pid_of(away.tid) AS pid, unnest([cpu, -1]) AS cpu
+    FROM away JOIN switch ON switch.tid = away.tid AND switch.t = away.t
+), ran AS (
+    SELECT beside.tid, beside.t, beside.cpu, any_value(back - beside.t) AS ns,
+        sum(sign * (before_ns + n * (x - level.t))) AS ran_ns
+    FROM (SELECT *, unnest([t, back]) AS x, unnest([-1, 1]) AS sign FROM beside) AS beside
+    ASOF JOIN level ON level.pid = beside.pid AND level.cpu = beside.cpu AND beside.x >= level.t
+    GROUP BY ALL
+), waiting AS (
+    SELECT tid, t FROM ran GROUP BY ALL
+    HAVING 2 * max(ran_ns) FILTER (cpu < 0) >= max(ns)
+        AND 2 * coalesce(max(ran_ns) FILTER (cpu >= 0), 0) < max(ns)
 ), off_edge AS MATERIALIZED (  -- how long a thread had been off its core for each reason, and whether it is
-    SELECT tid, core.t, reason, away.t IS NOT NULL AND reason = CASE WHEN call IS NULL THEN 'core' ELSE 'file' END
-            AS is_off, call,
+    SELECT tid, core.t, reason, away.t IS NOT NULL AND coalesce(
+            reason = CASE WHEN call IS NOT NULL THEN 'file' WHEN waiting.t IS NULL THEN 'core' END, false
+        ) AS is_off, call,
         coalesce(sum(CASE WHEN is_off THEN ns ELSE 0 END) OVER (
                 PARTITION BY tid, reason ORDER BY core.t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ), 0) AS before_ns
     FROM core CROSS JOIN (SELECT unnest(['core', 'file']) AS reason) LEFT JOIN away USING (tid, t)
-    LEFT JOIN filed USING (tid, t)
+    LEFT JOIN filed USING (tid, t) LEFT JOIN waiting USING (tid, t)
 ), at_edge AS (  -- for how long at the end of each piece, less at its start
     SELECT piece_id, edge.reason, sum(sign * (before_ns + CASE WHEN is_off THEN edge.t - off_edge.t ELSE 0 END))::BIGINT
             AS off_ns

@@ -3,10 +3,12 @@
 -- The time of products of a matrix and one vector (gemv, in libraries' names) or at most eight (tiles of eight
 -- columns), as a share of the time from the first to the last operation, where they take at least `least_pct` of the
 -- time of all matrix products and run `launches` times or more: so it is where a language model decodes one sequence or
--- few. Such a product takes the time that reading the matrix takes, and would take about as long for 16 vectors. So
--- many sequences at once would save 15/16 of this time for each, if there are so many: that the report does not tell.
+-- few. Such a product takes the time that reading the matrix takes, and would take about as long for 16 vectors, and so
+-- would launching it. So many sequences at once would save 15/16 of both for each, if there are so many: that the report
+-- does not tell. Launching takes the gaps of up to `gap_ns`, of which the share goes to these products that they have in
+-- the time of all matrix products.
 -- needs: kernel
--- includes: finding, work
+-- includes: finding, work, idle
 -- selects: part
 -- once: sums
 -- parts: matmul
@@ -16,13 +18,14 @@
 -- param: threshold = 20 share of the time from which on it is said
 -- param: least_pct = 60 share of the time of matrix products
 -- param: launches = 100 launches from which on it counts
+-- param: gap_ns = 1000000 longer gaps have a cause of their own
 -- column: vector_ns | ns | | time of these products
 -- column: launches | count | | launches of them
 -- column: share_pct | % | .0f | share of the time of all matrix products
 -- column: kernel | name | | the one with the most time
 -- says: Products of a matrix and few vectors take {vector_ns} ({value} of the time, {share_pct} of all matrix products), most of it {kernel}: each reads its weights for one sequence, or eight at most.
 -- clear: Products of a matrix and few vectors take {value} of the time.
--- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them.
+-- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them, and launches as much as one.
 -- advice: A single sequence: speculative decoding checks several tokens with one read of the weights; weights in 8 or 4 bits are read faster.
 -- source: own; roofline of a product with few vectors: 2 operations for each element that is read and vector. Pair on H100: 16 sequences together take as long as one
 WITH product AS MATERIALIZED (
@@ -37,6 +40,8 @@ WITH product AS MATERIALIZED (
         coalesce(sum(launches) FILTER (of_vector), 0)::BIGINT AS launches,
         100.0 * sum(ns) FILTER (of_vector) / nullif(sum(ns), 0) AS share_pct
     FROM summed
+), pause AS (
+    SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a <= $gap_ns::BIGINT
 ), by_kernel AS (
     SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
@@ -44,10 +49,11 @@ WITH product AS MATERIALIZED (
 )
 SELECT CASE WHEN share_pct >= $least_pct::DOUBLE AND total.launches >= $launches::BIGINT
         THEN 100.0 * total.vector_ns / nullif(finding_window.ns, 0) ELSE 0 END AS value,
-    15 * total.vector_ns // 16 AS saving_ns, total.vector_ns, total.launches, share_pct,
+    (15 * (total.vector_ns + coalesce(share_pct, 0) / 100 * pause.ns) / 16)::BIGINT AS saving_ns, total.vector_ns,
+    total.launches, share_pct,
     (SELECT name FROM by_kernel ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
     (
         SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
         FROM by_kernel
     ) AS evidence
-FROM finding_window CROSS JOIN total;
+FROM finding_window CROSS JOIN total CROSS JOIN pause;

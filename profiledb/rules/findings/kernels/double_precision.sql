@@ -1,8 +1,10 @@
 -- title: Double precision
 -- question: Does the program compute in FP64?
 -- The time of kernels whose names say that they compute in FP64 (dgemm, d884, double), as a share of the time from the
--- first to the last operation. Simulations need that; networks rarely do, and get it from arrays of NumPy, which have
--- 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of
+-- first to the last operation. A name that has a smaller type, too, says so where `double` is behind a pointer or the
+-- first argument of a template; elsewhere it is a number that the kernel is given: the learning rate of a fused
+-- optimizer, the mean of random numbers. Simulations need FP64; networks rarely do, and get it from arrays of NumPy,
+-- which have 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of
 -- the time of other kernels, which move twice the bytes.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
@@ -29,7 +31,14 @@ WITH double_name AS MATERIALIZED (
     SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
     FROM (SELECT name_id, demangled FROM kernel_name) AS named
     LEFT JOIN (SELECT name_id, bits, unit FROM product_name) USING (name_id)
-    WHERE bits = 64 OR (bits IS NULL AND regexp_matches(demangled, '\bdouble\b|dgemm|[^a-z]d884|dgemv'))
+    WHERE bits = 64 OR (
+            bits IS NULL AND (
+                regexp_matches(demangled, 'dgemm|[^a-z]d884|dgemv|<double\b|\bdouble( const)? ?\*') OR (
+                    regexp_matches(demangled, '\bdouble\b')
+                    AND NOT regexp_matches(demangled, '\b(float[248]?|(__)?half2?|Half|BFloat16|(__nv_)?bfloat16)\b')
+                )
+            )
+        )
 ), board AS (
     SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part
     FROM gpu LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp64') AS fp64 USING (gpu_id)

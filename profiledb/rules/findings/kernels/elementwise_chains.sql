@@ -2,10 +2,11 @@
 -- question: Do elementwise kernels follow each other that one kernel could do?
 -- A chain is two or more elementwise kernels of a stream, one right after the other (less than `most_gap_ns` between
 -- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends
--- before its first kernel comes again: there the next round of a loop begins. Fused, its kernels read and write once:
--- the longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that
--- as a share of the time from the first to the last operation. Kernels that a compiler or a library has fused
--- (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
+-- where its first two kernels come again, or its only one: there the next round of a loop begins. The first one alone
+-- may come again in a formula (`x * x * x + y`). Fused, its kernels read and write once: the longest one stays, and the
+-- rest of the chain's time is the most that fusing saves. The value is the sum of that as a share of the time from the
+-- first to the last operation. Kernels that a compiler or a library has fused (`is_fused`) belong to no chain, nor do
+-- those shorter than `least_ns`: their launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
@@ -45,13 +46,15 @@ WITH light AS (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
     FROM placed JOIN light USING (name_id) WHERE placed.light
-), led AS (
-    SELECT *, first_value(name_id) OVER (
-            PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id
-        ) AS first_id
+), paired AS (
+    SELECT *, lead(name_id) OVER (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id) AS next_id
     FROM run
+), led AS (  -- the last one has no next one: it begins a round where rounds have one kernel
+    SELECT *, name_id = first_value(name_id) OVER one AND coalesce(next_id, name_id) = first_value(next_id) OVER one
+            AS begins
+    FROM paired WINDOW one AS (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id)
 ), member AS (
-    SELECT *, count(*) FILTER (name_id = first_id) OVER (
+    SELECT *, count(*) FILTER (begins) OVER (
             PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS round
     FROM led

@@ -2,8 +2,8 @@
 -- question: Are kernels too short for one thread to keep the GPU busy?
 -- A kernel that takes less time than the call that launches it cannot be hidden behind the kernels before it. The value
 -- is what these calls take longer than their kernels, added up, as a share of the time from the first to the last
--- operation of each GPU; it counts at most as much as the GPU is idle in gaps of up to 100 µs, so that launches that a
--- full queue hides count nothing. Kernels of CUDA graphs are left out. A selection with fewer than 100 kernels is not
+-- operation of each GPU; it counts at most as much as the GPU is idle in gaps of 2 to 100 µs, so that launches that a
+-- full queue hides count nothing: shorter gaps are the price of two kernels in a row. Kernels of CUDA graphs are left out. A selection with fewer than 100 kernels is not
 -- judged.
 -- needs: kernel
 -- needs: api_call
@@ -35,7 +35,7 @@ WITH launched AS MATERIALIZED (
         avg(kernel_ns) FILTER (call_ns > kernel_ns) AS kernel_ns, avg(call_ns) FILTER (call_ns > kernel_ns) AS call_ns
     FROM launched
 ), idle AS (
-    SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1) WHERE b - a <= 100000
+    SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(2000) WHERE b - a <= 100000
 ), bound AS (
     SELECT least(excess_ns, idle.ns)::BIGINT AS ns FROM total CROSS JOIN idle
 ), by_name AS (

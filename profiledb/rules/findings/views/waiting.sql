@@ -99,7 +99,8 @@ WITH gap AS MATERIALIZED (
     FROM call LEFT JOIN copied USING (call_id) ASOF LEFT JOIN gap ON gap.tid = call.tid AND gap.a >= call.s
 )
 SELECT tid, s, e, process_range, function, category,
-    until_ns - s + CASE WHEN category = 'synchronization' AND (SELECT torch FROM program) THEN 2500 ELSE 0 END AS ns,
+    until_ns - s + CASE WHEN category = 'synchronization' AND EXISTS (FROM program_sign WHERE trait = 'PyTorch')
+        THEN 2500 ELSE 0 END AS ns,
     function = 'cudaEventSynchronize' AND (
         EXISTS (FROM kernel_name WHERE is_communication(short, class)) OR coalesce(path ILIKE '%cudnn%', false)
     ) AS kept

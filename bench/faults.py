@@ -1,0 +1,50 @@
+"""What names each fault of ``workloads.faults`` and ``workloads.rank_faults``: rules of ours, and words of nsys-ai."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The rules that name a fault, and a pattern of words that do, generously, in findings of nsys-ai."""
+
+    rules: frozenset[str]
+    words: str
+
+
+FAULTS: Mapping[str, Fault] = {
+    "many_synchronizations": Fault(frozenset({"sync_bound"}), r"synchroni[sz]|sync[- ](bound|stall|cost)"),
+    "odd_vocabulary": Fault(frozenset({"misaligned_products"}), r"misalign|unaligned|alignment|tensor[- ]core"),
+    "optimizer_per_parameter": Fault(frozenset({"optimizer_per_parameter"}), r"optimizer|foreach|fused adam"),
+    "optimizer_on_cpu": Fault(frozenset({"optimizer_on_cpu"}), r"optimizer|D2H|device-to-host"),
+    "same_data_each_step": Fault(frozenset({"copies_exceed_compute", "no_overlap"}), r"H2D|host-to-device|transfer"),
+    "double_precision": Fault(frozenset({"double_precision"}), r"fp64|double"),
+    "checkpointing_without_need": Fault(frozenset({"recomputation"}), r"recomput|checkpoint"),
+    "memory_that_grows": Fault(frozenset({"allocation_in_loop", "memory_growth"}), r"memory (growth|leak)|grows"),
+    "allocation_in_each_step": Fault(frozenset({"allocation_in_loop"}), r"cudaMalloc|cudaFree|allocat"),
+    "loss_read_each_step": Fault(frozenset({"sync_bound"}), r"synchroni[sz]|\.item|D2H"),
+    "checkpoint_in_the_loop": Fault(frozenset({"host_work", "recurring_gaps"}), r"save|torch\.save|checkpoint"),
+    "unfused_elementwise": Fault(frozenset({"elementwise_chains"}), r"fus(e|ion)|elementwise"),
+    "decoding_without_graph": Fault(frozenset({"launch_bound"}), r"launch[- ](bound|overhead)|small kernel|cuda graph"),
+    "collection_of_garbage": Fault(frozenset({"garbage_collection", "recurring_gaps"}), r"garbage|\bgc\b"),
+    "pageable_batches": Fault(frozenset({"pageable_copies"}), r"pageable|pin"),
+    "input_made_between_steps": Fault(frozenset({"data_loading"}), r"data ?loader|data loading|augment"),
+    "shapes_that_recompile": Fault(frozenset({"compilation_in_steps"}), r"compil|module load|cuLibraryLoad"),
+    "single_precision": Fault(frozenset({"tensor_cores_unused"}), r"tensor[- ]core|tf32|fp32"),
+    "attention_by_hand": Fault(frozenset({"unfused_attention"}), r"attention|fus(e|ion)|softmax"),
+    "gradients_zeroed": Fault(frozenset({"gradients_zeroed"}), r"zero_grad|memset|fill"),
+    "partial_waves": Fault(frozenset({"partial_waves"}), r"wave|tail|grid"),
+    "low_occupancy": Fault(frozenset({"low_occupancy"}), r"occupancy"),
+    "few_cores": Fault(frozenset({"few_cores"}), r"few cores|affinity|oversubscri|cpu contention"),
+    "decoding_one_by_one": Fault(frozenset({"decoding_one_by_one"}), r"batch|gemv"),
+    "small_buckets": Fault(frozenset({"small_buckets"}), r"bucket|small (nccl|collective)"),
+    "unused_parameters_searched": Fault(frozenset({"unused_parameters"}), r"unused"),
+    "uneven_batches": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|uneven"),
+    "one_microbatch": Fault(frozenset({"pipeline_bubbles"}), r"pipeline|bubble"),
+    "late_rank": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|late"),
+    "reduced_at_the_end": Fault(frozenset({"communication_overlap", "exposed_communication"}), r"overlap"),
+    "activations_through_host": Fault(
+        frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
+    ),
+}
+"""By the name of the fault. Of ``host_work`` its range has to tell the rest."""
