@@ -96,7 +96,7 @@ def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
     code = f"import sys; before = list(sys.path); import warpdeck, {', '.join(names)}; assert sys.path == before"
     own = Path(desk.command[0]).with_name("python")
     owners = "; ".join(f"print({name}.OWNER)" for name in names)
-    argv = [own, "-c", f"{code}; {owners}"]
+    argv: list[str | Path] = [own, "-c", f"{code}; {owners}"]
     done = subprocess.run(argv, cwd=desk.folder, env=desk.environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [f"the user of {name}" for name in names], done.stderr
 

@@ -102,6 +102,7 @@ def test_a_program_that_is_four_times_faster_passes(nsys_samples: Library) -> No
 TINY = "launches_tiny.nsys-rep"
 
 
+@pytest.mark.slow("takes a sample in twice and compares it by commands")
 @pytest.mark.skipif(not (SAMPLES / TINY).exists(), reason="no sample reports here")
 def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
     empty_library: Library, inbox: Path, ingest: Ingest
