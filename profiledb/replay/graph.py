@@ -35,7 +35,9 @@ LONG_LAUNCH_NS = 30_000
 LAUNCH_NS = 5_000
 """A call that only puts something into a stream takes about so long."""
 NEAR_NS = 3_000
-"""Between the end of an operation and the begin of another one that waited for it, at most."""
+"""Between the end of an operation and the begin of the next one in its stream, at most, if that was ready."""
+ACROSS_NS = 8_000
+"""The same between streams, where an event stands between them."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, 
     for j in np.flatnonzero((known >= 0) & (operations.start - known > NEAR_NS)).tolist():
         start = int(operations.start[j])
         at = int(np.searchsorted(ends, start, "right")) - 1
-        while at >= 0 and ends[at] > max(start - NEAR_NS, int(known[j])):
+        while at >= 0 and ends[at] > max(start - ACROSS_NS, int(known[j])):
             other = int(by_end[at])
             if operations.device[other] == operations.device[j] and operations.start[other] < start:
                 after[j] = other
