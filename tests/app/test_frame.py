@@ -63,7 +63,6 @@ def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Libra
     assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends", "SQL"]
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("old", "title"), [("split", "Phases"), ("timings", "Timer check"), ("crossover", "CPU vs GPU")]
 )
@@ -73,7 +72,6 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
     assert [one.value for one in at.header] == [title]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
     assert report_switcher.order_reports("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]

@@ -23,7 +23,6 @@ def said(at: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("host", report=of(library, "transformer_training.nsys-rep"), warmup="include")
     text = said(at)
@@ -41,7 +40,6 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
     assert "pt_autograd_0" in list(listed["name"])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "transformer_training.nsys-rep")
     every = dashboard("host", report=report).dataframe[0].value["self_samples"].sum()
@@ -54,7 +52,6 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
     assert dashboard("host", report=report, thread="nobody").dataframe[0].value["self_samples"].sum() == every
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
     """The starved loader: what the GPU waits for is the function that prepares images."""
     report = of(library, "host_python.nsys-rep")

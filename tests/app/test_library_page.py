@@ -216,7 +216,6 @@ def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     assert (inbox / "x.csv").read_bytes() == b"1"
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Library) -> None:
     """Two of the reports are judged: one waits for its data, the other has nothing that costs time."""
     rules = rulebook.load(None)

@@ -54,7 +54,6 @@ def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) 
     assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
 
 
-@pytest.mark.sweep(parts=4)
 @pytest.mark.parametrize("url", ["energy", "cpu_vs_gpu", "scaling"])
 def test_only_pages_of_a_part_offer_to_choose_one(dashboard: Dashboard, library: Library, url: str) -> None:
     at = dashboard(url, report=library.find("tasks.nsys-rep").id)
@@ -70,7 +69,6 @@ def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Librar
     assert "This page shows a timeline, which it does not have" in at.info[0].value
 
 
-@pytest.mark.sweep(parts=4)
 @pytest.mark.parametrize("name", ["nonsense", "' OR 1=1 --", "../../etc", "<b>x</b>"])
 def test_an_unknown_report_is_said(dashboard: Dashboard, data: Path, name: str) -> None:
     at = dashboard("summary")

@@ -15,7 +15,6 @@ from tests.conftest import SAMPLES, ingest_files
 PREPARED = ("summary", "kernels", "roofline_by_time", "idle", "ranges", "operators", "phases", "memory", "api", "host")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
 def test_pages_of_a_prepared_report_work_nothing_out(
     name: str, tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
 from tests.conftest import run_ingest
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 PATIENCE_S = 15.0
 
 
@@ -41,6 +41,7 @@ def dashboard(issuer: str, tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow("the identity provider is away for seconds")
 def test_who_is_logged_in_goes_on_and_others_hear_why(dashboard: Server, process: psutil.Process) -> None:
     address = dashboard.address
     cookies = log_in(address, "victor")

@@ -17,7 +17,7 @@ from tests.app.web.client import Answer, Session, ask, session
 from tests.app.web.provider import guarded, log_in, provider, way_in
 from tests.conftest import SAMPLES, ingest_files
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 NOBODYS = "Bearer wd_" + "0" * 12 + "_" + "0" * 64
 HERE, ELSEWHERE = "203.0.113.7", "203.0.113.8"

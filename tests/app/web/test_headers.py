@@ -15,7 +15,7 @@ from bench.pages import Server, server
 from tests.app.web.client import Answer, Session, ask, session
 from tests.conftest import ROOT, SAMPLES, ingest_files
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 ALWAYS = {
     "x-frame-options": "DENY",

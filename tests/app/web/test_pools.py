@@ -62,7 +62,7 @@ def question(address: str, token: str, data: Path, sql: str) -> Answer:
     return ask(address, f"/api/v1/reports/{report.id}/sql?sql={quote(sql)}", Authorization=token)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_questions_of_one_person_leave_places_to_others(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     audit = Library(data / "library").catalog.audit
@@ -100,7 +100,7 @@ def uploaded(address: str, token: str, name: str, content: bytes) -> Answer:
     return ask(address, f"/api/v1/uploads?name={quote(name)}", "POST", content, Authorization=token, **kind)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_an_upload_that_announces_much_holds_no_room(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     waiting = data / "inbox"
@@ -114,7 +114,7 @@ def test_an_upload_that_announces_much_holds_no_room(address: str, data: Path, t
     wait_until(lambda: not [*waiting.glob(".uploads-*/*")])
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_one_person_has_half_of_the_room(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     with ExitStack() as open_:
@@ -129,7 +129,7 @@ def test_one_person_has_half_of_the_room(address: str, data: Path, tokens: tuple
         assert uploaded(address, bert, "b.csv", bytes(4 << 20)).status == 202
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -204,7 +204,7 @@ def page(address: str, source: str, **headers: str) -> ClientConnection:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None:
     settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
     with (

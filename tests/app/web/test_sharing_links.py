@@ -18,7 +18,7 @@ from tests.conftest import run_ingest
 from tests.profiledb.monitoring.test_prometheus import values
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 SHARED, OTHER = "shown_report", "hush_report"
 
 

@@ -23,7 +23,7 @@ from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 SECRET, OPEN, LABEL = "hush_secret", "everybodys", "hush_label"
 FAILED = "hush_broken.nsys-rep"
 

@@ -51,6 +51,7 @@ def test_hostile_addresses_are_ignored(training: TimelinePage, query: str) -> No
     assert said == []
 
 
+@pytest.mark.slow("opens documents of several people")
 def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, library: Library) -> None:
     """The note of an editor is kept beside the report and out of the address; one without a note is the reader's."""
     training.open("&t0=400000000&t1=402000000&mark=400300000~from a link")
@@ -81,6 +82,7 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     library.catalog.marks.change(training.report, [Mark(400_300_000, "")])
 
 
+@pytest.mark.slow("opens a second document")
 def test_a_copied_link_shows_the_same_view(training: TimelinePage) -> None:
     training.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     training.open("&t0=400000000&t1=402000000").go(400_100_000, 400_900_000)
