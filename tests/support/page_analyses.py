@@ -13,7 +13,7 @@ BAR = ROOT / "app/selection/bar.py"
 """Stands above every page."""
 LEFT_OUT = ("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link")
 """What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
-_ROOMS = ("app.", "profiledb.studies.")
+_ROOMS = ("app.", "profiledb.studies.", "profiledb.findings.program.")
 
 
 def asked(url: str) -> frozenset[str]:
