@@ -83,7 +83,7 @@ RULE = "tensor_cores_unused"
 def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     sample = "idle_fixed.nsys-rep"
     found = judged(nsys_samples, sample, "tensor_cores_unused")
-    double_ns = union((a, b) for a, b, title, *_ in named(sample) if "ffma" in title or "simt" in title)
+    slow = union((a, b) for a, b, title, *_ in named(sample) if "ffma" in title or "simt" in title)
     assert (found.verdict, found.severity, found.cause) == ("fires", "low", "TF32")
     assert found.value == pytest.approx(pct(slow, window(sample)))
     assert found.facts["faster"] == pytest.approx(TF32_OF_H200, rel=1e-3)
@@ -346,5 +346,5 @@ def test_double_precision(nsys_samples: Library, library: Library, small: Callab
         one.name for one in nsys_samples.list() if judged(nsys_samples, one.id, "double_precision").verdict == "fires"
     }
     assert fires == {"kernels.nsys-rep", "queue.nsys-rep"}, "both have tasks in FP64"
-    slow = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
+    double_ns = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
     assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == double_ns
