@@ -51,32 +51,34 @@ test-tools: $(VENV)/.installed-test
 # Without bytecode every process that tests start, of hundreds, would compile all modules of ours.
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE :=
 
-# Browser tests wait for pages to be drawn, so two at a time leave a core to what they wait for; everything else shares
-# the cores after them. Two tests load the whole machine and run by themselves, first: on a day when it is not
-# their turn (docs/tests.md) there is none, and the last part says how it ended. All parts always run. What one has taken
-# in the next ones find in the folder that the variable names (tests/support/conversion_cache.py).
+# Two tests load the whole machine and run by themselves. Browser tests wait for pages to be drawn, so two at a time
+# leave a core to what they wait for. Everything else shares the cores after them. All parts run, whatever fails; a
+# part without any test (status 5), as where PYTEST_ARGS name some, fails only if all are. The parts share converted
+# files in the folder that the variable names (tests/support/conversion_cache.py).
 BROWSER_TESTS := $(if $(PYTEST_ARGS),,tests/e2e)
 OTHER_TESTS := $(if $(PYTEST_ARGS),,--ignore=tests/e2e)
+AND_NOT_SLOW := and not slow
 define pytest
 @WARPDECK_TEST_KEPT=$$(mktemp -d -t warpdeck-kept-XXXXXX); export WARPDECK_TEST_KEPT; \
-	trap 'rm -rf "$$WARPDECK_TEST_KEPT"' EXIT; trap 'exit 130' INT TERM; status=0; \
-	$(BIN)/pytest -m alone $(BROWSER_TESTS) $(PYTEST_ARGS) || status=$$?; \
-	if [ $$status -eq 5 ]; then status=0; fi; \
-	$(BIN)/pytest -n 2 -m 'browser and not alone' $(BROWSER_TESTS) $(PYTEST_ARGS) || { part=$$?; [ $$part -eq 5 ] || status=$$part; }; \
-	$(BIN)/pytest -n $(WORKERS) -m 'not browser and not alone' $(OTHER_TESTS) $(PYTEST_ARGS) || status=$$?; \
+	trap 'rm -rf "$$WARPDECK_TEST_KEPT"' EXIT; trap 'exit 130' INT TERM; status=5; \
+	part() { $(BIN)/pytest --durations=20 "$$@" $(PYTEST_ARGS); ended=$$?; \
+		if [ $$status -eq 5 ] || { [ $$ended -ne 0 ] && [ $$ended -ne 5 ]; }; then status=$$ended; fi; }; \
+	part -m 'alone $(AND_NOT_SLOW)' $(BROWSER_TESTS); \
+	part -n 2 -m 'browser and not alone $(AND_NOT_SLOW)' $(BROWSER_TESTS); \
+	part -n $(WORKERS) -m 'not browser and not alone $(AND_NOT_SLOW)' $(OTHER_TESTS); \
 	exit $$status
 endef
 
 test: test-tools
 	$(pytest)
 
-# Sweeps take a part of their cases above, and every one here (tests/support/sweep.py).
-test-all: export WARPDECK_TEST_SWEEPS := all
+# What .ci/run runs: those marked slow, too (docs/tests.md).
+test-all: AND_NOT_SLOW :=
 test-all: test-tools
 	$(pytest)
 
 test-fast: $(VENV)/.installed-test
-	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not browser' $(OTHER_TESTS) $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not integration and not browser' $(OTHER_TESTS) $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

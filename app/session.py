@@ -36,8 +36,8 @@ PARAMETER = "report"
 _VIEWS = 8
 """Kinds of users, by what they see, for whom lists are remembered."""
 # Who waits for a query lets other pages run.
-_ANSWERS = Answers(aside=script_queue.of_pages.aside)
-_QUESTIONS = SingleFlightCache(aside=script_queue.of_pages.aside)
+_ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
+_QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
 """Answers of questions in SQL: one may be as large as all others together."""
 _LAST = "last_report"
 _SELECTED = "selected"
@@ -54,10 +54,10 @@ def library() -> Library:
     The inbox is there as soon as a page names it.
     """
     known = settings()
-    whole = visitors.whole()
+    whole = visitors.get_whole_library()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return whole.asked_by(access.visitor()) if login_cookie.login() else whole
+    return whole.asked_by(access.get_visitor()) if login_cookie.has_login() else whole
 
 
 def editing() -> Library:
@@ -132,7 +132,7 @@ def board() -> Board:
     shelf = library()
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
@@ -220,7 +220,7 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """
     shelf = library()
     if not shelf.is_here(report_id):
-        with script_queue.of_pages.aside():
+        with script_queue.page_scripts.step_aside():
             shelf.fetch(report_id)
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from app.web.sign_in_middleware import WORDS
+from app.web.sign_in_middleware import PROVIDER_UNAVAILABLE
 from bench import team_queue
 from bench.team_losses import KILLED, STANDS_STILL, Looks, look_at_page
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
@@ -67,7 +67,7 @@ def try_login(way: str) -> tuple[str, float]:
     """Press "Log in"; return the message and the seconds it took."""
     begun = time.monotonic()
     answer = httpx.get(way, timeout=60)
-    result = "said what is missing" if (answer.status_code, answer.text) == (503, WORDS) else "neither"
+    result = "said what is missing" if (answer.status_code, answer.text) == (503, PROVIDER_UNAVAILABLE) else "neither"
     return result, time.monotonic() - begun
 
 

@@ -14,11 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from ingest import tools
 from ingest.sidecars.files import read_sidecar
 from profiledb.library.library import Library
-from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs, sweep
+from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs
 from tests.support.answers import make_answers
 from tests.support.conversion_cache import pytest_unconfigure
 from tests.support.groups import pytest_xdist_make_scheduler
@@ -26,7 +27,6 @@ from tests.support.ingestion import Ingested, pytest_sessionfinish
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.postgres import catalog, postgres, team
 from tests.support.s3 import s3, s3_server, s3_servers
-from tests.support.sweep import pytest_report_header
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
@@ -37,7 +37,6 @@ __all__ = [  # hooks, and what tests use
     "catalog",
     "make_answers",
     "postgres",
-    "pytest_report_header",
     "pytest_runtest_setup",
     "pytest_sessionfinish",
     "pytest_unconfigure",
@@ -49,6 +48,9 @@ __all__ = [  # hooks, and what tests use
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"
+# The same examples in every run.
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
 
 
 def pytest_configure() -> None:
@@ -57,11 +59,10 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before ``-m`` reads the markers."""
     needs.pytest_collection_modifyitems(items)
     groups.pytest_collection_modifyitems(items)
-    sweep.pytest_collection_modifyitems(config, items)
 
 
 @pytest.hookimpl(wrapper=True)

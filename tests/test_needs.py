@@ -51,7 +51,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     for variable, value in HIDDEN.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.delenv("WARPDECK_TEST_TOOLS", raising=False)
-    pytester.makeini("[pytest]\nmarkers =\n    nsight\n    browser\n    slow\n")
+    pytester.makeini("[pytest]\nmarkers =\n    nsight\n    browser\n    integration\n")
     pytester.makeconftest("from tests.support.needs import pytest_collection_modifyitems, pytest_runtest_setup")
     pytester.makepyfile(SUITE)
     return pytester
@@ -85,8 +85,8 @@ def test_where_the_tools_are_required_nothing_is_skipped(
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_what_starts_a_profiler_is_slow(suite: pytest.Pytester) -> None:
-    done = suite.runpytest_inprocess("-m", "slow and nsight", "-p", "no:cacheprovider")
+def test_what_starts_a_profiler_is_an_integration_test(suite: pytest.Pytester) -> None:
+    done = suite.runpytest_inprocess("-m", "integration and nsight", "-p", "no:cacheprovider")
     done.assert_outcomes(skipped=4, deselected=3)
 
 

@@ -168,7 +168,7 @@ def _make_check(settings: Settings, require_server: Callable[[], None] | None) -
     from app import worker_process
     from warpdeck.import_progress import WorkerPresence
 
-    presence = WorkerPresence(lambda: worker_process.held(settings.library))
+    presence = WorkerPresence(lambda: worker_process.is_library_locked(settings.library))
 
     def require() -> None:
         if require_server:

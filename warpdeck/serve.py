@@ -62,7 +62,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from app import command
 
     options = {"server.port": arguments.port, "server.address": arguments.address}
-    return command.run({name: str(value) for name, value in options.items() if value is not None})
+    return command.run_server({name: str(value) for name, value in options.items() if value is not None})
 
 
 def require_free(address: str, number: int) -> None:

@@ -27,7 +27,7 @@ def bring(manifest: Manifest) -> None:
     pool = ThreadPoolExecutor(1, "warpdeck-bring")
     coming = pool.submit(shelf.fetch, manifest.id)
     pool.shutdown(wait=False)  # who goes to another page meanwhile does not wait for what comes
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         wait([coming], MOMENT_S)
         while not coming.done():
             done, size = shelf.fetched_bytes(manifest.id)

@@ -44,7 +44,7 @@ def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
         library.unlink(report.id, "trace")
         return True
     try:
-        with st.spinner("Comparing kernels…"), script_queue.of_pages.aside():
+        with st.spinner("Comparing kernels…"), script_queue.page_scripts.step_aside():
             links.link_trace(library, report.id, trace.id)
     except WarpdeckError as error:
         st.error(fmt.plain(f"{error.message} {error.hint}"))

@@ -1,9 +1,9 @@
-"""Files that are worked out from the reports of a library: how they are counted, bounded and removed.
+"""Files that are computed from the reports of a library: where they lie, and how they are counted, bounded and removed.
 
-``LIBRARY/derived/answers/<report>`` has the answers of analyses (query/answer_store.py) and what rules found
-(findings/digest.py), ``derived/timelines`` a file for each timeline (timeline/store.py), ``derived/summaries.sqlite``
-the figures of all reports (studies/trends/summary_store.py). The folder may be removed at any time: each file says
-itself from what it was made, and is made anew where that has changed.
+``LIBRARY/derived/answers/<report>`` has answers of analyses (query/answer_store.py) and findings (findings/digest.py),
+``derived/timelines`` a file per timeline (timeline/store.py), ``derived/summaries.sqlite`` the figures of all reports
+(studies/trends/summary_store.py). The folder may be removed at any time: each file records its sources, and is made
+again when they have changed.
 """
 
 import shutil
@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 
 FINDINGS = "findings.json"
-"""The file among the answers of a report that has what rules found."""
+"""Name of the file, among the answers of a report, with its findings."""
 SUMMARIES = "derived/summaries.sqlite"
 _TIMELINE = ".timeline"
 _FULL_TO = 0.9
 _LOOK_EVERY = 1 / 16
-"""After so much of what is allowed the folder is measured again: other processes write into it, too."""
+"""Fraction of the limit after which the folder is measured again, because other processes write into it, too."""
 
 
 class DerivedFiles:
@@ -34,14 +34,16 @@ class DerivedFiles:
         self._unmeasured = 0.0
 
     def place(self, report_id: str, name: str) -> Path | None:
-        """Return where a file of this name is, None where it is no derived one."""
+        """Return the path of a derived file with this name; None for another file."""
         if name == FINDINGS:
             return self.answers / report_id / name
         return self.timelines / name if is_timeline(name) else None
 
     def report_of(self, path: Path | str) -> str | None:
-        """Return the id of the report that a derived file is of, None where it is another file."""
-        folder, _, name = str(path).rpartition("/")  # asked of tens of thousands: a Path takes thrice as long
+        """Return the id of the report that a derived file belongs to; None for another file."""
+        folder, _, name = str(path).rpartition(
+            "/"
+        )  # called for tens of thousands of paths: a Path takes three times as long
         if folder == str(self.timelines):
             return name.partition(".")[0]
         above, _, report_id = folder.rpartition("/")
@@ -52,7 +54,7 @@ class DerivedFiles:
         return [*self.timelines.glob(f"{report_id}{_TIMELINE}*"), *(self.answers / report_id).glob("*")]
 
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of the timeline of each report; answers have a bound of their own (``make_room``)."""
+        """Return the size of each report's timelines in bytes; answers have a limit of their own (``make_room``)."""
         found: dict[str, int] = {}
         for path in self.timelines.glob("*"):
             with suppress(FileNotFoundError):
@@ -61,27 +63,27 @@ class DerivedFiles:
         return found
 
     def remove(self, report_id: str) -> None:
-        """Remove all that was worked out from a report alone; processes that have a file open keep it."""
+        """Remove everything derived from one report; processes that have a file open keep it."""
         for path in self.of(report_id):
             path.unlink(missing_ok=True)
-        with suppress(OSError):  # there was none, or somebody writes an answer there
+        with suppress(OSError):  # there was none, or another process is writing an answer there
             (self.answers / report_id).rmdir()
 
     def remove_others(self, reports: Collection[str]) -> None:
-        """Remove what was worked out from reports that are not among these, and what an earlier version left."""
+        """Remove files derived from reports that are not among these, and those of earlier versions."""
         for path in [*self.timelines.glob("*"), *self.answers.glob("*")]:
             if (report_id := path.name.partition(".")[0]) not in reports:
                 self.remove(report_id)
         self.remove_earlier()
 
     def remove_earlier(self) -> None:
-        """Remove derived files where versions up to 0.1.0 had them: all of them are made anew when they are needed."""
+        """Remove derived files from the places of versions up to 0.1.0; they are made again when needed."""
         shutil.rmtree(self._library / "answers", ignore_errors=True)
         for path in [*self._library.glob("summaries.sqlite*"), *self._library.glob(f"reports/*{_TIMELINE}*")]:
             path.unlink(missing_ok=True)
 
     def make_room(self, size: int, most: int) -> None:
-        """Note answers of ``size`` bytes; where all take more than ``most``, remove those read least recently."""
+        """Count new answers of ``size`` bytes; if all exceed ``most``, remove those read least recently."""
         with self._lock:
             self._bytes += size
             self._unmeasured -= size
@@ -106,11 +108,11 @@ class DerivedFiles:
 
 
 def is_timeline(name: str) -> bool:
-    """Whether a file of this name has a timeline."""
+    """Return True for the name of a timeline."""
     return _TIMELINE in name
 
 
 @cache
 def derived_files(library: Path) -> DerivedFiles:
-    """Return the derived files of a library, one object for the process: it knows how full the folder is."""
+    """Return the derived files of a library, one object per process, which knows how full the folder is."""
     return DerivedFiles(library)

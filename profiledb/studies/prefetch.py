@@ -1,8 +1,9 @@
-"""What pages ask of a report before anybody has chosen anything, worked out before anybody asks.
+"""Prefetch the answers that pages ask at their first look at a report.
 
-The headers of analyses say what that is (``-- prefetch:``); a test holds them: the pages of a report that was prepared
-work out nothing. ``python -m profiledb.studies.prefetch LIBRARY ID...`` has these answers kept (query/answer_store.py),
-with what the machine has left over, and then the summaries of all reports that have none (trends/summary_refresh.py).
+The headers of analyses name them (``-- prefetch:``); a test checks that the pages of a prepared report compute nothing.
+``python -m profiledb.studies.prefetch LIBRARY ID...`` stores these answers (query/answer_store.py) at idle priority,
+and
+then makes the missing summaries of all reports (trends/summary_refresh.py).
 """
 
 import logging
@@ -37,7 +38,7 @@ _log = logging.getLogger("warpdeck")
 
 
 def prepare(library: Library, report_id: str) -> None:
-    """Has all of these answers of a timeline kept; what the report lacks is left out."""
+    """Store all of these answers for a report with a timeline; answers that the report lacks are left out."""
     answers = Answers()
 
     def whole(name: str, **params: Any) -> pd.DataFrame:
@@ -65,7 +66,7 @@ def prepare(library: Library, report_id: str) -> None:
 
 
 def _ask_all(ask: Callable[..., Any], part: str) -> None:
-    """Ask what the headers of analyses say that pages ask of a part of a report; leave out what the report lacks."""
+    """Ask what the headers of analyses name for a part of a report; leave out what the report lacks."""
     for name, analysis in header.analyses().items():
         for asked in analysis.prefetch:
             if asked.part == part:
@@ -74,7 +75,7 @@ def _ask_all(ask: Callable[..., Any], part: str) -> None:
 
 
 def timeline(library: Library, report_id: str) -> None:
-    """Makes the file that the timeline of a report is drawn from; none where the report holds no events."""
+    """Make the timeline of a report, unless it has no events."""
     if TIMELINE not in library.find(report_id).subjects:
         return
     settings = config.load()
@@ -85,7 +86,7 @@ def timeline(library: Library, report_id: str) -> None:
 
 
 def _ranges(part: Any) -> None:
-    """What the page of ranges asks, which goes by the tree."""
+    """Ask the analyses of the page Ranges, which depend on the tree."""
     top = part("nvtx_tree", limit=range_tree.BOXES)
     if top.empty:
         return
@@ -100,7 +101,7 @@ def _ranges(part: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prepares reports of a library; ends at once when standard input is closed, as it is where its starter ends."""
+    """Prepare reports of a library; end at once when standard input is closed, as it is when the starter ends."""
     priority.only_idle()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
@@ -115,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
             timeline(library, report_id)
             library.share_prepared(report_id)
     summary_refresh.refresh(library)
-    _ = Board(library).listed  # what changed is remembered
+    _ = Board(library).listed  # computes and caches the changes of all series
     return 0
 
 

@@ -34,7 +34,6 @@ def stored(data: Path) -> Library:
     return Library(data / "library")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("attention.nsys-rep").id
@@ -55,7 +54,6 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     assert "one kernel of the class Attention" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -75,7 +73,6 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     assert "useful_flops" not in at.dataframe[1].value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -91,7 +88,6 @@ def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> Non
     assert at.dataframe[2].value["exponent"].isna().all(), "two lengths are too few"
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("kernels.nsys-rep").id
@@ -107,7 +103,6 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
     assert "No range found for the scores and the output" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_corpus
 @pytest.mark.nsight
 @pytest.mark.parametrize("page", ["attention", "timer_check"])
@@ -119,7 +114,6 @@ def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) ->
     assert ("streams_4090.timings.csv" in texts(at)) == (page == "timer_check")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_ranges_without_kernels_tell_the_host(
     dashboard: Dashboard, data: Path, capture: Capture, library: Library
 ) -> None:
@@ -139,7 +133,6 @@ def publish_into(data: Path, library: Library, report_id: str) -> None:
     shelf.publish(copy, library.find(report_id))
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)

@@ -32,6 +32,7 @@ def reports(team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return [one.id for one in session.reports()]
 
 
+@pytest.mark.slow("the database is away for seconds")
 def test_an_open_report_goes_on_and_others_say_what_is_missing(
     reports: list[str], dashboard: Dashboard, postgres: Server
 ) -> None:

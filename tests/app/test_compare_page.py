@@ -58,7 +58,6 @@ def _fill(db: duckdb.DuckDBPyConnection, durations: tuple[int, ...], label: str)
     insert(db, "kernel", [kernel(n, 1, 1000 * n, 1000 * n + ns) for n, ns in enumerate(durations)])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1])
     a, b = (answer.gather_side(library, library.find(one), OPENED) for one in pair)
@@ -75,7 +74,7 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in said(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.slow("judges two reports by every rule for each of its pages")
 def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1], range="forward", other_range="step_1/forward", basis="step")
     there = kernels(at).set_index("name")["change_ns"].dropna().sum()
@@ -90,7 +89,7 @@ def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -
     assert back == pytest.approx(-there)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.slow("judges two reports by every rule for each of its pages")
 def test_the_other_selection_is_the_same_until_it_is_chosen(dashboard: Dashboard, pair: tuple[str, str]) -> None:
     same = open_(dashboard, report=pair[0], other=pair[1], range="forward")
     assert [b.key for b in same.button if "chip" in str(b.key)] == ["selection-chip-0", "other-selection-chip-0"]
@@ -107,6 +106,7 @@ def test_the_other_selection_is_the_same_until_it_is_chosen(dashboard: Dashboard
     assert [b.key for b in lacking.button if "chip" in str(b.key)] == ["selection-chip-0"], "it has no such range"
 
 
+@pytest.mark.slow("judges two reports by every rule for each of its pages")
 def test_a_report_is_chosen_on_the_page(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0])
     assert "Choose a report to compare with this one" in said(at)
@@ -128,7 +128,7 @@ def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pa
     assert "No kernels run in the selection of B" in said(empty)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.slow("judges two reports by every rule for each of its pages")
 @pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 @pytest.mark.nsight
 def test_different_gpus_are_compared_in_shares_with_a_warning(
@@ -142,7 +142,6 @@ def test_different_gpus_are_compared_in_shares_with_a_warning(
     assert asked.segmented_control(key="compare-basis").value == "total"
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_names_are_text(dashboard: Dashboard, library: Library) -> None:
     bad = "<img src=x onerror=alert(1)> **b** $x$ :red[y]"
     a = publish(library, "1" * 16, 100, label=bad)

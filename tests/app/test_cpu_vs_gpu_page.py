@@ -33,7 +33,6 @@ def sample(library: Library) -> str:
     return report_id
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_vs_gpu", report=sample)
     assert not at.exception
@@ -57,7 +56,6 @@ def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Li
     assert not at.dataframe
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
     """More than have room: one is drawn, all are listed; a name is only ever a name."""
     report_id = of(library, "tasks.nsys-rep")

@@ -50,7 +50,6 @@ def sample(library: Library, name: str) -> str:
     return one
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
     report_id = sample(library, "energy")
@@ -77,7 +76,6 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
     assert ranges.loc[ranges["note"] == "too short to measure", "energy_j"].isna().all()
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_milliseconds_are_too_short(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("energy", report=sample(library, "idle_fixed"))
@@ -94,7 +92,6 @@ def test_without_a_log_it_says_how_to_get_one(dashboard: Dashboard, publish: Pub
     assert not at.metric
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_two_gpus_odd_names_and_items(dashboard: Dashboard, library: Library, publish: Publish) -> None:
     one = report(
         publish, [(HOSTILE, 100, 300), ("step_0", 100, 200), ("step_1", 200, 300)], used=(0, 1), gpus=("a", "b")
@@ -113,7 +110,6 @@ def test_two_gpus_odd_names_and_items(dashboard: Dashboard, library: Library, pu
         assert "<script>" not in element.value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_log_of_another_time_or_machine(dashboard: Dashboard, library: Library, publish: Publish) -> None:
     one = report(publish, [("step_0", 100, 200)], gpus=("a",))
     put_log(library, one, at_once([(5000.0, 0.0), (5100.0, 10.0), (5200.0, 40.0)], 50, 500))

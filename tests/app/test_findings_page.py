@@ -14,7 +14,6 @@ def figures(at: object) -> dict[str, str]:
     return {one.label: one.value.replace("\\", "") for one in at.metric}  # type: ignore[attr-defined]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     at = page("findings", of(library, "dataloader_starved.nsys-rep"))
     said = texts(at)
@@ -25,7 +24,6 @@ def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     assert any("Evidence" in expander.label for expander in at.expander)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_mended_half_has_no_high_finding(page: Open, library: Library) -> None:
     for name in ("idle_fixed", "streams_overlapped", "launches_graph"):
         said = texts(page("findings", of(library, f"{name}.nsys-rep")))
@@ -45,7 +43,6 @@ def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish
     assert any("--trace=cuda" in code.value for code in at.code)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     at = page("findings", publish(hostile))
     assert not at.exception
@@ -53,7 +50,6 @@ def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     assert HOSTILE not in shown.replace(f"`{HOSTILE}`", "")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
     at = page("summary", of(library, "idle_host_bound.nsys-rep"))
     assert any("read_loss_item" in element.value and "Saves at most" in element.value for element in at.markdown)
@@ -71,7 +67,7 @@ def test_the_summary_covers_what_its_findings_judge(page: Open, library: Library
     assert (figures(at)["GPU busy"], figures(at)["GPU idle"]) == ("66.3 %", "33.7 %")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.slow("judges two reports by every rule")
 def test_compare_says_which_findings_are_gone(page: Open, library: Library) -> None:
     starved, mended = (of(library, f"dataloader_{name}.nsys-rep") for name in ("starved", "fixed"))
     at = page("compare", starved, other=mended)
@@ -79,7 +75,6 @@ def test_compare_says_which_findings_are_gone(page: Open, library: Library) -> N
     assert set(rows.loc[rows["change"] == "Gone in B", "title"]) >= {"GPU idle", "Data loading"}
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_folder_of_rules_is_judged(
     page: Open, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

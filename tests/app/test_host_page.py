@@ -23,7 +23,6 @@ def said(at: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("host", report=of(library, "transformer_training.nsys-rep"), warmup="include")
     text = said(at)
@@ -41,7 +40,6 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
     assert "pt_autograd_0" in list(listed["name"])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "transformer_training.nsys-rep")
     every = dashboard("host", report=report).dataframe[0].value["self_samples"].sum()
@@ -54,7 +52,6 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
     assert dashboard("host", report=report, thread="nobody").dataframe[0].value["self_samples"].sum() == every
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
     """The starved loader: what the GPU waits for is the function that prepares images."""
     report = of(library, "host_python.nsys-rep")
@@ -78,7 +75,7 @@ def test_no_function_is_named_where_none_stands_out() -> None:
 def test_a_report_without_any_of_it(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "kernels.nsys-rep")
     manifest = library.find(report)
-    assert not page_list.at("host").offers(manifest, session)
+    assert not page_list.get_view("host").offers(manifest, session)
     text = said(dashboard("host", report=report))
     assert "No CPU samples in this report." in text
 
@@ -121,7 +118,7 @@ def test_sentences_of_threads() -> None:
 
 def test_openmp_regions_of_a_report_without_a_gpu(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "openmp_regions.nsys-rep")
-    assert page_list.at("host").offers(library.find(report), session)
+    assert page_list.get_view("host").offers(library.find(report), session)
     at = dashboard("host", report=report)
     text = said(at)
     assert re.search(r"50 regions take 9[\d.]+ ms; their threads work 7[\d.]+ % of it\. Evenly", text)

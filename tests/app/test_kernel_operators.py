@@ -43,7 +43,6 @@ def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, sh
     assert shown["modules"].str.contains("SelfAttention").any()
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard: Dashboard, shelf: Library) -> None:
     nsys, fits, other = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING, INFERENCE))
     at = dashboard()

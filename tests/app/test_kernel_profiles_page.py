@@ -83,7 +83,6 @@ def of(library: Library, name: str) -> str:
     return next(r.id for r in library.list() if r.name == name)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_full_report(page: Open, library: Library) -> None:
     at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
     said = texts(at)
@@ -99,7 +98,6 @@ def test_a_full_report(page: Open, library: Library) -> None:
     assert "verbatim" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_estimates_of_rules_say_what_the_roof_leaves(page: Open, library: Library) -> None:
     """The sum of the samples runs at 94.5 % of the memory's bandwidth."""
     said = texts(page(of(library, "kernels.ncu-rep"), launch="1", show="Rules"))
@@ -107,7 +105,6 @@ def test_estimates_of_rules_say_what_the_roof_leaves(page: Open, library: Librar
     assert "**94.4 %**  ·  only for memory that is allocated as compressible" in said
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("transpose_partial_4090.ncu-rep"), launch="0"))
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):
@@ -116,7 +113,6 @@ def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Cal
     assert "6 blocks fit on an SM, 48 of 48 warps" in said
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("details_page_v100.csv"), launch="0"))
     assert "**Small grid: compute runs at 3.7 % of peak, memory at 3.4 %, in 0.07 waves" in said
@@ -125,7 +121,6 @@ def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
         assert f"ncu --section {section} -o report" in said
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_launch_with_nothing_but_a_name(page: Open, publish: Publish) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, ?)", [HOSTILE])
@@ -143,7 +138,6 @@ def test_a_launch_with_nothing_but_a_name(page: Open, publish: Publish) -> None:
     assert "This report has no other launch" in at.info[-1].value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_compare_with_a_launch_of_this_report(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_inference.ncu-rep")
     assert "Choose a launch" in page(report_id, launch="0", show="Compare").info[-1].value
@@ -156,7 +150,6 @@ def test_compare_with_a_launch_of_this_report(page: Open, library: Library) -> N
     assert "Choose a launch" in page(report_id, launch="0", show="Compare", other_launch="0").info[-1].value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_compare_with_another_report(page: Open, library: Library) -> None:
     mine, other = of(library, "transformer_inference.ncu-rep"), of(library, "transformer_training.ncu-rep")
     at = page(mine, launch="0", show="Compare", other=other, other_launch="1", metric="Sm__Throughput")

@@ -30,7 +30,6 @@ def marks(at: AppTest, report: str) -> list[str]:
     return list(at.dataframe[0].value["labels"][table(at).index(report)])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_visitor_links_the_report_that_covers_most(dashboard: Dashboard, library: Library) -> None:
     nsys, ncu, less = (library.find(name).id for name in (NSYS, NCU, LESS))
     covered = analysis.run(library, nsys, "ncu_coverage", {"ncu": ncu})["covered_pct"].iloc[0]

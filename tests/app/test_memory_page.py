@@ -13,7 +13,6 @@ from tests.app.test_summary_page import HOSTILE, Open, Publish, nothing, of, pag
 __all__ = ["page", "publish"]  # fixtures
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_report_with_everything(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     headings = {
@@ -37,7 +36,6 @@ def test_a_report_with_everything(page: Open, library: Library) -> None:
     assert 0 < idle <= 100
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_inference.nsys-rep")
     first = page("idle", report_id)
@@ -49,7 +47,6 @@ def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None
     assert len(page("idle", report_id, metrics="nonsense").multiselect[0].value) == 4
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize(
     ("url", "first", "parts"),
     [
@@ -74,7 +71,6 @@ def test_a_report_with_nothing_says_so_once(
     assert "--" not in said.replace("\n".join(commands), "")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None:
     def calls(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO string VALUES (1, ?)", [HOSTILE])
@@ -90,7 +86,6 @@ def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None
     assert at.dataframe[0].value["function"].iloc[0] == HOSTILE
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -> None:
     def kernels(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
@@ -108,7 +103,6 @@ def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -
     assert not {"range", "launch", "function"} & set(gaps)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
     """The range that holds the host stands in the sentence, and what to do is about data loading."""
     said = texts(page("idle", of(library, "dataloader_starved.nsys-rep")))
@@ -118,7 +112,6 @@ def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
     assert "Between these bursts the GPU is idle all the same" in said
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_code_of_the_cpu_during_gaps(page: Open, library: Library) -> None:
     """Most samples lie in a library without symbols; the sentence names it where that code is the main reason."""
     at = page("idle", of(library, "transformer_training.nsys-rep"), warmup="include")
@@ -127,7 +120,6 @@ def test_the_code_of_the_cpu_during_gaps(page: Open, library: Library) -> None:
     assert "80 CPU samples of the threads that launch" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
 def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
     assert "CUDA API calls" in [element.value for element in page("api", of(library, name)).subheader]

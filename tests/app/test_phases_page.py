@@ -19,7 +19,6 @@ from tests.app.test_ranges_page import metric, of, said
 TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"}
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_one_report(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
     assert not at.exception
@@ -38,14 +37,12 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert metric(at, "Steps") == ["5"]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
     assert "Launches count from this thread only" in said(at)
     assert "No phase" in list(at.dataframe[0].value["title"])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     first, second = (of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training"))
     at = dashboard("phases", report=first, other=second)
@@ -60,7 +57,6 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     assert kernels["change_ns"].abs().is_monotonic_decreasing
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", [lambda report: report.name, lambda report: report.id[:8]], ids=["file", "prefix"])
 def test_the_address_names_the_other_report_as_it_names_the_first(
     dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
@@ -72,7 +68,6 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
     assert "(inference) to **" in said(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
     first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
     at = dashboard("phases", report=first, other=second)
@@ -82,7 +77,6 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
     assert not {"change_ns", "a_pass_ns"} & set(at.dataframe[2].value.columns)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
     assert "This report has no ranges" in said(at)
@@ -172,7 +166,7 @@ def test_why_kernels_change() -> None:
     assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
 
 
-@pytest.mark.sweep(parts=12, of="pages")
+@pytest.mark.slow("judges two reports by every rule")
 def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) -> None:
     pair = [of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training")]
     split = dashboard("phases", report=pair[0], other=pair[1])
@@ -194,7 +188,6 @@ def test_names_that_tell_reports_apart() -> None:
     assert report_side.labels("run", "run_2.sqlite") == ("run", "run_2")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:
     at: AppTest = dashboard("phases", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
     assert not at.exception

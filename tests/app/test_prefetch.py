@@ -15,7 +15,6 @@ from tests.conftest import SAMPLES, ingest_files
 PREPARED = ("summary", "kernels", "roofline_by_time", "idle", "ranges", "operators", "phases", "memory", "api", "host")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", ["transformer_training.sqlite", "launches_graph.sqlite"])
 def test_pages_of_a_prepared_report_work_nothing_out(
     name: str, tmp_path: Path, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
@@ -42,7 +41,7 @@ def test_pages_of_a_prepared_report_work_nothing_out(
     monkeypatch.setattr(answer_groups, "rows", of_several)
     at = dashboard("summary", report=report.id)
     for page in PREPARED:
-        if page_list.at(page).offers(report, session):
+        if page_list.get_view(page).offers(report, session):
             at_page(at, page).run()
             assert not at.exception, page
             assert not worked, page

@@ -64,7 +64,6 @@ def metric(at: AppTest, label: str) -> list[str]:
     return [m.value.replace("\\", "") for m in at.metric if m.label == label]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_training(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "transformer_training.nsys-rep"))
     assert not at.exception
@@ -79,7 +78,6 @@ def test_a_training(dashboard: Dashboard, library: Library) -> None:
     assert metric(at, "Steps") == ["5"]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_address_says_what_is_shown(dashboard: Dashboard, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     at = dashboard("ranges", report=report_id, path="step_1/forward", levels="All")
@@ -96,7 +94,6 @@ def test_the_address_says_what_is_shown(dashboard: Dashboard, library: Library) 
     assert "Range step_" in said(wrong)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_name_means_all_its_paths(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "transformer_training.nsys-rep"), path="backward")
     assert "All 5 paths that end with this name" in said(at)
@@ -104,7 +101,6 @@ def test_a_name_means_all_its_paths(dashboard: Dashboard, library: Library) -> N
     assert metric(at, "Instances") == ["5"]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_selection_holds(dashboard: Dashboard, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     at = dashboard("ranges", report=report_id, range="step_1")
@@ -118,14 +114,12 @@ def test_the_selection_holds(dashboard: Dashboard, library: Library) -> None:
     assert "counted in both" not in said(thread)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_without_nvtx(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "streams_4090.nsys-rep"))
     assert "No NVTX ranges in this report." in said(at)
     assert not at.dataframe
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
 def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest, inbox: Path) -> None:
     for path in CORPUS.glob("wsl2_no_kernels.*"):
@@ -136,7 +130,6 @@ def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest
     assert "No NVTX ranges in this report." in said(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     steps = [("step", 1000 * i, 1000 * i + (900 if i == 0 else 500)) for i in range(6)]
     at = dashboard("ranges", report=publish(*steps, ("step/2", 6000, 6100)))
@@ -149,7 +142,6 @@ def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     assert {"GPU time", "GPU busy", "Operations"}.isdisjoint(m.label for m in at.metric)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_hostile_names_stay_text(dashboard: Dashboard, publish: Publish) -> None:
     report_id = publish(*[(f"{HOSTILE} {i}", 100 * i, 100 * i + 90) for i in range(4)], ("b\nc\u202e", 1000, 2000))
     for path in (f"{HOSTILE} 2", HOSTILE):
@@ -206,7 +198,6 @@ def test_the_icicle_ends_at_its_deepest_level() -> None:
     assert sum(node.own for node in found) == 1000
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_bars_stand_at_the_numbers_of_the_program(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ranges", report=of(library, "transformer_steps.nsys-rep"), path="step_1/forward")
     chart = json.loads(next(one.proto.spec for one in at.get("plotly_chart") if "steps-pace" in one.proto.id))
@@ -230,7 +221,6 @@ def test_numbers_of_steps_are_those_of_their_names(names: list[str], numbers: li
     assert steps.own_numbers(pd.Series(names)) == numbers
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, library: Library) -> None:
     """The first step of the sample is left out for a tenth on the host; on the GPU it is a little below that."""
     report = of(library, "transformer_steps.nsys-rep")

@@ -29,7 +29,6 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {metric.label: str(metric.value).replace("\\", "") for metric in at.metric}
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashboard, library: Library) -> None:
     report = library.find("transformer_training.ncu-rep").id
@@ -49,7 +48,6 @@ def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashbo
     assert "kernels without arithmetic stand at 0 FLOP/byte" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_level_precision_search_and_range_stand_in_the_address(dashboard: Dashboard, library: Library) -> None:
     report = library.find("transformer_training.ncu-rep").id
@@ -60,7 +58,6 @@ def test_level_precision_search_and_range_stand_in_the_address(dashboard: Dashbo
     assert 0 < len(inside.dataframe[0].value) < len(dashboard("roofline", report=report).dataframe[0].value)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) -> None:
     report, other = (library.find(f"transformer_{name}.ncu-rep").id for name in ("training", "inference"))
@@ -69,7 +66,6 @@ def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) 
     assert "hollow is the baseline" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_corpus
 @pytest.mark.parametrize("precision", ["Each kernel's own", "Tensor cores"])
 def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Library, precision: str) -> None:
@@ -78,7 +74,6 @@ def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Libr
     assert ("No launches match" in texts(at)) == (precision == "Tensor cores")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, library: Library) -> None:
     systems = library.find("transformer_training.nsys-rep").id
@@ -97,7 +92,6 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
     assert len(at.dataframe[1].value) == (pairs["match"] != "exact").sum()
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_corpus
 @pytest.mark.nsight
 def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
@@ -107,7 +101,6 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
     assert "ncu --set roofline" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard: Dashboard, library: Library) -> None:
     report = library.find("dataloader_starved.nsys-rep").id
@@ -123,7 +116,6 @@ def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard:
     assert not at.metric
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library: Library) -> None:
     from app.ui.roofline import elements

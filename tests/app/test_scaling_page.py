@@ -33,7 +33,6 @@ def frames(at: AppTest) -> list[set[str]]:
     return [set(frame.value.columns) for frame in at.dataframe]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_ddp
 def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id)
@@ -53,7 +52,6 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert "Rank 2 is the straggler in ddp_overlap_4" in texts(at)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_torch_samples
 def test_traces_of_two_ranks_are_one_run(
     dashboard: Dashboard, torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,7 +68,6 @@ def test_traces_of_two_ranks_are_one_run(
     assert (sizes["busbw_gb_per_s"] == sizes["algbw_gb_per_s"]).all(), "2 (n - 1) / n of two ranks is 1"
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_ddp
 def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_strong_4_rank1.sqlite").id, **{"with": "alone"})
@@ -84,7 +81,6 @@ def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library
     assert metrics(at)["Efficiency"].startswith("72.8")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_ddp
 def test_without_nccl_on_one_gpu(dashboard: Dashboard, shelf: Library) -> None:
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id, **{"with": "alone"})
@@ -99,7 +95,6 @@ def make_empty_library(empty: Path) -> Library:
     return Library(empty / "library")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_reports_with_little_in_them(dashboard: Dashboard, publish: Publish) -> None:
     def fill(db: Any) -> None:
         insert(db, "report", [{"kind": "nsys"}])

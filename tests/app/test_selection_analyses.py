@@ -9,7 +9,6 @@ from profiledb.query import analysis
 from tests.app.test_selection_bar import TRAINING, numbers, of
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_modes_differ_in_the_sample(library: Library) -> None:
     report_id = of(library, TRAINING)
     assert numbers(library, report_id, "process_range") > numbers(library, report_id, "thread_range")

@@ -1,14 +1,11 @@
 """The summary to download, and the iterations that kernels tell, on their pages."""
 
-import pytest
-
 from app.views.phases import detected_iterations
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_ranges_page import of, said
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, library: Library) -> None:
     for page, name in (("summary", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
         at = dashboard(page, report=of(library, name))
@@ -17,7 +14,6 @@ def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, libr
         assert {"Summary (Markdown)", "Report (HTML)"} <= set(labels)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception

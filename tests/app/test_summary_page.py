@@ -87,7 +87,6 @@ def hostile(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("INSERT INTO diagnostic (severity, source, text) VALUES ('error', 'X', ?)", [HOSTILE])
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_overview_of_a_training(page: Open, library: Library) -> None:
     at = page("summary", of(library, "transformer_training.nsys-rep"))
     busy = float(at.metric[0].value.replace("\\", "").removesuffix(" %"))
@@ -101,7 +100,6 @@ def test_overview_of_a_training(page: Open, library: Library) -> None:
     assert top["share_pct"].is_monotonic_decreasing
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_kernels_filter_from_the_address(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     every = page("kernels", report_id).dataframe[0].value
@@ -113,7 +111,6 @@ def test_kernels_filter_from_the_address(page: Open, library: Library) -> None:
     assert len(page("kernels", report_id, **{"class": "nonsense"}).dataframe[0].value) == len(every)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_kernel_page(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     at = page("kernel", report_id)
@@ -125,7 +122,6 @@ def test_kernel_page(page: Open, library: Library) -> None:
     assert "no such kernel" in page("kernel", report_id, kernel="1; DROP TABLE kernel").info[0].value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_an_empty_report_says_what_to_capture(page: Open, publish: Publish) -> None:
     report_id = publish(nothing)
     for name in ("summary", "kernels", "kernel"):
@@ -140,7 +136,6 @@ def test_an_empty_compute_report(page: Open, publish: Publish) -> None:
     assert "No profiled kernels in this report." in texts(at).replace("\\", "")
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     report_id = publish(hostile)
     for name in ("summary", "kernel"):
@@ -167,7 +162,6 @@ def test_compute_launches(page: Open, library: Library) -> None:
         assert "Select a launch" in page("kernel_profiles", report_id, launch=wrong).info[-1].value
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'f(int)')")
@@ -225,7 +219,6 @@ def test_ticks_are_few_and_inside(low: float, high: float, log: bool) -> None:
     assert len(charts.duration_ticks(100, 200_000, log=True)) >= 4
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_calls_of_a_report_without_kernels_are_on_the_overview(page: Open, library: Library) -> None:
     found = [one for one in library.list() if one.name == "wsl2_no_kernels.nsys-rep"]
     if not found:

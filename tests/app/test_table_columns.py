@@ -97,7 +97,7 @@ def test_what_a_header_shows_is_the_table_of_its_page() -> None:
         named = [shown.column for shown in one.show]
         assert len(set(named)) == len(named), name
         assert set(named) <= set(known), name
-        folder = page_list.script(one.page).parent
+        folder = page_list.get_script(one.page).parent
         assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py")), name
     for file in sorted(APP.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

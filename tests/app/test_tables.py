@@ -20,7 +20,6 @@ FLAGS = {
 }
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", FLAGS)
 def test_a_report_without_the_data_tells_the_flag(
     ingest: Ingest, inbox: Path, empty_library: Library, name: str

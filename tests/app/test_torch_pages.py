@@ -11,6 +11,7 @@ from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
+from profiledb.query.captures import CAPTURES
 from tests.app.conftest import Dashboard
 from tests.app.test_ranges_page import said
 from tests.conftest import ROOT, Once, copy_data, ingest_files
@@ -30,11 +31,16 @@ def report(empty: Path, once: Once) -> tuple[Library, Manifest]:
 
 def test_every_page_opens(dashboard: Dashboard, report: tuple[Library, Manifest]) -> None:
     manifest = report[1]
+    held = [capture.title for capture in CAPTURES if manifest.rows.get(capture.table)]
+    assert {"CUDA kernels", "CUDA API calls"} <= set(held)
     for view in VIEWS:
         at = dashboard(view.url, report=manifest.id)
         texts = said(at)
         assert (view.url, list(at.exception), list(at.error)) == (view.url, [], [])
         assert view.fits(manifest) == (view.subject in (None, TIMELINE)), view.url
+        assert ("which it does not have" in texts) == (not view.fits(manifest)), view.url
+        missed = [name for name in held if f"no {name} in this".lower() in texts.lower() or f"**{name}**: " in texts]
+        assert (view.url, missed) == (view.url, [])
         assert (view.url, [one for one in NEVER if one in texts]) == (view.url, [])
 
 

@@ -15,7 +15,6 @@ from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, SAMPLES, Dashboard, at_page
-from tests.support import sweep
 from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
@@ -135,18 +134,18 @@ def test_an_empty_library_waits_for_its_samples(
     at = dashboard()
     assert not tour(at)
     assert "No reports yet" in [one.value for one in at.subheader]
-    monkeypatch.setattr("app.worker_process.status", lambda: worker_process.Status("starting"))
+    monkeypatch.setattr("app.worker_process.check_worker", lambda: worker_process.WorkerStatus("starting"))
     monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
     assert "The first reports are being imported" in [one.value for one in dashboard().subheader]
     monkeypatch.setenv("WARPDECK_SAMPLES", str(empty / "inbox"))
     assert "No reports yet" in [one.value for one in dashboard().subheader]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("opens some 50 pages")
 def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library) -> None:
     mark(library)
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
-    for link in sweep.part(links, 6):
+    for link in links:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         at_page(at, link.view.url)
         for key, value in link.query.items():

@@ -125,7 +125,6 @@ def kernels(library: Library) -> list[str]:
     return [*(words.percent(by_range[name]["pct_of_roof"]) for name in names), f"{times:.1f}"]
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize(
     "figures", [dataloader_starved, streams_serial, launches_tiny, idle_host_bound, transformer_inference]
 )
@@ -133,13 +132,11 @@ def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], lis
     assert FIGURE.findall(text(figures.__name__)) == figures(nsys_samples)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("figures", [attention, kernels])
 def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list[str]]) -> None:
     assert FIGURE.findall(text(figures.__name__)) == figures(every_report)
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 def test_figures_of_torch(torch_samples: Library) -> None:
     both = (TRAINING, NSYS[TRAINING])
     kernels_ = {words.duration(rows(torch_samples, name, "gpu_busy")[0]["kernel_ns"]) for name in both}

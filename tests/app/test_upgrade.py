@@ -73,7 +73,7 @@ def test_every_schema_has_a_library() -> None:
             assert {found for name in archive.getnames() if (found := version.schema_of(Path(name).name))} == {schema}
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize("commit", MADE_BY.values())
 def test_a_library_of_an_earlier_version_keeps_all_reports(
     commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dashboard: Dashboard
@@ -98,7 +98,7 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
     assert "elementwise" in command(library, "run", "kernels", "attention.sqlite").stdout
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize("schema", range(OLDEST_SCHEMA, SCHEMA_VERSION))
 def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_path: Path) -> None:
     library = unpacked(MADE_BY[schema], tmp_path / "first")
@@ -111,7 +111,7 @@ def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_pat
         assert rows(upgraded, table) == rows(converted, table), table
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_worker_that_is_killed_during_an_upgrade_loses_nothing(tmp_path: Path) -> None:
     library = unpacked(FIRST, tmp_path)
     worker = start_worker(tmp_path / "inbox", library, "--samples", "off")
@@ -127,7 +127,7 @@ def test_a_worker_that_is_killed_during_an_upgrade_loses_nothing(tmp_path: Path)
     assert not any(library.work.glob("*"))
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_what_cannot_be_upgraded_stays_listed_until_its_source_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dashboard: Dashboard
 ) -> None:
@@ -208,7 +208,7 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize("change", NEWER, ids=lambda change: change.__name__)
 def test_worker_and_commands_refuse_what_a_later_version_has_changed(
     change: Callable[[Library], None], tmp_path: Path
@@ -235,7 +235,7 @@ def test_worker_and_commands_refuse_what_a_later_version_has_changed(
     assert not copy.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize("change", [catalog, report], ids=lambda change: change.__name__)
 def test_a_server_says_that_a_later_version_has_changed_the_library(
     change: Callable[[Library], None], tmp_path: Path

@@ -46,7 +46,6 @@ def by_hand(library: Library) -> tuple[int, str]:
     )
 
 
-@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library: Library) -> None:
     compute, systems = library.find(COMPUTE).id, library.find(SYSTEMS).id

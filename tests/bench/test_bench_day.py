@@ -20,7 +20,7 @@ def test_growth_is_told_of_the_second_half_alone() -> None:
     assert span == pytest.approx(40 / 410, rel=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a benchmark of a day")
 def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -> None:
     day = run_day(argparse.Namespace(views=40, files=6, sessions=2, samples=2, log=None), tmp_path)
     assert not day.errors

@@ -14,9 +14,10 @@ from tests.support.bucket_library import store_of
 from tests.support.postgres import Server
 from tests.support.s3 import S3
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 
+@pytest.mark.slow("a benchmark of a team")
 @pytest.mark.usefixtures("nginx")
 def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_path: Path) -> None:
     inbox = team.make_reports(tmp_path / "inbox", kernels=1_500)

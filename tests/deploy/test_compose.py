@@ -128,7 +128,7 @@ def test_every_port_is_one_that_a_service_has() -> None:
     assert f"listen {PORTS['proxy']};" in site
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a whole team of services")
 def test_a_report_that_is_dropped_is_on_both_servers(composed: Composed, tmp_path: Path) -> None:
     shutil.move(made(tmp_path / "a.sqlite"), composed.inbox / "a.sqlite")
 

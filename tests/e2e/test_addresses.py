@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from app.page_list import at
+from app.page_list import get_view
 from bench.pages import dashboard, go_to
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from tests.conftest import put_together
 from tests.e2e import house
 from tests.e2e.test_drop import cell
-from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 150_000
@@ -78,7 +77,7 @@ def expect_overview(page: Page, report: Manifest, after_library: bool = False) -
     expect(page.get_by_test_id("stMain")).to_contain_text(report.name)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("loads the whole machine for a minute")
 @pytest.mark.timeout(900)
 def test_open_shows_the_report_of_its_row_on_a_busy_machine(
     page: Page, own: tuple[str, Library], busy_machine: None
@@ -87,15 +86,14 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
     listed = [report.id for report in library.list()]
     wanted = oldest(library)
     assert wanted.id != listed[0]
-    for _ in range(3 if sweep.whole() else 1):
-        page.goto("about:blank")
-        page.goto(address)
-        expect(cell(page, wanted.name)).to_be_attached()
-        open_row(page, listed.index(wanted.id))
-        expect_overview(page, wanted, after_library=True)
+    page.goto("about:blank")
+    page.goto(address)
+    expect(cell(page, wanted.name)).to_be_attached()
+    open_row(page, listed.index(wanted.id))
+    expect_overview(page, wanted, after_library=True)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("loads the whole machine for a minute")
 @pytest.mark.timeout(900)
 def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
     page: Page, own: tuple[str, Library], busy_machine: None
@@ -129,7 +127,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
         go_to(page, f"/{url}?report=nonsense")
     else:
         page.goto(f"{address}/{url}?report=nonsense")
-    expect(page.get_by_role("heading", name=at(url).title if url else "Library", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=get_view(url).title if url else "Library", exact=True)).to_be_visible()
     expect(menu.get_by_role("link", name="Library")).to_be_visible()
     if url:
         expect(page.get_by_text("No report is called 'nonsense'.")).to_be_visible()

@@ -67,6 +67,7 @@ def test_claims_say_who_may_do_what(certified: tuple[str, tuple[Server, Server],
         assert "have no role here" in page.text()
 
 
+@pytest.mark.slow("starts and ends servers")
 def test_a_login_outlives_its_server(page: Page, certified: tuple[str, tuple[Server, Server], Path]) -> None:
     address, servers, folder = certified
     page.goto(address)

@@ -9,13 +9,12 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from app.views.library.table import ROW_PX
-from app.worker_process import held
+from app.worker_process import is_library_locked
 from bench.pages import dashboard
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import SAMPLES, wait_until
 from tests.e2e import house
-from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 NAME, DROPPED = "transformer_inference.nsys-rep", "dataloader_starved.sqlite"
@@ -39,6 +38,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
         yield address, folder
 
 
+@pytest.mark.slow("starts a server and a worker of its own")
 def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, own: tuple[str, Path]) -> None:
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(request.url))
@@ -85,27 +85,21 @@ def test_a_report_is_dropped_labeled_and_deleted_in_five_clicks(page: Page, own:
     expect(page.get_by_text("is incomplete").first).to_be_visible()
 
 
+@pytest.mark.slow("starts a server of its own")
 def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
     (tmp_path / "inbox").mkdir()
     shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
     with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
         library = Library(tmp_path / "library")
         wait_until(lambda: bool(library.list()))
-    wait_until(lambda: not held(library.folder))
+    wait_until(lambda: not is_library_locked(library.folder))
 
 
-ALWAYS = ("dataloader_starved", "dataloader_fixed", "kernels", "ddp_1")
-"""Samples that each run has: both profilers, a folder below, and the pair of the tour's first stop."""
-
-
+@pytest.mark.slow("takes all samples in")
 def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
-    """A sweep: a run takes some of the samples, ``make test-all`` all that there are."""
-    reports = [*SAMPLES.rglob("*.sqlite"), *SAMPLES.rglob("*.trace.json.gz")]
-    every = sorted({path.name.partition(".")[0] for path in reports} - set(ALWAYS))
-    names = {*ALWAYS, *sweep.part(every, 3)}
     folder = tmp_path / "samples"
-    for path in SAMPLES.rglob("*"):
-        if path.name.partition(".")[0] in names and path.parent in (SAMPLES, SAMPLES / "ddp", SAMPLES / "torch"):
+    for path in (path for part in (SAMPLES, SAMPLES / "ddp", SAMPLES / "torch") for path in part.iterdir()):
+        if path.is_file():
             target = folder / path.relative_to(SAMPLES)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)

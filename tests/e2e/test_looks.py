@@ -29,6 +29,7 @@ def test_columns_stand_below_each_other_where_they_have_no_room(page: Page, addr
     assert other_top > top
 
 
+@pytest.mark.slow("draws a page four times")
 def test_charts_follow_the_theme_of_an_open_page(page: Page, address: str) -> None:
     """A computer that turns dark in the evening: words of charts in the light theme's color could not be read."""
     page.emulate_media(color_scheme="light")

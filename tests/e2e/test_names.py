@@ -66,6 +66,7 @@ def copied(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
+@pytest.mark.slow("draws a table of long names")
 def test_the_library_shows_names_as_a_whole(page: Page, address: str) -> None:
     """Its rows have a box before the first column, and a column of buttons, which has no names."""
     page.goto(address)
@@ -107,6 +108,7 @@ def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> N
     assert page.title() != "taken"
 
 
+@pytest.mark.slow("goes through a table key by key")
 def test_keys_reach_names_without_opening_them(page: Page, address: str, full: dict[tuple[str, str], str]) -> None:
     """The Tab key chooses the first cell of a table; that is no click. Enter is one."""
     kernels(page, address, house.TRAINING)
@@ -128,6 +130,7 @@ def test_keys_reach_names_without_opening_them(page: Page, address: str, full: d
     expect(page.get_by_test_id("stCode").get_by_text(kernel)).to_be_visible()
 
 
+@pytest.mark.slow("goes through a table key by key")
 def test_a_click_opens_a_name_after_keys_were_used(page: Page, address: str) -> None:
     table = kernels(page, address, house.TRAINING)
     page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, expect
 
-from app.page_list import VIEWS, at
+from app.page_list import VIEWS, get_view
 from app.ui.charts import Theme
 from bench.pages import turn_to, wait_at_rest
 from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import Library
 from tests.e2e import house
 from tests.e2e.test_accessibility import broken
-from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 SHOWS = {
@@ -21,6 +20,8 @@ SHOWS = {
     "scaling": house.PARALLEL, "kernel_profiles": house.LAUNCHES,
 }  # fmt: skip
 """The report on which a page has most to show; the others show the training, or what was measured of it."""
+WITHOUT = {"operators": "No operators in this report."}
+"""What a page says of a report that lacks what it shows: no report here is a trace of PyTorch."""
 EVERY = ["", *(view.url for view in VIEWS)]
 DRAWN = '[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"], canvas.plot'
 COUNT = """() => {
@@ -79,43 +80,43 @@ def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
     page.close()
 
 
-def turns() -> Iterator[tuple[Theme, str]]:
-    """A sweep: a run has a third of the pages, each in one theme, ``make test-all`` all in both."""
-    themes: tuple[Theme, ...] = ("light", "dark")
-    for number, theme in enumerate(themes):
-        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=6))
+LIGHT: list[tuple[Theme, str]] = [("light", url) for url in EVERY]
+DARK: list[tuple[Theme, str]] = [("dark", url) for url in ("", "summary", "timeline", "kernel_profiles", "findings")]
+"""Pages that draw all that has colors of its own: tables and buttons, charts, the timeline's canvas, bars, evidence."""
+BY_LINK = {"", "summary", "timeline"}
+"""Pages opened by a link into a new document; the others by the menu, in the document that is open."""
 
 
 def shown(url: str) -> str:
     """The name of the report that a page is opened with."""
-    return SHOWS.get(url, house.MEASURED if at(url).subject == LAUNCHES else house.TRAINING)
+    return SHOWS.get(url, house.MEASURED if get_view(url).subject == LAUNCHES else house.TRAINING)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("theme", "url"), list(turns()))
+@pytest.mark.parametrize(("theme", "url"), LIGHT + DARK)
 def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
-    """A sweep over links, too: a fourth of the pages has a document of its own; and over rules: half of them."""
     page, query, name = walk.page, "", ""
     if url:
         wanted = library.find(name := shown(url))
         assert wanted.id != library.list()[0].id, "it is not the report that a page without a link would show"
         more = {"kernel": "&kernel=1", "compare": f"&other={library.find(house.ENERGY).id}"}
         query = f"?report={wanted.id}{more.get(url, '')}"
-    walk.open(f"/{url}{query}", theme, by_link=url in sweep.part(EVERY, 5, parts=4))
+    walk.open(f"/{url}{query}", theme, by_link=url in BY_LINK)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
-    across = bool(url) and at(url).across  # it shows series, of which this library has none
+    across = bool(url) and get_view(url).across  # it shows series, of which this library has none
     if not across:
         expect(page.get_by_test_id("stMain")).to_contain_text(name)
     if url == "findings":
         page.get_by_text(re.compile(r"^Evidence \(\d+\)$")).first.click()
-    if not across:
+    if url in WITHOUT:
+        expect(page.get_by_text(WITHOUT[url])).to_be_visible()
+    elif not across:
         expect(page.locator(DRAWN).first).to_be_attached()
     expect(page.get_by_test_id("stLogo").or_(page.get_by_test_id("stSidebarLogo")).first).to_be_attached()
     assert "error" not in page.evaluate(FONTS)
     assert page.evaluate(EMPTY) == []
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).fontVariantNumeric") == "tabular-nums"
-    if url in sweep.part(EVERY, 6, parts=2):
-        assert broken(page) == []
+    assert broken(page) == []
     assert walk.wrong() == []

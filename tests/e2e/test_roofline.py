@@ -34,6 +34,7 @@ def unlinked(library: Library) -> Iterator[tuple[str, str]]:
     library.unlink(systems)
 
 
+@pytest.mark.slow("another chart with a click")
 def test_a_click_opens_the_launch_and_a_link_stays(
     page: Page, address: str, library: Library, unlinked: tuple[str, str]
 ) -> None:

@@ -50,6 +50,7 @@ def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, li
     expect(page.get_by_text("This looks like data loading").first).to_be_visible()
 
 
+@pytest.mark.slow("a walk through six pages")
 def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, library: Library) -> None:
     """Forward and backward; the largest time above the roof; commands to copy; the slowest step, and its kernels."""
     page = visitor
@@ -81,6 +82,7 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     expect(page).to_have_url(re.compile(rf"range={step.selected}(&|$)"))
 
 
+@pytest.mark.slow("a walk through three pages")
 def test_training_against_inference_in_two_clicks(visitor: Page, address: str, library: Library) -> None:
     page = visitor
     summary(page, address, house.TRAINING)
@@ -113,6 +115,7 @@ def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
     expect(page.get_by_text(shown).first).to_be_visible()
 
 
+@pytest.mark.slow("a walk through four pages")
 def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library) -> None:
     """From the kernels of a Systems report two clicks lead to a kernel's Compute launch, and one back to the kernel."""
     systems, compute = library.find(house.TRAINING).id, library.find(house.MEASURED).id
@@ -133,6 +136,7 @@ def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library)
     expect(page).to_have_url(re.compile(rf"report={systems}&kernel={row['kernel']}"))
 
 
+@pytest.mark.slow("a walk through five pages")
 def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -> None:
     """No entry of the history is one that nobody opened, also where a page had a search.
 
@@ -171,6 +175,7 @@ def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -
     shown(*opened[2])
 
 
+@pytest.mark.slow("a walk through three pages")
 def test_back_to_the_library_keeps_its_search(visitor: Page, address: str, library: Library) -> None:
     page = visitor
     found = f"1 of {len(library.list())} reports"
@@ -208,6 +213,7 @@ def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> 
     assert float(times["to"]) == pytest.approx(0.95 * end_ms, rel=0.02)
 
 
+@pytest.mark.slow("the other chart whose time is selected by dragging")
 def test_dragging_over_steps_selects_their_time(visitor: Page, address: str, library: Library) -> None:
     page = visitor
     house.show(page, address, f"/ranges?report={house.TRAINING}")
@@ -239,6 +245,7 @@ def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     at_rest(page, "Kernel")
 
 
+@pytest.mark.slow("opens a document for each old address")
 def test_old_addresses_lead_to_the_pages(page: Page, address: str) -> None:
     for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_vs_gpu", "CPU vs GPU")):
         page.goto(f"{address}/{old}?report={house.TRAINING}&range=step_2")

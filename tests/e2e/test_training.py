@@ -20,6 +20,7 @@ def page(visitor: Page) -> Page:
     return visitor
 
 
+@pytest.mark.slow("compares two reports in a browser")
 def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(
     page: Page, address: str, library: Library
 ) -> None:
@@ -39,6 +40,7 @@ def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(
     assert all(drawn)
 
 
+@pytest.mark.slow("another chart with a click")
 def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address: str, library: Library) -> None:
     report = library.find(house.BARE).id
     rows = analysis.run(library, report, "detected_iterations", {})

@@ -59,7 +59,7 @@ def with_export(inbox: Path) -> Path:
     return Path(shutil.copy(SAMPLE, inbox / "a.nsys-rep"))
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_case_01_killed_while_hashing(inbox: Path, empty_library: Library, tmp_path: Path, ingest: Ingest) -> None:
     source = inbox / "a.nsys-rep"
     with source.open("wb") as file:  # four GB of a sparse file: seconds of hashing
@@ -115,7 +115,7 @@ def test_case_09_wrong_magic_starts_no_converter(
     assert [job_of(empty_library, path).state for path in files] == ["failed"] * len(files)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_case_14_rewritten_while_it_is_read(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     source = with_export(inbox)
     tool, go = held_nsys(tmp_path)
@@ -132,7 +132,7 @@ def test_case_14_rewritten_while_it_is_read(inbox: Path, empty_library: Library,
     assert digest == sha256(content).hexdigest(), "of what was read first nothing is left"
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_case_17_deleted_while_it_is_converted(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     source = with_export(inbox)
     tool, go = held_nsys(tmp_path)
@@ -147,7 +147,7 @@ def test_case_17_deleted_while_it_is_converted(inbox: Path, empty_library: Libra
         wait_until(lambda: empty_library.catalog.job(str(source)) is None)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter of system calls is that of x86-64")
 def test_case_19_without_inotify(inbox: Path, empty_library: Library) -> None:
     with running(inbox, empty_library, *without(*INOTIFY)):

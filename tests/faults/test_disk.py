@@ -87,7 +87,7 @@ def small(tmp_path: Path, inbox: Path) -> Iterator[Small]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small) -> None:
     """Files are taken up in order when there is room; old reports are there meanwhile, and the log says it once."""
     small.fill()
@@ -116,7 +116,7 @@ def test_a_first_start_on_a_full_disk_and_a_disk_that_fills_between(small: Small
     assert taken == ["first.sqlite", "b.sqlite", "c.sqlite", "a.sqlite"], "in the order in which they came"
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Small) -> None:
     """The disk fills while a converter runs, up to the last byte, so that nothing can be put down of the file."""
     library = small.library
@@ -142,7 +142,7 @@ def test_a_catalog_that_cannot_be_written_between_taking_and_recording(small: Sm
     assert not {job.state for job in library.catalog.jobs()} & {"waiting", "converting", "loading", "failed"}
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_nearly_full_disk_is_not_taken_for_a_setting(small: Small) -> None:
     """The file needs more than is free, and would need a larger setting in no case."""
     shutil.copy(SAMPLES / "transformer_training.sqlite", small.inbox / "large.sqlite")
@@ -172,7 +172,7 @@ def test_what_needs_more_than_the_setting_fails_for_good(ingest: Ingest, small: 
     assert (again.state, again.hint) == ("failed", f"{job.hint} The disk is full as well."), again
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_library_that_is_read_only_is_waited_for(small: Small) -> None:
     library = small.library
     with small.worker(without_privileges):

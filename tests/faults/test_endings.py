@@ -57,7 +57,7 @@ def once(inbox: Path, library: Library, tool: Path, **environment: str) -> str:
     return subprocess.run(argv, cwd=ROOT, env=told, capture_output=True, text=True, check=False).stderr
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize("way", WAYS)
 def test_each_end_of_a_converter_has_its_sentence(
     inbox: Path, empty_library: Library, tmp_path: Path, way: str
@@ -83,7 +83,7 @@ def exporter(folder: Path, commands: str) -> Path:
     return tool
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_converter_that_crashes_twice_and_then_works(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")
     tool = exporter(tmp_path, f'[ $(wc -l < "$(dirname "$0")/runs") -lt {TRIES} ] && kill -9 $$')
@@ -92,7 +92,7 @@ def test_a_converter_that_crashes_twice_and_then_works(inbox: Path, empty_librar
     assert (tmp_path / "runs").read_text().split() == ["x"] * TRIES
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """It works a little now and then, for three times as long as its processor time would allow."""
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")
@@ -104,7 +104,7 @@ def test_a_converter_that_is_slow_on_a_busy_machine(inbox: Path, empty_library: 
     assert job.seconds > 12
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_attempts_are_counted_over_restarts_of_a_worker_that_is_killed(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
@@ -174,7 +174,7 @@ def test_the_kernel_says_whom_it_killed_for_want_of_memory() -> None:
     assert ENDINGS[error.cause].again
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -16,7 +16,7 @@ FOUND = {
 """Seeds of which a report once had less without a note, by kind."""
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_report_that_has_less_says_so(tmp_path: Path) -> None:
     """No worker dies, each file has an outcome, and a report has all that the unspoiled file has, or says what not."""
     every = fuzz.kinds()

@@ -74,7 +74,6 @@ def write_hostile(path: Path, target: Path) -> None:
         db.commit()
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_no_name_of_an_export_runs_as_sql(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     target = tmp_path / "written"
     write_hostile(inbox / "hostile.sqlite", target)
@@ -104,7 +103,6 @@ def write_parquet(folder: Path, name: str) -> None:
         shutil.copy(folder / "NVTX_EVENTS.parquet", folder / f"{name}.parquet")
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_no_name_of_a_parquet_file_runs_as_sql(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:

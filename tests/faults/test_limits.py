@@ -32,7 +32,6 @@ def zstd(path: Path, chunk: bytes, times: int) -> Path:
 BOMBS = {"zeros": (bytes(1 << 20), 1500), "small headers": (b"\x02\0\0\0\x08\x01" * (1 << 17), 1000)}
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.parametrize("kind", BOMBS)
 def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Library, kind: str) -> None:
     path = zstd(inbox / "bomb.ncu-repz", *BOMBS[kind])
@@ -46,7 +45,6 @@ def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Lib
     assert after.ru_utime - before.ru_utime < 30
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """It is stopped in its time, and what it printed is in nobody's memory."""
     tool = stand_in(tmp_path, "cat /dev/zero & exec cat /dev/zero >&2")
@@ -85,7 +83,7 @@ def test_a_converter_that_leaves_the_session_does_not_survive(
     assert not strays(mark)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_nothing_survives_a_worker_that_is_killed(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     mark = f"warpdeck-orphan-{os.getpid()}"
     tool = stand_in(tmp_path, f"setsid {sys.executable} -c 'import time; time.sleep(600)' {mark} &\nsleep 600")
@@ -178,8 +176,7 @@ LOOK_S = 0.25
 """Seconds between two looks of the idle worker: eight times as many as without the setting."""
 
 
-@pytest.mark.sweep(parts=6, of="faults")
-@pytest.mark.slow
+@pytest.mark.integration
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     """A look takes under 10 ms, 0.5 % of the 2 s between two, with finished files of every kind in its inbox."""
     for path in SAMPLES.glob("transformer_*"):

@@ -134,9 +134,8 @@ def test_a_name_that_the_terminal_cannot_show(ingest: Ingest, inbox: Path, empty
 SEEDS = range(12)
 
 
-@pytest.mark.sweep(parts=8)
 @needs_corpus
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.nsight
 @pytest.mark.parametrize(
     "name", ["streams_4090.nsys-rep", "copies_without_enums.sqlite", "basic_a10g.ncu-rep", "details_page_4090.csv"]

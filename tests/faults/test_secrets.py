@@ -137,7 +137,6 @@ def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) 
         assert not texts & {SECRET, TOKEN}, place
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_of_parquet_exports(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """All of them at once, but the one that Parquet cannot hold."""
     places = [place for place in PLACES if "numbers" not in place]
@@ -190,8 +189,7 @@ def test_a_byte_that_is_no_text_in_a_real_report(
         assert not places_that_hold(empty_library.folder, rest)
 
 
-@pytest.mark.sweep(parts=6, of="faults")
-@pytest.mark.slow
+@pytest.mark.integration
 def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     place = "what a program printed, and a name repeats"
     exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})

@@ -17,6 +17,8 @@ from profiledb.library.library import Library
 from tests.conftest import ROOT
 from tests.support import asked
 
+pytestmark = pytest.mark.integration  # each attack is a process
+
 SECRET = "planted-in-a-file"
 IN_ENVIRONMENT = "planted-in-the-environment"
 
@@ -151,7 +153,6 @@ def state(*folders: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: dict[str, str], attack: str) -> None:
     library, report = place
@@ -230,7 +231,6 @@ ENDLESS = {
 }
 
 
-@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_what_takes_too_much_is_stopped(place: tuple[Library, Manifest], kind: str) -> None:
     library, report = place

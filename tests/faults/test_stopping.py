@@ -10,14 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from app.worker_process import held
+from app.worker_process import is_library_locked
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_conversion_at_hand(
     inbox: Path, empty_library: Library, tmp_path: Path, number: signal.Signals, ingest: Ingest
@@ -34,7 +33,7 @@ def test_a_signal_ends_the_conversion_at_hand(
     assert sorted(line.split()[1] for line in done.lines) == ["a.nsys-rep", "b.nsys-rep", "c.nsys-rep"]
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conversion(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
@@ -53,7 +52,7 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
     finally:
         dashboard.kill()
         dashboard.wait()
-    wait_until(lambda: not held(empty_library.folder), seconds=15)
+    wait_until(lambda: not is_library_locked(empty_library.folder), seconds=15)
     wait_until(lambda: not processes_in(empty_library.work), seconds=15)
 
 
@@ -72,7 +71,6 @@ def parquet(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_a_folder_that_came_in_parts_is_one_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
@@ -97,7 +95,6 @@ def test_a_folder_that_came_in_parts_is_one_report(
     assert not part.rows.get("range")
 
 
-@pytest.mark.sweep(parts=6, of="faults")
 def test_another_capture_in_the_same_folder_is_another_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:

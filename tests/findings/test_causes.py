@@ -1,21 +1,18 @@
 """Findings that share time: what each takes of the parts of the time, and which one it stands under."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import duckdb
 import pytest
 
-from profiledb.findings import causes, judge, output, rulebook
+from profiledb.findings import causes, rulebook
 from profiledb.findings import rule as rules
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule_runner import Part
-from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.findings.test_rulebook import HEADER
 from tests.support import memory_reports as made
-from tests.support import sweep
 from tests.support.page_reports import Publish, kernel, make_library, make_publish
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -150,34 +147,6 @@ def test_the_parts_add_up_to_the_time(library: Library, report: str) -> None:
     }  # fmt: skip
     assert int(rows["ns"].sum()) == 1_000_000
     assert rows["share_pct"].sum() == pytest.approx(100)
-
-
-def parts_of(library: Library, ids: Sequence[str]) -> None:
-    for report_id in ids:
-        rows = analysis.run(library, report_id, "time_split")
-        whole = analysis.query(library, report_id, "SELECT sum(end_ns - start_ns) AS ns FROM selected_active")["ns"][0]
-        assert abs(int(rows["ns"].sum()) - int(whole)) <= len(rows), report_id
-        assert (rows["ns"] > 0).all()
-
-
-@pytest.mark.slow
-def test_every_report_adds_up_and_counts_nothing_twice(every_report: Library, subtests: pytest.Subtests) -> None:
-    every = rulebook.load(None).values()
-    timelines = [one for one in every_report.list() if TIMELINE in one.subjects and "kernel" in one.subjects]
-    for one in sweep.part(timelines):
-        with subtests.test(one.name):
-            parts_of(every_report, [one.id])
-            found = judge.judge(every_report, one, {}, every)
-            own = sum(each.own_saving_ns or 0 for each in found)
-            whole = analysis.run(every_report, one.id, "time_split")["ns"].sum()
-            assert own <= whole
-            names = [each.rule.name for each in found]
-            for each in found:
-                if each.parent:
-                    parent = found[names.index(each.parent)]
-                    assert parent.parent is None
-                    assert names.index(each.parent) < names.index(each.rule.name)
-            assert output.as_json(found)
 
 
 def test_every_rule_that_costs_names_parts() -> None:

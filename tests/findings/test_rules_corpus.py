@@ -10,7 +10,10 @@ from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.found import judged
 from tests.support.page_reports import run
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")]
+pytestmark = [
+    pytest.mark.slow("takes traces of strangers in"),
+    pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here"),
+]
 
 ENABLED = "vllm_eager_b200.json.gz"
 """It has `std::enable_if<...>::type vllm::fused_add_rms_norm_kernel<...>(...)`."""

@@ -119,7 +119,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.sweep(parts=5)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_converter_that_misbehaves(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, fault: str

@@ -161,6 +161,7 @@ def test_uploads_go_by_the_rules(place: Place, tmp_path: Path) -> None:
     assert sorted(one.key for one in place.bucket.list()) == ["bad.nsys-rep", "opened/x/newer.sqlite"]
 
 
+@pytest.mark.slow("workers of a team")
 @BOTH
 def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Path) -> None:
     """Inbox and library in buckets, the catalog in PostgreSQL: nothing but the cache is on the worker's disk."""

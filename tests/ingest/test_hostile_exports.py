@@ -51,7 +51,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.sweep(parts=8, of="module")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranges_are_added_up_whatever_their_depth(convert: Convert, shape: str) -> None:
     query = convert(SHAPES[shape])
@@ -83,7 +82,7 @@ def test_ranges_that_are_never_closed_are_named(convert: Convert) -> None:
     assert notes(query) == [f"{n} ranges `lost {name}` were {words}" for n, name in ((3, 1), (3, 2), (4, 0))]
 
 
-@pytest.mark.sweep(parts=8, of="module")
+@pytest.mark.slow("thousands of ranges")
 def test_ranges_that_cross_thousands_of_others_hold_nothing(convert: Convert) -> None:
     tables = hostile.crossing(5000, 5000)
     query = convert(tables)
@@ -95,7 +94,6 @@ def test_ranges_that_cross_thousands_of_others_hold_nothing(convert: Convert) ->
     assert notes(query) == [f"{crossing} They are listed with their times but contain nothing."]
 
 
-@pytest.mark.sweep(parts=8, of="module")
 def test_things_of_no_length(convert: Convert) -> None:
     tables = hostile.moments(20_000)
     query = convert(tables)
@@ -110,7 +108,7 @@ def test_things_of_no_length(convert: Convert) -> None:
     assert query("SELECT operations FROM projection WHERE mode = 'thread' AND range_id = 20_501") == [(at_500,)]
 
 
-@pytest.mark.sweep(parts=8, of="module")
+@pytest.mark.slow("a thousand threads")
 def test_threads_by_the_thousand(convert: Convert) -> None:
     query = convert(hostile.threads(2000))
     assert query("SELECT count(*), min(share_pct) FROM thread_driver") == [(2000, 100.0)]
@@ -201,7 +199,7 @@ def test_long_texts_are_cut_and_counted(convert: Convert) -> None:
     assert "3 texts were cut after 1,000,000 characters." in notes(query)
 
 
-@pytest.mark.sweep(parts=8, of="module")
+@pytest.mark.slow("thousands of long names")
 def test_long_names_are_not_repeated_in_every_path(convert: Convert) -> None:
     """Texts that the export has once, and that rows would repeat ten thousand times."""
     texts = [(n, f"{n}" + "long" * 50_000) for n in range(1, 4)]
@@ -215,7 +213,7 @@ def test_long_names_are_not_repeated_in_every_path(convert: Convert) -> None:
     assert query("SELECT sum(length(demangled)) < 300_000_000, count(*) FROM kernel_name") == [(True, 10_000)]
 
 
-@pytest.mark.sweep(parts=8, of="module")
+@pytest.mark.slow("a thousand metrics")
 def test_metrics_and_enumerations_by_the_thousand(convert: Convert) -> None:
     count = 20_000
     many: exports.Tables = {
@@ -235,7 +233,7 @@ def test_metrics_and_enumerations_by_the_thousand(convert: Convert) -> None:
     assert any("enumerations are excluded" in text for text in notes(query))
 
 
-@pytest.mark.sweep(parts=8, of="module")
+@pytest.mark.slow("a thousand tables")
 def test_tables_and_columns_by_the_thousand(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     exports.write(inbox / "made.sqlite", kernels(kernel(10, 20)))
     with closing(sqlite3.connect(inbox / "made.sqlite")) as db:
@@ -248,7 +246,6 @@ def test_tables_and_columns_by_the_thousand(ingest: Ingest, inbox: Path, empty_l
     assert query("SELECT start_ns, end_ns FROM kernel") == [(10, 20)]
 
 
-@pytest.mark.sweep(parts=8, of="module")
 @needs_corpus
 @pytest.mark.nsight
 def test_a_range_that_was_pushed_a_thousand_times(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

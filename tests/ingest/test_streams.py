@@ -85,7 +85,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_an_importer_that_misbehaves(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, fault: str

@@ -35,6 +35,7 @@ from tests.support.postgres import Server
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 
 
+@pytest.mark.slow("workers of a team that are killed")
 def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None:
     result = team_queue.take_in(tmp_path, team.url, 24, workers=2, kills=2, limit_s=200)
     assert (result.killed, result.reports, result.published) == (2, 24, 24)
@@ -132,7 +133,7 @@ def at_hand(team: Shared, path: Path) -> bool:
     return job is not None and job.state == "converting"
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
     team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]", postgres: Server
 ) -> None:
@@ -153,7 +154,7 @@ def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
     assert worker.poll() is None
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_worker_that_ends_leaves_its_file_to_the_others(
     team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]"
 ) -> None:

@@ -66,6 +66,7 @@ def looked(metrics: str) -> float:
         return 0.0
 
 
+@pytest.mark.slow("a worker of a team over several rounds")
 def test_it_removes_what_the_rules_let_go_and_tells_of_a_loss_twice(
     library: Library, log: Path, metrics: str, postgres: Server
 ) -> None:

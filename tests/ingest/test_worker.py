@@ -18,12 +18,11 @@ from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
-from tests.support import sweep
 from tests.support.dropped import SAMPLE, made, needs_corpus, stand_in
 from tests.support.processes import processes_in, start_worker
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_samples_load_without_any_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     for path in SAMPLES.glob("transformer_*"):
         shutil.copy(path, inbox)
@@ -59,7 +58,7 @@ def test_same_content_under_two_names_is_one_report(ingest: Ingest, inbox: Path,
     assert len(empty_library.list()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_new_content_under_one_name_is_a_new_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     for end in (2, 3):
         (inbox / "a.sqlite").unlink(missing_ok=True)
@@ -104,7 +103,7 @@ def test_folders_are_searched(ingest: Ingest, inbox: Path, empty_library: Librar
     assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_deleted_stays_deleted_until_the_file_changes(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     path = made(inbox / "a.sqlite")
     ingest(inbox, empty_library.folder)
@@ -114,7 +113,7 @@ def test_deleted_stays_deleted_until_the_file_changes(ingest: Ingest, inbox: Pat
     assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_second_worker_leaves_the_first_alone(inbox: Path, empty_library: Library, ingest: Ingest) -> None:
     worker = start_worker(inbox, empty_library)
     try:
@@ -128,7 +127,7 @@ def test_a_second_worker_leaves_the_first_alone(inbox: Path, empty_library: Libr
     assert ingest(inbox, empty_library.folder).status == 0, "the lock ended with the worker"
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_the_worker_ends_with_whoever_started_it(inbox: Path, empty_library: Library) -> None:
     worker = start_worker(inbox, empty_library, "--until-stdin-closes", stdin=subprocess.PIPE)
     made(inbox / "a.sqlite")
@@ -138,7 +137,7 @@ def test_the_worker_ends_with_whoever_started_it(inbox: Path, empty_library: Lib
     assert worker.wait(timeout=30) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_kill_9_in_the_middle_leaves_nothing_half(
     inbox: Path, empty_library: Library, tmp_path: Path, ingest: Ingest
 ) -> None:
@@ -175,7 +174,7 @@ def test_a_vanished_inbox_deletes_nothing(ingest: Ingest, inbox: Path, empty_lib
     assert len(empty_library.list()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_growing_file_is_left_alone_until_it_stands_still(
     inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
@@ -193,10 +192,9 @@ def test_a_growing_file_is_left_alone_until_it_stands_still(
         assert worker.wait(timeout=30) == 0
 
 
-@pytest.mark.slow
-def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library: Library) -> None:
-    """A sweep over sizes: a run takes 2,000."""
-    files = 10_000 if sweep.whole() else 2_000
+@pytest.mark.integration
+def test_two_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library: Library) -> None:
+    files = 2_000
     for number in range(files):
         (inbox / f"{number}.txt").write_bytes(b"x")
     worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), FolderInbox(inbox), print)
@@ -218,7 +216,7 @@ def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     assert time.process_time() - started < files / 2_000
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_report_of_an_older_schema_is_converted_again(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     shutil.copyfile(SAMPLES / "transformer_inference.sqlite", inbox / "one.sqlite")
     assert ingest(inbox, empty_library.folder).status == 0

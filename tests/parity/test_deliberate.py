@@ -29,6 +29,7 @@ def asked(export: Path, nsys: Path, case: Case, folder: Path) -> oracle.Table:
     return oracle.asked(folder, case)
 
 
+@pytest.mark.slow("asks nsys of more reports")
 @needs_corpus
 @pytest.mark.parametrize("report", ["ranges_without_name.nsys-rep", "ranges_never_popped.nsys-rep"])
 def test_ranges_without_a_name(
@@ -40,6 +41,7 @@ def test_ranges_without_a_name(
     assert oracle.differences(expected, oracle.ours(every_report, report, case)) == []
 
 
+@pytest.mark.slow("asks nsys of more reports")
 @needs_corpus
 @pytest.mark.parametrize("name", ["nvtx_sum", "nvtx_startend_sum"])
 def test_a_range_that_never_ends_lasts_until_the_end(

@@ -12,8 +12,9 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, SAMPLES, Once
-from tests.support import edits, generated, oracle, sweep
+from tests.support import edits, generated, oracle
 from tests.support.ddp_samples import make_ddp
+from tests.support.every_report import slow_but
 from tests.support.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
@@ -45,7 +46,7 @@ def asked(nsys: Path, once: Once) -> Asked:
 
 @needs_corpus
 @pytest.mark.parametrize("case", ON_CORPUS, ids=str)
-@pytest.mark.parametrize("report", sweep.part(READABLE, 1, parts=12))
+@pytest.mark.parametrize("report", slow_but(["openacc_v100.nsys-rep"], READABLE, "what nsys prints of every report"))
 def test_corpus(
     every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
 ) -> None:
@@ -54,7 +55,7 @@ def test_corpus(
 
 
 @needs_corpus
-@pytest.mark.skipif(not sweep.whole(), reason="asks of all reports at once: make test-all")
+@pytest.mark.slow("asks nsys of all reports")
 def test_corpus_has_rows_for_the_rest(asked: Asked, sqlite_export: Callable[[str], Path]) -> None:
     folders = [asked(sqlite_export(report), ON_CORPUS) for report in READABLE]
     silent = {case.asked for case in ON_CORPUS if not any(oracle.asked(folder, case) for folder in folders)}
@@ -105,7 +106,7 @@ WITH_AN_ORACLE = sorted(
 )
 
 
-@pytest.mark.parametrize("sample", WITH_AN_ORACLE)
+@pytest.mark.parametrize("sample", slow_but(["host_python", "launches_graph"], WITH_AN_ORACLE, "every sample"))
 def test_every_sample_is_as_nsys_printed_it(nsys_samples: Library, ddp: Library, sample: str) -> None:
     library, name = (ddp, f"{sample}.sqlite") if sample.startswith("ddp_") else (nsys_samples, f"{sample}.nsys-rep")
     printed = {case: oracle.on_paper(SAMPLES / "oracle" / sample, case) for case in ON_SAMPLES}

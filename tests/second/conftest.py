@@ -12,8 +12,9 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import SAMPLES
 from tests.second.raw import Capture, read
-from tests.support import ddp_samples, sweep
+from tests.support import ddp_samples
 from tests.support.ddp_samples import make_ddp
+from tests.support.every_report import slow_but
 
 __all__ = ["make_ddp"]
 
@@ -25,17 +26,19 @@ EXPORTS = {
 WITHOUT_GPU = {"openmp_regions"}
 ON_A_GPU = [name for name in EXPORTS if name not in WITHOUT_GPU]
 
-PARTS = 24
-"""Days after which every sample has had its turn (support/sweep.py): tests of one share what it was asked."""
-EVERY = pytest.mark.parametrize("sample", sweep.part(ON_A_GPU, 2, PARTS), indirect=True)
+CHOSEN = ("transformer_training", "launches_graph", "ddp_strong_2_rank0")
+"""Ranges of two threads with a warm-up, whole graphs, and a rank with collectives: `make test` asks these alone."""
+REASON = "the second computation of every sample"
+EVERY = pytest.mark.parametrize("sample", slow_but(CHOSEN, ON_A_GPU, REASON), indirect=True)
 """Marks tests that hold for each of them."""
 
 
 def but(wrong: Collection[str], reason: str, names: Iterable[str] = ON_A_GPU) -> pytest.MarkDecorator:
     """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
     mark = pytest.mark.xfail(strict=True, reason=reason)
-    samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in sweep.part(names, 2, PARTS)]
-    return pytest.mark.parametrize("sample", samples, indirect=True)
+    samples = slow_but(CHOSEN, names, REASON)
+    marked = [pytest.param(*one.values, marks=[*one.marks, mark]) if one.values[0] in wrong else one for one in samples]
+    return pytest.mark.parametrize("sample", marked, indirect=True)
 
 
 class Sample:

@@ -10,7 +10,7 @@ from profiledb.studies.compare.matching import Side
 from tests.second import compared
 from tests.second.agree import agree, keyed
 from tests.second.conftest import Rows, Sample, known
-from tests.support import sweep
+from tests.support.every_report import slow_but
 
 PAIRS = (
     ("streams_serial", "streams_overlapped"),
@@ -60,8 +60,11 @@ def pair(request: pytest.FixtureRequest, pair_of: Callable[[tuple[str, str]], Pa
     return pair_of(request.param)
 
 
-EVERY_PAIR = pytest.mark.parametrize("pair", sweep.part(PAIRS, 3, parts=8), indirect=True, ids="-".join)
-"""A sweep: one or two of the pairs in a run, all tests of each."""
+CHOSEN = (("launches_tiny", "launches_graph"), ("transformer_training", "transformer_steps"))
+"""Kernels against whole graphs, and two programs with ranges, steps and a warm-up: what the others have is in these."""
+EVERY_PAIR = pytest.mark.parametrize(
+    "pair", slow_but(CHOSEN, PAIRS, "every pair of samples"), indirect=True, ids="-".join
+)
 
 
 def both(second: Callable[[Any], dict[str, float]], pair: Pair) -> dict[tuple[Any, ...], dict[str, float]]:

@@ -4,12 +4,13 @@ import pytest
 
 from tests.second import energy
 from tests.second.agree import agree, keyed
-from tests.second.conftest import EXPORTS, Sample
+from tests.second.conftest import EXPORTS, REASON, Sample
+from tests.support.every_report import slow_but
 
 LOGGED = [name for name, path in EXPORTS.items() if path.with_suffix(".nvml.csv").exists()]
 OF_SHORT_RANGES = 1e-8
 """How far figures may lie apart: those of microseconds are differences of sums over a log of minutes."""
-pytestmark = pytest.mark.parametrize("sample", LOGGED, indirect=True)
+pytestmark = pytest.mark.parametrize("sample", slow_but(["energy"], LOGGED, REASON), indirect=True)
 
 
 def test_energy_of_the_capture(sample: Sample) -> None:

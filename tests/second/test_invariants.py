@@ -8,11 +8,10 @@ import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import LAUNCHES, TIMELINE
-from tests.parity.test_every_report import FILES
 from tests.second import phases
-from tests.second.conftest import EVERY, EXPORTS, PARTS, Rows, Sample, known
-from tests.support import sweep
+from tests.second.conftest import EVERY, EXPORTS, Rows, Sample, known
 from tests.support.answers import Answers
+from tests.support.every_report import CHOSEN, FILES, slow_but
 
 WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
     "class_split": {"share_pct": ()},
@@ -64,7 +63,7 @@ OTHERS = [name for name in FILES if name.partition(".")[0] not in EXPORTS or nam
 """Every report but the samples of nsys, of which the second computation has every share already."""
 
 
-@pytest.fixture(params=sweep.part(OTHERS, 1, PARTS))
+@pytest.fixture(params=slow_but(CHOSEN, OTHERS, "every report there is"))
 def asked(answers: Answers, request: pytest.FixtureRequest) -> Asked:
     return Asked(answers, request.param)
 
@@ -106,12 +105,12 @@ def test_shares_of_a_whole_add_up(asked: Asked) -> None:
 
 def test_shares_of_a_peak(asked: Asked) -> None:
     assert not [line for name in fitting(asked, OF_A_PEAK) for line in too_high(OF_A_PEAK, name, asked.rows(name))]
+    if "ncu_roofline" in fitting(asked, OF_A_PEAK):
+        nothing_lies_above_a_roof_that_is_not_known(asked.rows("ncu_roofline"))
 
 
-@pytest.mark.parametrize("asked", [name for name in OTHERS if name.endswith((".ncu-rep", ".csv"))], indirect=True)
-def test_nothing_lies_above_a_roof_that_is_not_known(asked: Asked) -> None:
+def nothing_lies_above_a_roof_that_is_not_known(rows: Rows) -> None:
     """And what is told to lie above one has no share of it: that would be above what is possible."""
-    rows = [row for name in fitting(asked, {"ncu_roofline": None}) for row in asked.rows(name)]
     above = [row for row in rows if row["above_roof"] is not None]
     assert all(row["peak_flops_per_s"] is not None or row["peak_bytes_per_s"] is not None for row in above)
     assert all(row["pct_of_roof"] is None for row in above)

@@ -1,15 +1,11 @@
 """What each analysis answers of each report when nothing is chosen: asked once for all tests of a process."""
 
-from collections.abc import Iterator
-
 import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError
-from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from tests.support import changed, sweep
 
 
 class Answers:
@@ -50,27 +46,13 @@ def joined(found: header.Analysis) -> dict[str, str]:
     return {"ncu": "kernels.ncu-rep"} if found.joins == "ncu" else {}
 
 
-def turns(library: Library, name: str) -> Iterator[tuple[int, header.Analysis]]:
-    """The analyses whose turn it is in a sweep over the reports of a library, for the report of this name.
+def fitting(library: Library, name: str) -> list[header.Analysis]:
+    """The analyses that can be asked of the report of this name.
 
-    Of each it is the turn of a part of the reports that have what it needs, of one at least, and of a part of the
-    others; of one whose file was changed, of all. The number of an analysis is different for neighbors among its
-    reports. What asks a linked trace is left out where the report has no operators of its own: none is linked here.
+    Those that ask a linked trace are left out where the report has no operators of its own: none is linked here.
     """
-    reports = sorted(library.list(), key=lambda report: report.name)
     own = "operator" in library.find(name).rows
-    for key, asking in enumerate(header.analyses().values()):
-        if asking.joins == "trace" and not own:
-            continue
-        having = {has: [one.name for one in reports if has_needs(one, asking) == has] for has in (True, False)}
-        for names in having.values():
-            if name in (names if changed.case(asking.name) else sweep.part(names, key)):
-                yield key + names.index(name), asking
-
-
-def has_needs(report: Manifest, asking: header.Analysis) -> bool:
-    """Whether a report has rows of what an analysis needs, by the tables of its own alone."""
-    return all(any(table in report.rows for table in tables) for tables in asking.needs)
+    return [one for one in header.analyses().values() if one.joins != "trace" or own]
 
 
 @pytest.fixture(scope="session", name="answers")

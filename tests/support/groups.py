@@ -1,6 +1,7 @@
 """Tests that one process of several runs one after the other, because they share what takes long to make.
 
-pytest-xdist's own ``--dist loadgroup`` sees no group with pytest 9.2, so that the scheduler here tells them by name.
+pytest-xdist's own ``--dist loadgroup`` does nothing with pytest 9.2: xdist 3.8 writes a test's group into
+``item._nodeid``, which pytest reads no more. Nor has it an order in which long tests begin first.
 """
 
 import re
@@ -33,8 +34,8 @@ SERVED = re.compile(r"[\[-]swift[\]-]")
 FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
 """Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
-SLOW = {"built", "ddp", "ingest", "nsys_samples"}
-"""Fixtures of which each takes a second or more: a worker, or libraries of samples."""
+INTEGRATION = {"built", "dashboard", "ddp", "ingest", "nginx", "nsys_samples", "postgres", "s3"}
+"""Fixtures that draw pages, start a server or a worker, or take samples in."""
 
 
 class ByGroup(LoadScopeScheduling):
@@ -62,8 +63,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "busy_machine" in fixtures:
             item.add_marker("alone")
-        if fixtures & SLOW:
-            item.add_marker("slow")
+        if fixtures & INTEGRATION:
+            item.add_marker("integration")
         apart = any(item.get_closest_marker(name) for name in ("browser", "alone"))
         if item.nodeid.startswith("tests/") and apart != item.nodeid.startswith(BROWSER):
             raise pytest.UsageError(f"{item.nodeid} would not run: make test looks for such tests, alone, in {BROWSER}")

@@ -107,13 +107,13 @@ _OF_FIXTURES = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start a real profiler or go through every report are slow, and those that start one say so."""
+    """Marks tests that start a real profiler or read every report by what they need."""
     for item in items:
         fixtures = _fixtures(item)
         if fixtures & {"nsys", "ncu"} or _reads_corpus(fixtures):
             item.add_marker("nsight")
         if "every_report" in fixtures or item.get_closest_marker("nsight"):
-            item.add_marker("slow")
+            item.add_marker("integration")
 
 
 @pytest.hookimpl(tryfirst=True)

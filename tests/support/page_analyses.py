@@ -13,13 +13,13 @@ BAR = ROOT / "app/selection/bar.py"
 """Stands above every page."""
 LEFT_OUT = ("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link")
 """What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
-_ROOMS = ("app.", "profiledb.studies.")
+_ROOMS = ("app.", "profiledb.studies.", "profiledb.findings.program.")
 
 
 def asked(url: str) -> frozenset[str]:
     """The analyses that the page at this address asks."""
     found: set[str] = set()
-    todo, seen = [page_list.script(url), BAR], set()
+    todo, seen = [page_list.get_script(url), BAR], set()
     while todo:
         file = todo.pop()
         if file in seen:

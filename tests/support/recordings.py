@@ -45,6 +45,9 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array(values, np.int64)
 
+    to_host, from_host, pageable = (
+        np.array([getattr(one, name) for one in operations], np.bool_) for name in ("to_host", "from_host", "pageable")
+    )
     return Recording(
         Calls(
             numbers([one.start for one in calls]), numbers([one.end for one in calls]),
@@ -55,9 +58,7 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
             numbers([classes.index(one.class_) for one in operations]), numbers([one.bytes for one in operations]),
-            *(np.array([getattr(one, name) for one in operations], np.bool_)
-              for name in ("to_host", "from_host", "pageable")),
-            classes, classes,
+            to_host, from_host, pageable, classes, classes,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
     )  # fmt: skip

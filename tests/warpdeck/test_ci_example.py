@@ -48,6 +48,7 @@ def test_the_example_of_budgets_is_one(tmp_path: Path) -> None:
     assert set(read.most) | {"range_ms"} == set(tomllib.loads(block("toml"))["most"])
 
 
+@pytest.mark.slow("all steps of a workflow, each a command")
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="no sample reports here")
 def test_the_steps_of_the_workflow_run(tmp_path: Path) -> None:
     assert list(steps()) == ["Capture", "Say what was captured", "Take in", "Check", "Leave pull requests out"]

@@ -19,7 +19,7 @@ from tests.app.web.provider import guarded, provider
 from tests.conftest import SAMPLES, wait_until
 from tests.warpdeck.started import RUNS, Desk
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 
 
@@ -83,7 +83,6 @@ def test_it_starts_a_server_that_others_use_and_that_ends_with_it(desk: Desk, sa
     assert server_file.read_announcement(desk.library) is None
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
 def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, sample: Path) -> None:
     with desk.running("open", sample) as process:
         children = below(process)
@@ -100,7 +99,6 @@ def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, s
         assert process.wait(60) == 0
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
 def test_a_server_that_runs_is_used_whoever_started_it(desk: Desk, sample: Path) -> None:
     with desk.running("serve", "--samples", "off"):
         done = desk.run("open", sample)
@@ -117,7 +115,6 @@ def test_a_server_that_runs_is_used_whoever_started_it(desk: Desk, sample: Path)
         assert f"Cannot listen on port {found.port} of localhost" in second.stderr
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
 def test_progress_is_drawn_on_a_terminal(desk: Desk, sample: Path) -> None:
     for environment, drawn in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)):
         shutil.rmtree(desk.folder / "data", ignore_errors=True)
@@ -155,7 +152,6 @@ def issuer() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
 def test_a_server_with_a_login_is_found_and_tells_nothing_else(desk: Desk, sample: Path, issuer: str) -> None:
     data = desk.folder / "data"
     names = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "profiles.example.com", "WARPDECK_WORKER": "auto"}

@@ -19,7 +19,7 @@ from tests.conftest import ROOT, SAMPLES
 from tests.test_packaging import PACKAGES, project, tracked
 from tests.warpdeck.started import Desk
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 
 
@@ -96,14 +96,12 @@ def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
     code = f"import sys; before = list(sys.path); import warpdeck, {', '.join(names)}; assert sys.path == before"
     own = Path(desk.command[0]).with_name("python")
     owners = "; ".join(f"print({name}.OWNER)" for name in names)
-    done = subprocess.run(
-        [own, "-c", f"{code}; {owners}"], cwd=desk.folder, env=desk.environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    argv: list[str | Path] = [own, "-c", f"{code}; {owners}"]
+    done = subprocess.run(argv, cwd=desk.folder, env=desk.environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [f"the user of {name}" for name in names], done.stderr
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
+@pytest.mark.slow("installs the wheel and starts its server")
 def test_the_command_works_from_the_wheel(desk: Desk) -> None:
     version = desk.run("--version")
     assert (version.returncode, version.stderr) == (0, "")
@@ -139,7 +137,7 @@ def test_the_command_works_from_the_wheel(desk: Desk) -> None:
         assert process.wait(60) == 0
 
 
-@pytest.mark.sweep(parts=6, of="servers of the command")
+@pytest.mark.slow("installs the wheel and starts its server")
 def test_without_a_checkout_there_are_no_samples_and_it_says_so(desk: Desk) -> None:
     with desk.running("serve", "--port", "0") as process:
         process.send_signal(signal.SIGINT)

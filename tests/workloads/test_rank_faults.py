@@ -28,7 +28,7 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_both_halves_of_every_fault_run_on_two_ranks(tmp_path: Path) -> None:
     from workloads.rank_faults import FAULTS
 

@@ -84,9 +84,8 @@ def test_a_token_changes_no_prediction_before_it() -> None:
     assert not torch.allclose(before[5], after[5])
 
 
-@pytest.mark.sweep(parts=10, of="workloads")
+@pytest.mark.slow("trains a model on the CPU")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.slow
 def test_training_learns_the_successor_of_each_token(precision: str) -> None:
     worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, precision)
     losses = [worker.step() for _ in range(150)]
@@ -94,7 +93,7 @@ def test_training_learns_the_successor_of_each_token(precision: str) -> None:
     assert losses[-1] < 0.25 * losses[0]
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_trained_model_predicts_the_next_token() -> None:
     worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32")
     for _ in range(200):

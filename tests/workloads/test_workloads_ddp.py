@@ -37,8 +37,7 @@ def test_strong_scaling_divides_the_batch_and_weak_scaling_does_not() -> None:
     assert [choose_batch(8, ranks, "weak") for ranks in (1, 2, 4)] == [8, 8, 8]
 
 
-@pytest.mark.sweep(parts=10, of="workloads")
-@pytest.mark.slow
+@pytest.mark.slow("trains a model by two processes")
 @pytest.mark.parametrize("options", [(), ("--overlap",)])
 def test_two_ranks_with_half_the_batch_learn_what_one_does(
     options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -57,8 +56,7 @@ def test_two_ranks_with_half_the_batch_learn_what_one_does(
     assert labels(tmp_path / "two" / "ddp_rank1.timings.csv") == phases
 
 
-@pytest.mark.sweep(parts=10, of="workloads")
-@pytest.mark.slow
+@pytest.mark.slow("starts a launcher and two processes")
 def test_a_rank_that_fails_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

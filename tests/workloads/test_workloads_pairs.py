@@ -192,7 +192,7 @@ def test_a_wrong_task_ends_the_run() -> None:
         bench.check("matmul", 16, np.zeros((16, 16), np.float32))
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 def test_numba_computes_what_numpy_does() -> None:
     Bench([16, 33], make_cpu("numba"), None).step([16, 33])  # checks itself

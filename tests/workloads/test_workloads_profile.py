@@ -174,8 +174,7 @@ def test_the_path_of_a_range_is_kept_without_its_step() -> None:
     assert [row[:2] for row in watch.rows] == [*expected, ("step_1", "1"), ("other", "")]
 
 
-@pytest.mark.sweep(parts=10, of="workloads")
-@pytest.mark.slow
+@pytest.mark.slow("runs a workload under the profiler")
 def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     words = ["idle", "--tool", "torch", "-o", str(tmp_path), "--device", "cpu", "--steps", "2", "--warmup", "1"]
@@ -197,8 +196,7 @@ def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     assert names.count("forward_mlp") == 3
 
 
-@pytest.mark.sweep(parts=10, of="workloads")
-@pytest.mark.slow
+@pytest.mark.slow("runs a program under the profiler")
 def test_an_own_program_leaves_a_trace_and_its_command(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     script = tmp_path / "own.py"

@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
-from app.web import sharing_middleware
+from app.web import sharing_route
 from profiledb.library.sharing_links import Share
 
 _GONE = "admin-link-gone"
@@ -24,7 +24,7 @@ COLUMNS = (
 def show() -> None:
     """Draws the links, and the way to end one."""
     st.subheader("Sharing links", anchor=False)
-    if not sharing_middleware.allowed():
+    if not sharing_route.are_links_allowed():
         st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")
         return
     known = session.administering().catalog.sharing_links.all()

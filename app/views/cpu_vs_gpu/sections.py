@@ -17,7 +17,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.studies.cpu_vs_gpu import crossing, features, sentences
 from profiledb.studies.cpu_vs_gpu.crossing import Crossover
 
-RANGES = page_list.script("ranges")
+RANGES = page_list.get_script("ranges")
 _BASIS = {"total": "With transfers", "compute": "Computing only"}
 TIMES = table_columns.of(
     "task_times",

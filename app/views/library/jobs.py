@@ -32,14 +32,16 @@ def first_are_coming() -> bool:
     if jobs := session.jobs():
         return any(job.state in OPEN_STATES for job in jobs)
     samples = session.settings().samples
-    return worker_process.status().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+    return (
+        worker_process.check_worker().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+    )
 
 
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
     """Worker, progress and failures."""
     with page_elements.boundary():
-        state = worker_process.status()
+        state = worker_process.check_worker()
         jobs = session.jobs()
         _announce(jobs)
         if st.session_state.get(_LISTED) != _listed():
@@ -69,7 +71,7 @@ def _announce(jobs: Sequence[Job]) -> None:
     st.session_state[_STATES] = {job.path: job.state for job in jobs}
 
 
-def _worker(status: worker_process.Status) -> None:
+def _worker(status: worker_process.WorkerStatus) -> None:
     """Nothing while all is well: only what keeps files from being read is worth a line."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
@@ -81,7 +83,7 @@ def _worker(status: worker_process.Status) -> None:
         page_elements.words(status.reason, "Last output")
 
 
-def _disk(status: worker_process.Status) -> None:
+def _disk(status: worker_process.WorkerStatus) -> None:
     """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
 
     The right to write is the importer's, which may be another user's process.
@@ -103,7 +105,7 @@ def _skipped(jobs: Sequence[Job]) -> None:
             st.caption(f"and {len(jobs) - SHOWN} more")
 
 
-def _progress(jobs: Sequence[Job], status: worker_process.Status) -> None:
+def _progress(jobs: Sequence[Job], status: worker_process.WorkerStatus) -> None:
     running = [job for job in jobs if job.state != "waiting"]
     waiting = [job for job in jobs if job.state == "waiting"]
     if not jobs:
@@ -182,7 +184,7 @@ def set_aside() -> None:
 def workers() -> None:
     """A line with the workers of a team: machines, how many on each, and the converters that they have."""
     found: dict[str, list[WorkerInfo]] = {}
-    for one in worker_process.team(session.settings()):
+    for one in worker_process.list_team_workers(session.settings()):
         found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
     if found:
         told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
@@ -190,7 +192,7 @@ def workers() -> None:
         st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
 
 
-def where(status: worker_process.Status, inbox: str) -> str:
+def where(status: worker_process.WorkerStatus, inbox: str) -> str:
     """One line: where files go, and who takes them from there."""
     words = {
         "here": "Importer running",

@@ -101,5 +101,5 @@ def _one(report_id: str, name: str) -> None:
 
 
 def _link(url: str, label: str, query: dict[str, str | list[str]]) -> None:
-    view = page_list.at(url)
+    view = page_list.get_view(url)
     st.page_link(view.path, label=f":primary[{label}]", icon=view.icon, query_params=query, width="content")

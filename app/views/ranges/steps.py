@@ -46,7 +46,7 @@ def show(report_id: str, path: str) -> None:
         pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
     if step := headline.find_slowest(rows):
         st.page_link(
-            page_list.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
+            page_list.get_script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
             icon=":material/table_rows:", query_params=page_selection.link(report_id, range=step.selected),
             width="content",
         )  # fmt: skip

@@ -25,7 +25,7 @@ def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without
                     + (idle_remark(findings) if statement.page == header.get("idle_reasons").page else "")
                 )
                 st.page_link(
-                    page_list.script(statement.page), label=f":primary[{statement.label}]",
+                    page_list.get_script(statement.page), label=f":primary[{statement.label}]",
                     icon=":material/arrow_forward:",
                     query_params=page_selection.link(report_id, **statement.query), width="content",
                 )  # fmt: skip

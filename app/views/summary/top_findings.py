@@ -47,6 +47,6 @@ def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
     with st.container(horizontal=True, key="findings-ways"):
         for page, label in ways.items():
             st.page_link(
-                page_list.script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
+                page_list.get_script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
                 query_params=page_selection.link(report_id), width="content",
             )  # fmt: skip

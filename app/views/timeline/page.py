@@ -20,8 +20,8 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
-    component.show(
-        component.Shown(
+    component.draw_timeline(
+        component.TimelineData(
             manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
             added_reports.choose(manifest),
         ),

@@ -8,7 +8,7 @@ from profiledb.studies.trends import explain
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift, Trend
 
-COMPARE = page_list.at("compare")
+COMPARE = page_list.get_view("compare")
 OTHER = "other"
 """The parameter of Compare's address that names the second report."""
 

@@ -14,7 +14,7 @@
 -- param: least_steps = 4 fewer steps are no steady part
 -- param: denser = 5 how many times as large a share of the time as outside the GPUs work in steps of little work
 -- param: kernels_pct = 10 share of the time that iterations told by kernels cover at least, percent
--- param: all_pct = 90 share of the work in such iterations from which on any share of the time will do, percent
+-- param: all_pct = 75 share of the work in such iterations from which on any share of the time will do, percent
 -- param: least_pct = 5 share of the time outside from which on it is left out, percent
 -- param: outside_pct = 40 the same where kernels tell the steps, percent
 -- column: told_by | text | | ranges or kernels

@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from bench.pages import Server, server
 from tests.app.web.client import ask, open_socket, session
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 QUIET = {"WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
 ROUTES = (
     "/",

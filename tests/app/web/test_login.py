@@ -21,7 +21,7 @@ from tests.app.web.client import BackMsg, Session, ask, form, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import ROOT, SAMPLES, ingest_files
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAME = "transformer_inference.sqlite"
 COOKIE, GENERATION = "_streamlit_user", "warpdeck_login"
 Signed = Callable[..., str]
@@ -102,7 +102,6 @@ def download(page: Session) -> str:
     return "/media/" + page.text().split("/media/")[1].split('"')[0]
 
 
-@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("view", ["", *(one.url for one in VIEWS)])
 def test_nobody_sees_nothing_of_any_report(address: str, data: Path, view: str) -> None:
     report = Library(data / "library").list()[0]
@@ -349,7 +348,6 @@ server_metadata_url = "http://127.0.0.1:1/"
 """
 
 
-@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("secrets", "settings", "words"),
     [

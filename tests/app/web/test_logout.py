@@ -15,7 +15,7 @@ from tests.app.web.test_login import NAME, buttons, press
 from tests.conftest import SAMPLES, ingest_files, wait_until
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 LOG_IN = "Log in to see the reports."
 
 

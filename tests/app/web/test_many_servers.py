@@ -16,7 +16,7 @@ from tests.conftest import run_ingest, wait_until
 from tests.support.dropped import made
 from tests.support.proxied import COOKIE, behind, ways
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

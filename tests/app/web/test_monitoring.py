@@ -16,7 +16,7 @@ from tests.app.web.client import ask, session
 from tests.conftest import wait_until
 from tests.profiledb.monitoring.test_prometheus import values
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 SECRET = "wd-secret-value"
 CONFINED = {"landlock": "ok" if confinement.version() >= 1 else "missing"}
 

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from app.web import upload_middleware
-from app.web.fair_pool import Pool
+from app.web.fair_pool import FairPool
 from bench.pages import free_port, server
 from profiledb.access.operations.tokens import Tokens
 from profiledb.errors import BusyError
@@ -62,7 +62,7 @@ def question(address: str, token: str, data: Path, sql: str) -> Answer:
     return ask(address, f"/api/v1/reports/{report.id}/sql?sql={quote(sql)}", Authorization=token)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_questions_of_one_person_leave_places_to_others(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     audit = Library(data / "library").catalog.audit
@@ -100,7 +100,7 @@ def uploaded(address: str, token: str, name: str, content: bytes) -> Answer:
     return ask(address, f"/api/v1/uploads?name={quote(name)}", "POST", content, Authorization=token, **kind)
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_an_upload_that_announces_much_holds_no_room(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     waiting = data / "inbox"
@@ -114,7 +114,7 @@ def test_an_upload_that_announces_much_holds_no_room(address: str, data: Path, t
     wait_until(lambda: not [*waiting.glob(".uploads-*/*")])
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_one_person_has_half_of_the_room(address: str, data: Path, tokens: tuple[str, str]) -> None:
     anne, bert = tokens
     with ExitStack() as open_:
@@ -129,7 +129,7 @@ def test_one_person_has_half_of_the_room(address: str, data: Path, tokens: tuple
         assert uploaded(address, bert, "b.csv", bytes(4 << 20)).status == 202
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -164,7 +164,7 @@ def test_one_person_leaves_a_thread_to_others() -> None:
     go = threading.Event()
 
     async def look() -> None:
-        pool = Pool(at_once=2, each=1, waiting=1, again_s=7)
+        pool = FairPool(at_once=2, each=1, waiting=1, again_s=7)
         anne = [asyncio.create_task(pool.run(ANNE, go.wait)) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(BusyError) as refused:
@@ -174,7 +174,7 @@ def test_one_person_leaves_a_thread_to_others() -> None:
         go.set()
         assert await asyncio.gather(*anne) == [True, True]
         assert await pool.run(ANNE, lambda: "again") == "again"
-        assert not pool._lines
+        assert not pool._queues
         assert await asyncio.gather(*(pool.run(LOCAL, lambda: 1) for _ in range(9))) == [1] * 9
 
     asyncio.run(look())
@@ -184,10 +184,10 @@ def test_an_upload_that_trickles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_middleware, "WINDOW_S", 0.2)
 
     async def trickle(size: int) -> int:
-        pace, pieces = upload_middleware.Pace(), 0
+        pace, pieces = upload_middleware.UploadPace(), 0
         while pieces < 20:
             await pace.wait(asyncio.sleep(0.05))
-            pace.arrived(size)
+            pace.count_bytes(size)
             pieces += 1
         return pieces
 
@@ -204,7 +204,7 @@ def page(address: str, source: str, **headers: str) -> ClientConnection:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None:
     settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
     with (

@@ -7,7 +7,7 @@ import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
-from app.web.sharing_middleware import COOKIE
+from app.web.sharing_route import COOKIE
 from bench.pages import free_port
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations
@@ -18,7 +18,7 @@ from tests.conftest import run_ingest
 from tests.profiledb.monitoring.test_prometheus import values
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 SHARED, OTHER = "shown_report", "hush_report"
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
-from app.timeline.answers import ANSWERS
 from app.timeline.routes import PREFIX
+from app.timeline.timeline_answers import ANSWERS
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations
 from profiledb.access.operations.tokens import Tokens
@@ -23,7 +23,7 @@ from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
 from tests.support.dropped import made
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 SECRET, OPEN, LABEL = "hush_secret", "everybodys", "hush_label"
 FAILED = "hush_broken.nsys-rep"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.web.upload_store import FOLDER
+from app.web.upload_store import FOLDER_PREFIX
 from bench.pages import Server, server
 from tests.app.web.client import BOUNDARY, Answer, Session, ask, frame, session
 from tests.app.web.uploading import (
@@ -27,7 +27,7 @@ from tests.app.web.uploading import (
 )
 from tests.conftest import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 __all__ = ["make_data", "make_own", "make_page", "make_small"]  # fixtures
 
@@ -42,7 +42,6 @@ def forget_peak(pid: int) -> None:
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
-@pytest.mark.sweep(parts=3, of="module")
 def test_a_large_upload_goes_to_disk_and_not_to_memory(own: Path) -> None:
     size, digest = 300 * MB, hashlib.sha256()
     with (
@@ -234,7 +233,6 @@ def test_another_type_of_content_is_refused(page: Session, data: Path, kind: str
     assert held(data) == []
 
 
-@pytest.mark.sweep(parts=3, of="module")
 def test_a_disk_that_takes_no_more_is_said(own: Path) -> None:
     with (
         server(SETTINGS | LIMITS | {"WARPDECK_DATA": str(own)}, {"address": "127.0.0.1"}) as running,
@@ -247,7 +245,6 @@ def test_a_disk_that_takes_no_more_is_said(own: Path) -> None:
         assert page.put(bytes(MB)).status == 204
 
 
-@pytest.mark.sweep(parts=3, of="module")
 def test_what_a_killed_server_left_goes_with_the_next_start(own: Path) -> None:
     settings = SETTINGS | {"WARPDECK_DATA": str(own)}
     with server(settings, {"address": "127.0.0.1"}) as first, session(first.address) as page:
@@ -261,4 +258,4 @@ def test_what_a_killed_server_left_goes_with_the_next_start(own: Path) -> None:
         assert held(own) == []
         page.run()
         assert page.put(bytes(MB)).status == 204
-    assert list((own / "inbox").glob(f"{FOLDER}*")) == [], "and a server that ends leaves nothing"
+    assert list((own / "inbox").glob(f"{FOLDER_PREFIX}*")) == [], "and a server that ends leaves nothing"

@@ -60,6 +60,7 @@ def test_keys_that_move(training: TimelinePage) -> None:
     training.until(f"{span} < 3e6")
 
 
+@pytest.mark.slow("a walk through the timeline")
 def test_keys_that_choose(training: TimelinePage) -> None:
     training.open("&t0=400000000&t1=402000000")
     press = training.page.keyboard.press
@@ -85,6 +86,7 @@ def test_keys_that_choose(training: TimelinePage) -> None:
     training.until("!s.area")
 
 
+@pytest.mark.slow("a walk through the timeline")
 def test_keys_that_search_tell_and_step(training: TimelinePage) -> None:
     training.open("&t0=400000000&t1=402000000")
     page, press = training.page, training.page.keyboard.press
@@ -112,6 +114,7 @@ def test_keys_that_search_tell_and_step(training: TimelinePage) -> None:
     training.until(f"s.area?.from === {steps[2]['start']} && s.area.to === {steps[2]['end']}")
 
 
+@pytest.mark.slow("a walk through the timeline")
 def test_instances_of_a_name(training: TimelinePage) -> None:
     training.open("&t0=400000000&t1=402000000")
     stream = training.lane("stream")["id"]
@@ -128,6 +131,7 @@ def test_instances_of_a_name(training: TimelinePage) -> None:
     training.until(f"s.chosen.end - s.chosen.start < {slow['end'] - slow['start']}")
 
 
+@pytest.mark.slow("a walk through the timeline")
 def test_each_press_is_a_step_however_soon_it_comes(training: TimelinePage) -> None:
     training.open("&t0=400000000&t1=402000000")
     stream = training.lane("stream")["id"]
@@ -169,6 +173,7 @@ def test_moving_runs_no_script_and_comes_back(training: TimelinePage) -> None:
     assert page.evaluate("window.runs") == 0
 
 
+@pytest.mark.slow("a walk through the timeline")
 def test_two_fingers_zoom_where_they_are(training: TimelinePage) -> None:
     training.open("&t0=400000000&t1=402000000")
     box = training.plot.bounding_box()

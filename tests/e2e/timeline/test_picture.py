@@ -80,6 +80,7 @@ def test_names_with_markup_stay_text(page: Page, address: str, library: Library)
     assert page.evaluate("window.ran") is None
 
 
+@pytest.mark.slow("draws another report")
 def test_streams_that_overlap_are_lanes_of_their_own(page: Page, address: str, library: Library) -> None:
     timeline = at(page, address, library, "streams_overlapped").open()
     streams = [one for one in timeline.ask("lanes") if one["kind"] == "stream"]
@@ -91,6 +92,7 @@ def test_streams_that_overlap_are_lanes_of_their_own(page: Page, address: str, l
         assert sum(one["count"] for one in timeline.ask("items", lane["id"])) == len(events)
 
 
+@pytest.mark.slow("draws another report")
 def test_a_deep_lane_shows_some_levels_until_more_are_asked_for(page: Page, address: str, library: Library) -> None:
     """Those of a search are brought into sight all the same, and a link keeps what was asked for."""
     timeline = at(page, address, library, "deep").open()

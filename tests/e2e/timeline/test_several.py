@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from playwright.sync_api import Page, expect
 
@@ -15,6 +16,7 @@ SHIFT = 40_000_000
 """ns by which the second report is moved by hand."""
 
 
+@pytest.mark.slow("draws four reports")
 def test_ranks_are_aligned_by_a_collective_or_by_the_clock(page: Page, address: str, library: Library) -> None:
     first, second = (at(page, address, library, rank) for rank in RANKS)
     page.goto(f"{address}/scaling?report={first.report}")
@@ -63,6 +65,7 @@ def _lanes_are_where_they_belong(shown: TimelinePage, second: TimelinePage, libr
     assert set(items) <= set(events)
 
 
+@pytest.mark.slow("draws four reports")
 def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: str, library: Library) -> None:
     first, second = (at(page, address, library, rank) for rank in RANKS)
     first.open()

@@ -51,6 +51,7 @@ def test_hostile_addresses_are_ignored(training: TimelinePage, query: str) -> No
     assert said == []
 
 
+@pytest.mark.slow("opens documents of several people")
 def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, library: Library) -> None:
     """The note of an editor is kept beside the report and out of the address; one without a note is the reader's."""
     training.open("&t0=400000000&t1=402000000&mark=400300000~from a link")
@@ -61,7 +62,7 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     expect(page.get_by_placeholder("Note").last).to_be_focused()
     page.keyboard.type(f"  here {HOSTILE} r c 0")
     press("Tab")
-    training.until("s.kept.length === 1")
+    training.until("s.stored.length === 1")
     assert library.catalog.marks.get(training.report) == [Mark(401_000_000, f"here {HOSTILE} r c 0")]
     expect(page).not_to_have_url(re.compile("here"))
     expect(page).to_have_url(re.compile("mark=400300000%7Efrom"))
@@ -72,15 +73,16 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     assert colleague.page.evaluate("window.ran") is None
     colleague.page.close()
     page.get_by_role("button", name="Remove this mark").last.click()
-    training.until("s.kept.length === 0")
+    training.until("s.stored.length === 0")
     expect(page.get_by_text("only in this address")).to_be_visible()
     page.get_by_role("button", name="Keep this mark with the report").click()
-    training.until("s.kept.length === 1 && s.kept[0].note === 'from a link'")
+    training.until("s.stored.length === 1 && s.stored[0].note === 'from a link'")
     page.wait_for_url(lambda url: "mark=" not in url)
     assert library.catalog.marks.get(training.report) == [Mark(400_300_000, "from a link")]
     library.catalog.marks.change(training.report, [Mark(400_300_000, "")])
 
 
+@pytest.mark.slow("opens a second document")
 def test_a_copied_link_shows_the_same_view(training: TimelinePage) -> None:
     training.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     training.open("&t0=400000000&t1=402000000").go(400_100_000, 400_900_000)

@@ -16,14 +16,15 @@ from profiledb.query import views
 from profiledb.selection import apply
 from tests.support import exports
 from tests.support.attribution_oracle import Call, Capture, Export, Operation
+from tests.support.every_report import slow_but
 from tests.support.selection_oracle import Chooser
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 
 SEEDS = 150
 """Captures of an export."""
 
-BATCHES = range(10)
+BATCHES = pytest.mark.parametrize("batch", slow_but([0], range(10), "a thousand random captures"))
 OPERATIONS = {"kernel": "kernel_id", "memop": "memop_id", "graph_launch": "launch_id"}
 
 
@@ -36,8 +37,7 @@ def load_export(export: Export, folder: Path) -> Library:
     return library
 
 
-@pytest.mark.sweep(parts=10)
-@pytest.mark.parametrize("batch", BATCHES)
+@BATCHES
 def test_ranges_calls_and_operations(batch: int, tmp_path: Path) -> None:
     export = Export(range(batch * SEEDS, (batch + 1) * SEEDS))
     with load_export(export, tmp_path).cursor("fuzz", views=views.everything()) as db:
@@ -125,8 +125,7 @@ def check_operations(db: duckdb.DuckDBPyConnection, export: Export) -> None:
     assert found == expected
 
 
-@pytest.mark.sweep(parts=3)
-@pytest.mark.parametrize("batch", BATCHES[:3])
+@pytest.mark.parametrize("batch", slow_but([0], range(3), "a thousand random captures"))
 def test_projection(batch: int, tmp_path: Path) -> None:
     """Every call takes time here: one without may be held by two ranges that touch, and counts twice around them."""
     first = 20_000 + batch * SEEDS
@@ -179,8 +178,7 @@ def test_an_operation_counts_once_whatever_its_row_number(tmp_path: Path) -> Non
         assert db.execute("SELECT start_ns, call_id FROM kernel").fetchall() == [(4, 1)]
 
 
-@pytest.mark.sweep(parts=10)
-@pytest.mark.parametrize("batch", BATCHES)
+@BATCHES
 def test_selections(batch: int, tmp_path: Path) -> None:
     first = 10_000 + batch * SEEDS
     export = Export(range(first, first + SEEDS // 3))

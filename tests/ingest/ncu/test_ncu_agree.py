@@ -14,7 +14,7 @@ from ingest import tools
 from ingest.ncu import cli, container, wheel
 from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError
-from tests.support import sweep
+from tests.support.every_report import slow_but
 from tests.support.ncu_agree import close, details, instances, same, values
 from tests.support.ncu_fixtures import reports
 
@@ -25,7 +25,13 @@ pytestmark = [
 Roads = tuple[Capture, Capture]
 
 
-@pytest.fixture(scope="module", params=sweep.part(reports(), 9, parts=6), ids=lambda path: path.stem)
+CHOSEN = [path for path in reports() if path.name in ("transformer_training.ncu-rep", "naive_gemm_1660s.ncu-rep")]
+"""The report with most launches, and a stranger's with sections that the samples lack."""
+
+
+@pytest.fixture(
+    scope="module", params=slow_but(CHOSEN, reports(), "what ncu prints of every report"), ids=lambda path: path.stem
+)
 def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pytest.TempPathFactory) -> Roads:
     """A report by ncu and by the wheel."""
     path: Path = request.param

@@ -8,7 +8,6 @@ import pytest
 
 from ingest.formats import ncu_csv
 from profiledb.errors import ConversionError
-from tests.support import sweep
 from tests.support.ncu_fixtures import CORPUS, DATA, converted, metrics, needs_corpus
 
 
@@ -192,10 +191,9 @@ def test_a_table_of_metrics_without_kernel_names(tmp_path: Path) -> None:
     assert unit == "byte/s"
 
 
-@pytest.mark.slow
-def test_a_thousand_launches_of_two_thousand_metrics(tmp_path: Path) -> None:
-    """A sweep over sizes: a run takes 200 launches."""
-    launches = 1000 if sweep.whole() else 200
+@pytest.mark.integration
+def test_two_hundred_launches_of_two_thousand_metrics(tmp_path: Path) -> None:
+    launches = 200
     path = tmp_path / "large.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)

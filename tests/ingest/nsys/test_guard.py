@@ -102,7 +102,7 @@ def test_tables_of_operations_are_those_that_are_read() -> None:
     assert {source for sources in row_guard.TABLES.values() for source in sources} <= wanted_columns().keys()
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_no_report_lacks_a_row(every_report: Library) -> None:
     for report in every_report.list():
         texts = analysis.run(every_report, report.id, "diagnostics", {})["text"]

@@ -1,9 +1,7 @@
-"""Attention by its parts: work and rates by hand, where sizes come from, samples against SQL of their export."""
+"""Attention by its parts: work and rates by hand, and where sizes come from."""
 
 import json
 import math
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,12 +10,10 @@ from app.ui.size_charts import fit
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
-from tests.support import ddp_samples
-from tests.support.ddp_samples import make_ddp, needs_ddp
 from tests.support.page_reports import H100, Publish, make_library, make_publish, picked, run
 from tests.support.ranged import Capture, Range, Work, make_capture
 
-__all__ = ["make_capture", "make_ddp", "make_library", "make_publish"]  # fixtures
+__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
 CLASSES = {"one": "matmul", "two": "softmax", "three": "attention"}
 GPU = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000, "memory_bandwidth_bytes_per_s": 4_800_000_000_000}
@@ -204,78 +200,6 @@ def test_the_fit_of_the_page() -> None:
     assert fit([1, 10, 100], [5, 50, 500]) == pytest.approx(1)
     assert fit([512, 512, 1024], [1, 2, 3]) is None
     assert fit([2, 4, 8, 16], [1, 0, 4, 8]) == pytest.approx(1), "what took no time says nothing"
-
-
-RAW = """
-WITH r AS (
-    SELECT start, "end", globalTid, coalesce(text, value) AS name FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
-    WHERE eventType = 59
-), ran AS (
-    SELECT p.start, p.globalTid, p.name, sum(k."end" - k.start) AS ns, count(*) AS n FROM r AS p
-    JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS c ON c.globalTid = p.globalTid AND c.start >= p.start AND c."end" <= p."end"
-    JOIN CUPTI_ACTIVITY_KIND_KERNEL AS k ON k.correlationId = c.correlationId
-    WHERE p.name IN ('computing_attention_scores', 'computing_softmax', 'final_matmul', 'fused')
-    GROUP BY p.start, p.name
-)
-SELECT v.name, t.name, ran.name, sum(ns), sum(n) FROM ran
-JOIN r AS v ON v.globalTid = ran.globalTid AND v.start <= ran.start AND v."end" > ran.start
-    AND v.name IN ('naive', 'softmax_by_hand', 'fused', 'scaled_dot_product_attention')
-LEFT JOIN r AS t ON t.globalTid = v.globalTid AND t.start < v.start AND t."end" > v.start
-    AND (t.name LIKE 'tokens_%' OR t.name = 'warmup')
-GROUP BY 1, 2, 3
-"""
-PART = {
-    "scores": "computing_attention_scores",
-    "softmax": "computing_softmax",
-    "output": "final_matmul",
-    "fused": "fused",
-}
-
-
-@needs_samples
-def test_the_samples_are_as_their_exports_say(nsys_samples: Library) -> None:
-    for name in ("attention", "transformer_inference"):
-        with closing(sqlite3.connect(f"file:{SAMPLES / name}.sqlite?immutable=1", uri=True)) as export:
-            raw = {tuple(row[:3]): tuple(row[3:]) for row in export.execute(RAW) if row[1] != "warmup"}
-        report = nsys_samples.find(f"{name}.nsys-rep").id
-        rows = run(nsys_samples, report, "attention_parts", mode="process", warmup="exclude")
-        assert raw
-        assert {
-            (row["variant"], f"tokens_{row['tokens']}" if row["tokens"] else None, PART[row["part"]]):
-            (row["kernel_ns"], row["kernels"])
-            for row in rows
-        } == raw, name  # fmt: skip
-
-
-SOFTMAX_ROWS = """
-SELECT DISTINCT gridX * blockY FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName
-WHERE value = 'softmax_warp_forward'
-"""
-
-
-@needs_ddp
-@pytest.mark.parametrize("name", ["ddp_1", "ddp_overlap_4_rank0"])
-def test_the_samples_of_training_have_the_rows_that_their_softmax_launched(ddp: Library, name: str) -> None:
-    told = json.loads((ddp_samples.FOLDER / f"{name}.meta.json").read_text())
-    rows = parts(ddp, ddp.find(f"{name}.sqlite").id)
-    softmax, context = rows["softmax"], told["shapes"]["context"]
-    ((launched,),) = ddp_samples.rows(name, SOFTMAX_ROWS)
-    assert softmax["tokens"] == context != told["items_per_step"]["tokens"]
-    assert softmax["batch"] * softmax["heads"] * softmax["tokens"] == launched
-    assert softmax["flops_per_s"] == pytest.approx(
-        5 * launched * context * softmax["calls"] / softmax["kernel_ns"] * 1e9
-    )
-    assert 0 < softmax["pct_of_peak"] < 105
-    assert 0 < softmax["pct_of_bandwidth"] < 105
-    assert [row["contradiction"] for row in rows.values()] == [None] * 3
-
-
-@needs_samples
-def test_a_step_of_the_sample_is_not_a_sequence(with_sidecars: Library) -> None:
-    told = json.loads((SAMPLES / "transformer_steps.meta.json").read_text())
-    softmax = parts(with_sidecars, with_sidecars.find("transformer_steps.nsys-rep").id)["softmax"]
-    assert (softmax["tokens"], softmax["batch"]) == (told["shapes"]["context"], told["shapes"]["tokens"][0])
-    assert 0 < softmax["pct_of_bandwidth"] < 105
 
 
 @needs_samples

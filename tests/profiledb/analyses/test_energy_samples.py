@@ -1,9 +1,6 @@
 """The energy of real reports against what the program itself read from the GPU's counter."""
 
 import csv
-import json
-import sqlite3
-from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -60,60 +57,12 @@ def test_a_step_that_is_too_short_alone_is_measured_as_a_loop(samples: Library) 
         assert loop["joules_each"] == pytest.approx(512 * told[batch]["joules_per_sample"], rel=0.05)
 
 
-def test_each_batch_size_is_a_loop_of_its_own(samples: Library) -> None:
-    """The energy of a step is the counter's between the first and the last step of a size, over their number."""
-    flops = json.loads((SAMPLES / "energy.meta.json").read_text())["flops_per_step"]
-    rows = {row["steps"]: row for row in run(samples, of(samples, "energy"), "energy_steps", mode="process")}
-    assert set(rows) == {f"batch_{size}/step_*" for size in (1, 8, 64, 512)}
-    for size, (count, joules) in counted().items():
-        row = rows[f"batch_{size}/step_*"]
-        assert row["instances"] == count
-        assert row["step_low_j"] <= joules / count <= row["step_high_j"]
-        assert row["step_j"] == pytest.approx(joules / count, rel=0.05)
-        assert row["tflop_per_j"] == pytest.approx(flops / 1e12 / row["step_j"])
-
-
-def counted() -> dict[int, tuple[int, float]]:
-    """Steps and joules of each batch size: of the log's counter, between its changes with the time as its measure."""
-    with closing(sqlite3.connect(f"file:{SAMPLES / 'energy.sqlite'}?mode=ro&immutable=1", uri=True)) as db:
-        names = "SELECT coalesce(text, value) AS name, start, end FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId"
-        rows = db.execute(f"SELECT * FROM ({names}) WHERE end IS NOT NULL ORDER BY start").fetchall()
-        ((begin,),) = db.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchall()
-    with (SAMPLES / "energy.nvml.csv").open() as file:
-        readings: list[tuple[int, float]] = [
-            (int(row["time_ns"]) - begin, float(row["energy_mj"]) / 1000) for row in csv.DictReader(file)
-        ]
-    changes = [readings[0], *(now for before, now in pairwise(readings) if now[1] != before[1])]
-
-    def at(ns: int) -> float:
-        (low, high) = next(pair for pair in pairwise(changes) if pair[0][0] <= ns <= pair[1][0])
-        return low[1] + (high[1] - low[1]) * (ns - low[0]) / (high[0] - low[0])
-
-    sizes = {int(name.removeprefix("batch_")): (a, b) for name, a, b in rows if name.startswith("batch_")}
-    steps = {
-        size: [(a, b) for name, a, b in rows if name.startswith("step_") and low <= a <= high]
-        for size, (low, high) in sizes.items()
-    }
-    return {size: (len(found), at(found[-1][1]) - at(found[0][0])) for size, found in steps.items()}
-
-
 def test_a_window_of_milliseconds_is_too_short(samples: Library) -> None:
     one = of(samples, "idle_fixed")
     (whole,) = run(samples, one, "energy_summary")
     assert (whole["covered_pct"], whole["measurable"]) == (100, False)
     assert not any(row["measurable"] for row in run(samples, one, "energy_ranges"))
     assert not any(row["measurable"] for row in run(samples, one, "energy_steps"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("chosen", [{}, {"mode": "process", "warmup": "exclude"}])
-def test_the_classes_add_up_to_the_whole(samples: Library, name: str, chosen: dict[str, str]) -> None:
-    one = of(samples, name)
-    (whole,) = run(samples, one, "energy_summary", **chosen)
-    rows = run(samples, one, "energy_classes", **chosen)
-    assert sum(row["joules"] for row in rows) == pytest.approx(whole["joules"])
-    assert sum(row["seconds"] for row in rows) == pytest.approx(whole["seconds"] * whole["covered_pct"] / 100)
-    assert all(row["low_j"] <= row["joules"] <= row["high_j"] for row in [*rows, whole])
 
 
 def test_the_whole_is_what_the_counter_moved(samples: Library) -> None:

@@ -10,7 +10,7 @@ from profiledb.access.cli import main as command
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.studies import speedscope
-from tests.parity.test_every_report import FILES
+from tests.support.every_report import EVERY_REPORT
 from tests.support.memory_reports import MAIN, WORKER, call, fill, osrt
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
@@ -253,8 +253,7 @@ def test_a_file_for_speedscope_is_written(library: Library, publish: Publish, tm
     assert command.main([*argv[:3], str(tmp_path / "no" / "one.json"), *argv[4:]]) == 1
 
 
-@pytest.mark.sweep(parts=24)
-@pytest.mark.parametrize("name", FILES)
+@EVERY_REPORT
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
     """Samples in themselves add up to all, and every function has its own and those of what it called."""
     manifest = every_report.find(name)

@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.parity.test_every_report import FILES
+from tests.support.every_report import EVERY_REPORT
 from tests.support.memory_reports import MAIN, WORKER, call, copy, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
@@ -187,8 +187,7 @@ def test_a_start_in_which_earlier_work_may_run_is_not_idle(library: Library, pub
     assert sum(ns for _, ns in idle(8, 60_000)) == 4_990_000 + 500_000, "launched after 1 % of the wait"
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", FILES)
+@EVERY_REPORT
 def test_idle_time_of_every_report_adds_up(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
     try:

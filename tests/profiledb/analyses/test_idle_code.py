@@ -9,7 +9,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.studies.summary.idle import find_code
-from tests.parity.test_every_report import FILES
+from tests.support.every_report import EVERY_REPORT
 from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
@@ -176,8 +176,7 @@ def test_only_a_clear_function_is_named(library: Library, publish: Publish) -> N
     assert sentence(30, 31) == "50.8 % of the CPU samples in these gaps are in `train`, called from `main`."
 
 
-@pytest.mark.sweep(parts=24)
-@pytest.mark.parametrize("name", FILES)
+@EVERY_REPORT
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
     """Shares add up to all, and what the samples are worth is part of the time in host code."""
     manifest = every_report.find(name)

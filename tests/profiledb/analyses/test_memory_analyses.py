@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from tests.parity.test_every_report import FILES
+from tests.support.every_report import EVERY_REPORT
 from tests.support.memory_reports import WORKER, call, copy, fill, make_gaps, osrt
 from tests.support.page_reports import H100, Publish, kernel, make_library, make_publish, picked, run
 
@@ -19,8 +19,7 @@ def gpu(bandwidth: int = 4_000_000_000_000, **more: Any) -> dict[str, Any]:
     return H100 | {"name": "NVIDIA H100", "chip": "GH100", "memory_bandwidth_bytes_per_s": bandwidth} | more
 
 
-@pytest.mark.sweep(parts=24)
-@pytest.mark.parametrize("name", FILES)
+@EVERY_REPORT
 def test_calls_and_copies_of_every_report_add_up(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
     sums: dict[str, tuple[str, str]] = {
@@ -68,7 +67,6 @@ def test_a_copy_faster_than_its_link_is_a_contradiction(library: Library, publis
     assert "999,994 % of the peak, 630.1 TB/s against 63.02 GB/s" in row["contradiction"]
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("board", "chip", "cpu", "gb_per_s"),
     [

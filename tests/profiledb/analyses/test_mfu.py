@@ -50,7 +50,6 @@ def test_over_time_and_peak(library: Library, publish: Publish) -> None:
     assert (given["step_from"], given["mfu_pct"]) == ("given", row["mfu_pct"])
 
 
-@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("gpu", "precision", "tflops", "source"),
     [

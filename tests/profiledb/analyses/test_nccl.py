@@ -1,4 +1,4 @@
-"""Operations of NCCL: names of kernels in every spelling, bytes by call and by group, and the samples."""
+"""Operations of NCCL: names of kernels in every spelling, bytes by call and by group."""
 
 import json
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
-from profiledb.query import analysis, views
-from tests.support.ddp_samples import make_ddp, needs_ddp, rows
+from profiledb.query import views
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name, picked, run
 
-__all__ = ["make_ddp", "make_library", "make_publish"]  # fixtures
+__all__ = ["make_library", "make_publish"]  # fixtures
 
 PLACES = "operation, data_type, algorithm, protocol"
 SPELLINGS = {
@@ -96,7 +95,6 @@ def publish_calls(
 START, END = ("ncclGroupStart", None), ("ncclGroupEnd", None)
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("calls", "launches", "expected"),
     [
@@ -173,25 +171,3 @@ def test_what_the_profiler_of_pytorch_says_of_collectives(library: Library, publ
     wanted = [(*one[4:], 10 + n) for n, one in enumerate(COLLECTIVES)] + [("AllReduce", 200, 200, None)]
     assert picked(found, "operation", "bytes", "size_bytes", "sequence") == wanted
     assert {(row["communicator"], row["ranks"], row["calls"]) for row in found} == {("0 [0, 1, 2, 3]", 4, 1)}
-
-
-@needs_ddp
-@pytest.mark.parametrize("sample", ["ddp_strong_2_rank1", "ddp_weak_4_rank0", "ddp_overlap_4_rank3"])
-def test_samples_against_their_exports(ddp: Library, sample: str) -> None:
-    report = ddp.find(f"{sample}.sqlite").id
-    found = run(ddp, report, "nccl_ops")
-    expected = rows(
-        sample,
-        'SELECT "end" - start FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName'
-        " WHERE value LIKE 'nccl%' ORDER BY start",
-    )
-    assert [(row["duration_ns"],) for row in found] == expected
-    blobs = rows(sample, "SELECT binaryData FROM NVTX_EVENTS WHERE binaryData IS NOT NULL ORDER BY start")
-    assert [row["bytes"] for row in found] == [int.from_bytes(blob[40:48], "little") for (blob,) in blobs]
-    (parameters,) = analysis.query(ddp, report, "SELECT value FROM meta WHERE key = 'parameters'")["value"]
-    for step in (1, 2, 3, 4):
-        assert sum(row["bytes"] for row in found if row["step"] == step) == 4 * int(parameters) == 108_589_056
-    assert {(row["operation"], row["reduction"], row["data_type"]) for row in found} == {("AllReduce", "Sum", "f32")}
-    (total,) = run(ddp, report, "nccl_sum")
-    assert (total["count"], total["total_ns"]) == (len(expected), sum(ns for (ns,) in expected))
-    assert total["algbw_gb_per_s"] == pytest.approx(total["bytes"] / total["total_ns"])

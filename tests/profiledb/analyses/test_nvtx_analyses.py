@@ -11,8 +11,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.parity.test_every_report import FILES
 from tests.support import exports
+from tests.support.every_report import EVERY_REPORT
 from tests.support.exports import MAIN, OTHER, PID, kernel
 from tests.support.page_reports import picked, run
 
@@ -150,7 +150,6 @@ def flat(*durations: int, name: str = "op", tid: int = MAIN, gap: int = 10) -> l
     return found
 
 
-@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("durations", "warmup"),
     [
@@ -254,7 +253,6 @@ def patterns(library: Library, report_id: str) -> list[tuple[str, int]]:
     return picked(found, "steps", "count")
 
 
-@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("names", "pattern"),
     [
@@ -274,7 +272,6 @@ def test_names_of_steps(library: Library, report: Report, names: list[str], patt
     assert patterns(library, report(ranges)) == [(pattern, len(names))]
 
 
-@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     "names",
     [
@@ -364,8 +361,7 @@ def test_ranges_in_numbers(library: Library, training: str) -> None:
     assert (inner["ranges"], inner["cpu_ns"], inner["operations"]) == (2, 3000, 2)
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", FILES)
+@EVERY_REPORT
 def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
     """By thread: by process a range of a thread and one of its driver may both hold an operation."""
     report_id = every_report.find(name).id
@@ -407,10 +403,3 @@ def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
         steps = run(every_report, report_id, "iterations", rank=summary["rank"])
         assert sum(step["closed"] and not step["is_warmup"] for step in steps) == summary["count"]
         assert sum(step["closed"] and step["is_warmup"] for step in steps) == summary["warmup"]
-
-
-@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "transformer_inference.nsys-rep"])
-def test_steps_of_the_samples(every_report: Library, name: str) -> None:
-    for mode in ("thread", "process"):
-        (row,) = run(every_report, every_report.find(name).id, "iteration_summary", mode=mode)
-        assert (row["steps"], row["count"], row["unclosed"]) == ("step_*", 5, 0)

@@ -91,7 +91,6 @@ def work() -> None:
         torch.autograd.backward(out.sum())
 
 
-@pytest.mark.sweep(parts=2, of="live profiles")
 def test_flop_counter_mode_counts_the_same(tmp_path: Path) -> None:
     """All FLOPs of a live run on the CPU, forward and backward: nothing counts twice, and nothing is left out."""
     counter = flop_counter.FlopCounterMode(display=False)

@@ -13,6 +13,7 @@ from profiledb.library.library import Library
 from profiledb.query.analysis import run
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
+from tests.support.every_report import slow_but
 from tests.support.made_traces import launch, operator, python
 
 CONVOLUTIONS = ROOT / "tests/data/torch/convolutions.pt.trace.json.gz"
@@ -22,6 +23,8 @@ FILES = [
     *sorted(SAMPLES.glob("torch/*.pt.trace.json.gz")),
     *(path for path in sorted(CORPUS.glob("*.pt.trace.json*")) if "event_sync" not in path.name),
 ]
+SOME = [CONVOLUTIONS, *SAMPLES.glob("torch/torch_training*")]
+"""Convolutions, and a training with modules and ranges."""
 FIGURES = ["calls", "host_ns", "host_self_ns", "device_ns", "device_self_ns"]
 
 
@@ -46,8 +49,7 @@ def by_shape(library: Library, report: str) -> dict[tuple[str, str | None], tupl
     return {key: tuple(map(int, figures)) for key, figures in found.items()}
 
 
-@pytest.mark.sweep(parts=3)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", slow_but(SOME, FILES, "every trace"), ids=lambda path: path.name)
 def test_times_are_those_of_the_second_computation(once: Once, path: Path) -> None:
     names, shapes = operator_oracle.averages(traces.read(path))
     library, report = taken_in(once, path)
@@ -91,7 +93,6 @@ def test_times_are_those_of_key_averages(once: Once) -> None:
     assert ours["aten::cudnn_convolution"] == flops["aten::conv2d"]
 
 
-@pytest.mark.sweep(parts=2, of="live profiles")
 def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     """torch.profiler's averages with stacks, whose Python functions take time off operators, too."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.Flatten(), torch.nn.Linear(392, 5))

@@ -1,6 +1,5 @@
-"""Time of a rank: unions of intervals against cases by hand, against brute force, and on the samples."""
+"""Time of a rank: unions of intervals against cases by hand and against brute force."""
 
-import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +7,10 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
-from tests.support.ddp_samples import NAMES, make_ddp, needs_ddp, rows
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name, run
 from tests.support.ranged import Capture, make_capture
 
-__all__ = ["make_capture", "make_ddp", "make_library", "make_publish"]  # fixtures
+__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
 PARTS = ("compute_ns", "exposed_ns", "hidden_ns", "copy_ns", "idle_ns")
 Interval = tuple[str, int, int]
@@ -134,42 +132,3 @@ def test_each_gpu_and_process_for_itself(library: Library, publish: Publish) -> 
     assert [(row["pid"], row["gpu_id"], *split(row)) for row in found] == [
         (1, 0, 10, 20, 5, 0, 10), (1, 1, 40, 0, 0, 0, 0), (2, 0, 7, 0, 7, 0, 0),
     ]  # fmt: skip
-
-
-@needs_ddp
-@pytest.mark.parametrize("sample", ["ddp_1", "ddp_strong_4_rank1", "ddp_overlap_4_rank2", "ddp_weak_4_rank3"])
-def test_samples_against_their_exports(ddp: Library, sample: str) -> None:
-    assert sample in NAMES
-    names = "JOIN StringIds ON StringIds.id = shortName"
-    work = [
-        ("n" if what.startswith("nccl") else "c", start, end)
-        for start, end, what in rows(sample, f'SELECT start, "end", value FROM CUPTI_ACTIVITY_KIND_KERNEL {names}')
-    ]
-    for table in ("MEMCPY", "MEMSET"):
-        work += [("m", *row) for row in rows(sample, f'SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_{table}')]
-    steps = rows(
-        sample,
-        "SELECT start, \"end\" FROM NVTX_EVENTS JOIN StringIds ON id = textId WHERE value GLOB 'step_*'"
-        ' AND start > (SELECT max(w."end") FROM NVTX_EVENTS AS w JOIN StringIds ON id = w.textId'
-        " WHERE value = 'warmup') ORDER BY start",
-    )
-    found = run(ddp, ddp.find(f"{sample}.sqlite").id, "rank_split")
-    assert len(found) == len(steps) == 4
-    for row, (low, high) in zip(found, steps, strict=True):
-        assert row["duration_ns"] == high - low, "their steps wait for the GPU"
-        assert split(row) == swept(work, low, high)
-
-
-def swept(work: Sequence[Interval], low: int, high: int) -> tuple[int, ...]:
-    """As ``brute``, from edge to edge."""
-    edges = sorted({low, high, *(ns for _, s, e in work for ns in (s, e) if low < ns < high)})
-    near = [one for one in work if one[1] < high and one[2] > low]
-    sums = dict.fromkeys(PARTS, 0)
-    for left, right in itertools.pairwise(edges):
-        kinds = {kind for kind, s, e in near if s <= left and e >= right}
-        if "c" in kinds:
-            sums["compute_ns"] += right - left
-            sums["hidden_ns"] += (right - left) * ("n" in kinds)
-        else:
-            sums["exposed_ns" if "n" in kinds else "copy_ns" if "m" in kinds else "idle_ns"] += right - left
-    return tuple(sums.values())

@@ -36,7 +36,7 @@ def test_each_gpu_has_its_own_count(library: Library, publish: Publish) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
 def test_a_stranger(every_report: Library) -> None:
     report = every_report.find("openmp_iterations.qdrep")

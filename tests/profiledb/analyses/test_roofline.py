@@ -65,7 +65,6 @@ def make_points(library: Library, publish: Publish) -> Any:
     return points
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("metrics", "precision", "work", "peak", "estimated"),
     [
@@ -110,7 +109,6 @@ def test_work(
 WORK = rates("f", 3, 5, 10) | {FFMA: 64.0}
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("metrics", "level", "traffic", "peak", "estimated"),
     [

@@ -22,7 +22,6 @@ def loops(names: Sequence[str], kernels: Sequence[str]) -> tuple[list[Range], li
     return ranges, [(at + 10, at + 30, at + 50, name) for at, name in zip(range(0, 9000, 1000), kernels, strict=False)]
 
 
-@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("names", "kernels", "expected"),
     [

@@ -34,10 +34,12 @@ def test_generated_programs(library: Library, publish: Publish, record_property:
     _hold(told, BEYOND, record_property)
 
 
+@pytest.mark.slow("the steps of every sample")
 def test_samples(nsys_samples: Library, record_property: Record) -> None:
     _hold(_of(nsys_samples, "samples"), UNSEEN, record_property)
 
 
+@pytest.mark.slow("the steps of every report of strangers")
 def test_strangers(every_report: Library, record_property: Record) -> None:
     if not CORPUS.exists():
         pytest.skip("no ../shared/corpus here")

@@ -170,7 +170,7 @@ def strangers() -> Iterator[Any]:
         yield pytest.param(found[0] if found else ROOT, expected, id=name, marks=skip)
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.slow("takes every trace of strangers in")
 @pytest.mark.parametrize(("path", "expected"), list(strangers()))
 def test_steps_of_strangers(once: Once, path: Path, expected: list[tuple[str, int]]) -> None:
     library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")

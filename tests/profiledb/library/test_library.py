@@ -14,7 +14,6 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import attachments, store
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support import sweep
 from tests.support.page_reports import empty
 
 
@@ -130,7 +129,7 @@ def test_many_threads_get_the_rows_of_their_own_report(empty_library: Library) -
     wrong: list[str] = []
 
     def read(report_id: str, duration: int) -> None:
-        for _ in range(20 if sweep.whole() else 8):
+        for _ in range(8):
             row = analysis.run(empty_library, report_id, "cuda_gpu_kern_sum").iloc[0]
             if (row["Total Time (ns)"], row["Instances"]) != (duration * duration, duration):
                 wrong.append(report_id)

@@ -15,7 +15,6 @@ from profiledb.library.library import Library
 from profiledb.query import analysis, views
 from profiledb.report import schema
 from tests.profiledb.query.test_pair import GEMM, compute, launch, systems
-from tests.support import sweep
 from tests.support.page_reports import Publish, make_library, make_publish, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -164,7 +163,7 @@ def test_threads_get_the_rows_of_their_own_pair(
     wrong: list[object] = []
 
     def read(report_id: str, number: int) -> None:
-        for _ in range(10 if sweep.whole() else 4):
+        for _ in range(4):
             (row,) = run(library, report_id, "time_weighted_roofline")
             found = (row["total_ns"], row["launch_id"], row["ncu_duration_ns"])
             if found != (100 * number, number, 1000 * number):

@@ -22,7 +22,6 @@ def asked(library: Library, name: str, analysis_name: str, **params: Any) -> tup
     return answer_groups.members(request.build(library, library.find(name).id, analysis_name, params))
 
 
-@pytest.mark.sweep(parts=12)
 @pytest.mark.parametrize("selection", SELECTIONS, ids=str)
 @pytest.mark.parametrize(
     "name", ["transformer_training.nsys-rep", "dataloader_starved.nsys-rep", "host_python.nsys-rep"]

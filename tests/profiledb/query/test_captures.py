@@ -65,7 +65,7 @@ def test_openacc_is_for_programs_of_openacc(
     assert ("openacc_event" in missing(library, report(publish, *kernels))) is advised
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
 @pytest.mark.parametrize("one", ["openmp_iterations.qdrep", "openmp_offload_t4.nsys-rep", "streams_4090.nsys-rep"])
 def test_strangers(every_report: Library, one: str) -> None:
@@ -116,3 +116,12 @@ def test_whether_a_program_uses_pytorch(
     report_id = report(publish, *kernels, **more)
     rows = analysis.run(library, report_id, "program", {})
     assert ("PyTorch" in rows["trait"].tolist()) == torch
+
+
+def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsys_samples: Library) -> None:
+    report = nsys_samples.find("launches_graph.nsys-rep")
+    with pytest.raises(NotCapturedError, match="graphs were traced as a whole") as told:
+        analysis.run(nsys_samples, report.id, "kernel_summary", {})
+    assert "--cuda-graph-trace=node" in told.value.hint
+    with nsys_samples.cursor(report.id, views=views.everything()) as cursor:
+        assert "--cuda-graph-trace=node" in captures.missing(cursor)[0].flag

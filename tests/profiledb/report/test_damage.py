@@ -291,7 +291,6 @@ runpy.run_module("ingest", run_name="__main__")
 """
 
 
-@pytest.mark.sweep(parts=2)
 @pytest.mark.parametrize(("step", "published"), [(1, False), (2, False), (3, True), (4, True)])
 def test_a_report_is_never_half_published(tmp_path: Path, step: int, published: bool) -> None:
     inbox = tmp_path / "inbox"

@@ -1,8 +1,6 @@
 """Phases of a program: the rules and their file, a program told by hand, and samples against SQL of their export."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -12,8 +10,7 @@ from profiledb.errors import ConfigError
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from profiledb.rules import classes, phases
-from tests.conftest import SAMPLES
+from profiledb.rules import phases
 from tests.support import exports
 from tests.support.exports import MAIN, OTHER, kernel
 from tests.support.page_reports import make_library, picked, run
@@ -193,46 +190,3 @@ def test_names_of_ranges(name: str, phase: str | None) -> None:
     with duckdb.connect() as db:
         phases.apply(db)
         assert db.execute("SELECT phase_of(?)", [name]).fetchone() == (phase,)
-
-
-BY_HAND = """
-WITH named AS (
-    SELECT start, "end", globalTid, coalesce(text, value) AS name FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
-    WHERE "end" IS NOT NULL
-)
-SELECT replace(phase.name, 'optimizer_step', 'optimizer'), value, sum(k."end" - k.start), count(*)
-FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
-JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS call
-    ON call.correlationId = k.correlationId AND call.globalTid / 16777216 = k.globalPid / 16777216
-JOIN StringIds ON id = demangledName
-JOIN named AS step ON step.name LIKE 'step_%' AND call.start >= step.start AND call."end" <= step."end"
-LEFT JOIN named AS phase ON phase.name IN ('forward', 'backward', 'optimizer_step')
-    AND call.start >= phase.start AND call."end" <= phase."end" AND (:driven OR phase.globalTid = call.globalTid)
-GROUP BY 1, 2
-"""
-
-
-@pytest.mark.parametrize("mode", ["thread", "process"])
-@pytest.mark.parametrize("name", ["transformer_inference", "transformer_training"])
-def test_the_samples_by_hand(nsys_samples: Library, name: str, mode: str) -> None:
-    """Class shares by phase, from the times of the calls in the raw export: in which range of the main thread."""
-    path = SAMPLES / f"{name}.sqlite"
-    if not path.is_file():
-        pytest.skip("sample_reports/ is not here")
-    with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as export:
-        raw = export.execute(BY_HAND, {"driven": mode == "process"}).fetchall()
-    kinds = classes.classify([kernel_name for _, kernel_name, _, _ in raw], classes.load())
-    wanted: dict[tuple[str, str], tuple[int, int]] = {}
-    for phase, kernel_name, ns, calls in raw:
-        key = (phase or "none", kinds[kernel_name])
-        total, count = wanted.get(key, (0, 0))
-        wanted[key] = (total + ns, count + calls)
-    report = next(r.id for r in nsys_samples.list() if r.name.startswith(name))
-    rows = run(nsys_samples, report, "phase_split", mode=mode, warmup="exclude")
-    assert {(row["phase"], row["class"]): (row["total_ns"], row["calls"]) for row in rows} == wanted
-    whole = sum(total for total, _ in wanted.values())
-    assert {(row["phase"], row["class"]): row["share_pct"] for row in rows} == pytest.approx(
-        {key: 100 * total / whole for key, (total, _) in wanted.items()}
-    )
-    if mode == "process":
-        assert {(row["passes"], row["pass_calls"] * 5 == row["calls"]) for row in rows} == {(5, True)}

@@ -10,60 +10,16 @@ from typing import Any
 import pytest
 
 from profiledb.library.library import Library
-from profiledb.query import analysis
-from profiledb.studies.compare import rows as compare_rows
-from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare import verdict
 from tests.conftest import SAMPLES, Ingest
 from tests.support.compared import command, side
-from tests.support.page_reports import records
 
 TRAINING, INFERENCE = "transformer_training.nsys-rep", "transformer_inference.nsys-rep"
-RAW = """
-SELECT s.value, sum(k.end - k.start), count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k
-JOIN StringIds s ON s.id = k.demangledName GROUP BY s.value
-"""
 
 
-def raw(report: str, query: str = RAW) -> list[Any]:
+def raw(report: str, query: str) -> list[Any]:
     with closing(sqlite3.connect(SAMPLES / report.replace(".nsys-rep", ".sqlite"))) as db:
         return db.execute(query).fetchall()
-
-
-@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
-def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
-    sides = [side(nsys_samples, find(nsys_samples, report)) for report in (TRAINING, INFERENCE)]
-    rows = {row["demangled"]: row for row in records(compare_rows.compare_kernels(sides[0], sides[1], "total"))}
-    a, b = ({text: (ns, calls) for text, ns, calls in raw(report)} for report in (TRAINING, INFERENCE))
-    assert set(rows) == set(a) | set(b)
-    for text, row in rows.items():
-        assert (row["a_total_ns"] or 0, row["a_calls"] or 0) == a.get(text, (0, 0))
-        assert (row["b_total_ns"] or 0, row["b_calls"] or 0) == b.get(text, (0, 0))
-        assert row["status"] == ("same" if text in a and text in b else "gone" if text in a else "new")
-    query = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
-    totals = compare_summary.summarize(sides[0], sides[1]).set_index("measure")
-    for column, report in (("a", TRAINING), ("b", INFERENCE)):
-        for kind, names in (("MEMCPY", ("copy_ns", "copy_bytes", "copies")), ("MEMSET", MEMSETS)):
-            assert [totals[column][one] for one in names] == list(raw(report, query.format(kind))[0])
-
-
-MEMSETS = ("memset_ns", "memset_bytes", "memsets")
-
-
-@pytest.mark.parametrize("report", [TRAINING, "dataloader_starved.nsys-rep", "streams_serial.nsys-rep"])
-def test_copies_are_copies_and_memsets_are_memsets(nsys_samples: Library, report: str) -> None:
-    report_id = find(nsys_samples, report)
-    for analysis_name, label in (("copies", "direction"), ("memory_copies", "operation")):
-        rows = analysis.run(nsys_samples, report_id, analysis_name)
-        sets = rows[rows[label] == "memset"]
-        for part, table in ((rows.drop(sets.index), "MEMCPY"), (sets, "MEMSET")):
-            if not has(report, f"CUPTI_ACTIVITY_KIND_{table}"):
-                assert part.empty
-                continue
-            ((ns, count, size),) = raw(
-                report, f"SELECT sum(end-start), count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_{table}"
-            )
-            assert (part["total_ns"].sum(), part["count"].sum(), part["bytes"].sum()) == (ns, count, size)
 
 
 def find(library: Library, report: str) -> str:
@@ -146,6 +102,7 @@ def test_a_program_that_is_four_times_faster_passes(nsys_samples: Library) -> No
 TINY = "launches_tiny.nsys-rep"
 
 
+@pytest.mark.slow("takes a sample in twice and compares it by commands")
 @pytest.mark.skipif(not (SAMPLES / TINY).exists(), reason="no sample reports here")
 def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
     empty_library: Library, inbox: Path, ingest: Ingest
@@ -178,23 +135,3 @@ def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
         assert command(empty_library, *argv, metric).returncode == 0
     change = f"{100 * (right['b'] / right['a'] - 1):+.2f} %: within"
     assert change in command(empty_library, *argv, "kernels").stderr
-
-
-@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
-@pytest.mark.parametrize("report", ["transformer_steps.nsys-rep", TRAINING, SERIAL])
-def test_the_number_of_steps_is_the_same_everywhere(nsys_samples: Library, report: str) -> None:
-    """One step of transformer_steps looks like a warm-up: the first takes longer than the rest by a tenth."""
-    report_id = find(nsys_samples, report)
-    run = {name: analysis.run(nsys_samples, report_id, name) for name in (*BY_STEP, "iteration_summary", "iterations")}
-    steps = len(spans(report)) - run["iteration_summary"]["warmup"].iloc[0]
-    assert steps == {"transformer_steps.nsys-rep": 4}.get(report, len(spans(report)))
-    assert run["iteration_summary"]["count"].iloc[0] == steps
-    assert (~run["iterations"]["is_warmup"] & run["iterations"]["closed"]).sum() == steps
-    assert [run[name][column].max() for name, column in BY_STEP.items()] == [steps] * len(BY_STEP)
-    assert len(analysis.run(nsys_samples, report_id, "rank_split")) == steps
-    assert side(nsys_samples, report_id).steps == steps
-    inside = analysis.run(nsys_samples, report_id, "iteration_summary", {"within": "steps"})
-    assert list(inside.loc[0, ["count", "warmup"]]) == [steps, 0]
-
-
-BY_STEP = {"mfu": "steps", "phase_split": "passes", "matmul_split": "passes", "top_kernels": "passes"}

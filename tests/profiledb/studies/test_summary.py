@@ -105,7 +105,7 @@ def test_the_selection_decides(nsys_samples: Library) -> None:
         made(nsys_samples, TRAINING, limit="3")
 
 
-@pytest.mark.slow
+@pytest.mark.slow("the summary of every report of strangers")
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_strangers(every_report: Library) -> None:
     streams = made(every_report, "streams_4090.nsys-rep")
@@ -129,7 +129,7 @@ def in_short(text: str) -> list[str]:
     return [line[2:] for line in text.partition("## In short\n")[2].partition("\n## ")[0].splitlines() if line]
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
     """What nsys stats prints of these files: copies take 3.3 s, 1.2 s of them beside others, and kernels 11 ms;
@@ -151,7 +151,7 @@ def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
     assert "matmul" not in made(every_report, "openacc_v100.nsys-rep")
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_what_was_measured_of_kernels(every_report: Library) -> None:
     only, largest, verdict = in_short(made(every_report, "rms_norm_triton_2025.ncu-rep"))
@@ -167,7 +167,7 @@ def test_what_was_measured_of_kernels(every_report: Library) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.integration
 def test_a_compute_report(every_report: Library) -> None:
     name = "transformer_training.ncu-rep"
     text = made(every_report, name)
@@ -199,6 +199,7 @@ def test_the_command_line(nsys_samples: Library, tmp_path: Path) -> None:
     assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
 
 
+@pytest.mark.slow("every analysis of a report as a file")
 def test_every_analysis_is_exported_or_says_why_not(nsys_samples: Library, tmp_path: Path) -> None:
     (tmp_path / "ncu_rules.csv").write_text("of another report")
     (tmp_path / "kernels.csv").write_text("of another report")

@@ -12,7 +12,7 @@ from profiledb.timeline import area
 from tests.conftest import SAMPLES, ingest_files
 from tests.support.timelines import timelines
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.integration
 NAMES = ("transformer_inference", "idle_host_bound", "streams_overlapped")
 
 

@@ -179,6 +179,7 @@ def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     left = build.timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
     killed = left.with_name(f"{left.name}.0.making")
     fresh = left.with_name(f"{left.name}.1.making")
+    left.parent.mkdir(parents=True, exist_ok=True)
     for path in (left, killed, fresh):
         path.write_text("left")
     os.utime(killed, (0, 0))

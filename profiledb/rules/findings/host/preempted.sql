@@ -7,8 +7,8 @@
 -- disk, and calls that nothing traces, look the same. Where other threads of its process ran for half of the time or
 -- more, but not on the core that it left, it most likely waits for them, in a lock that nsys does not trace: that does
 -- not count. A thread that returns to the same core, with calls on files right before and after, at most 1 ms away on
--- one side, most likely waits for the file system in a call that nsys does not trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its
--- last switch a thread counts as running.
+-- one side, most likely waits for the file system in a call that nsys does not trace. These times add up by themselves,
+-- and the value is the larger of both sums. Before its first and after its last switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- needs: osrt_call

@@ -4,9 +4,9 @@
 -- columns), as a share of the time from the first to the last operation, where they take at least `least_pct` of the
 -- time of all matrix products and run `launches` times or more: so it is where a language model decodes one sequence or
 -- few. Such a product takes the time that reading the matrix takes, and would take about as long for 16 vectors, and so
--- would launching it. So many sequences at once would save 15/16 of both for each, if there are so many: that the report
--- does not tell. Launching takes the gaps of up to `gap_ns`, of which the share goes to these products that they have in
--- the time of all matrix products.
+-- would launching it. So many sequences at once would save 15/16 of both for each, if there are so many: that the
+-- report does not tell. Launching takes the gaps of up to `gap_ns`, of which the share goes to these products that they
+-- have in the time of all matrix products.
 -- needs: kernel
 -- includes: finding, work, idle
 -- selects: part

@@ -4,8 +4,8 @@
 -- first to the last operation. A name that has a smaller type, too, says so where `double` is behind a pointer or the
 -- first argument of a template; elsewhere it is a number that the kernel is given: the learning rate of a fused
 -- optimizer, the mean of random numbers. Simulations need FP64; networks rarely do, and get it from arrays of NumPy,
--- which have 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of
--- the time of other kernels, which move twice the bytes.
+-- which have 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU,
+-- and half of the time of other kernels, which move twice the bytes.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part

@@ -3,8 +3,8 @@
 -- A kernel that takes less time than the call that launches it cannot be hidden behind the kernels before it. The value
 -- is what these calls take longer than their kernels, added up, as a share of the time from the first to the last
 -- operation of each GPU; it counts at most as much as the GPU is idle in gaps of 2 to 100 µs, so that launches that a
--- full queue hides count nothing: shorter gaps are the price of two kernels in a row. Kernels of CUDA graphs are left out. A selection with fewer than 100 kernels is not
--- judged.
+-- full queue hides count nothing: shorter gaps are the price of two kernels in a row. Kernels of CUDA graphs are left
+-- out. A selection with fewer than 100 kernels is not judged.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle

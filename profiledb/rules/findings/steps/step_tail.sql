@@ -2,8 +2,8 @@
 -- question: Do many steps take longer than the usual one?
 -- Of the steps that count of the loop of each process (see "Outlier steps"): the time that 95 % of them stay below,
 -- over their median. The same is asked of either half of the steps, and the least of the three counts: slow steps at
--- the beginning or at the end alone are a warm-up or an event, and no scatter. The P95 of a half is one of its steps, so
--- that two slow ones of up to 20 make it. Fewer than 20 steps are not judged. The saving is the time that steps take
+-- the beginning or at the end alone are a warm-up or an event, and no scatter. The P95 of a half is one of its steps,
+-- so that two slow ones of up to 20 make it. Fewer than 20 steps are not judged. The saving is the time that steps take
 -- above the median.
 -- needs: range
 -- includes: waiting

@@ -155,6 +155,7 @@ def test_all_of_it_arrives_and_comes_back(folder: Path, team: Team, tmp_path: Pa
     assert restored.linked_report(OTHERS[2], "trace") == source.linked_report(OTHERS[2], "trace")
 
 
+@pytest.mark.slow("every analysis of two libraries")
 def test_every_analysis_answers_the_same(folder: Path, team: Team) -> None:
     source, target = Library(folder), team()
     move(folder, target)
@@ -190,6 +191,7 @@ def test_into_any_other_kind_of_library(kind: str, folder: Path, s3: S3, tmp_pat
     assert said(Library(tmp_path / "copy"), tmp_path) == said(target, tmp_path)
 
 
+@pytest.mark.slow("a command that is killed and starts again")
 def test_killed_in_the_middle_it_goes_on(s3: S3, postgres: Server, tmp_path: Path) -> None:
     source = Library(tmp_path / "library")
     for number in range(60):

@@ -214,6 +214,7 @@ def _write_many(folder: str, begin: int) -> None:
         kept.put(serial.facts(number), "x", serial.rows(1e6, {"k": 1e5}))
 
 
+@pytest.mark.slow("several processes that import all of ours")
 def test_several_processes_write_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # AppTest, where it ran before in this process, leaves a script in its place, which every new process would run.
     monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)

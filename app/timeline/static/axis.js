@@ -5,20 +5,20 @@
 import { drawSteps, STRIP_PX } from "./steps.js";
 
 /**
- * Draws the axis: ticks, the steps of the program, marks.
+ * Draw the axis: ticks, the steps of the program, marks.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
  * @param {number} height
  */
-export function axis(app, ctx, width, height) {
+export function drawAxis(app, ctx, width, height) {
   const { view, colors } = app, scale = width / view.span;
   const x = (/** @type {number} */ t) => (t - view.t0) * scale, strip = app.steps.length ? STRIP_PX : 0;
   ctx.fillStyle = colors.ground;
   ctx.fillRect(0, 0, width, height);
   ctx.font = `11px ${colors.font}`;
   ctx.textBaseline = "middle";
-  for (const { t, text } of app.clock.ticks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
+  for (const { t, text } of app.clock.listTicks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
     ctx.fillStyle = colors.line;
     ctx.fillRect(Math.round(x(t)), height - 7, 1, 7);
     if (x(t) + 4 + ctx.measureText(text).width > width) continue;
@@ -33,13 +33,13 @@ export function axis(app, ctx, width, height) {
     ctx.fillRect(x(app.area.from), 0, Math.max(1, x(app.area.to) - x(app.area.from)), height);
     ctx.globalAlpha = 1;
   }
-  for (const mark of app.marks.all) flag(app, ctx, x(mark.t), strip, height, mark.note);
+  for (const mark of app.marks.all) drawFlag(app, ctx, x(mark.t), strip, height, mark.note);
   ctx.fillStyle = colors.line;
   ctx.fillRect(0, height - 1, width, 1);
 }
 
 /** @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} top @param {number} height @param {string} note */
-function flag(app, ctx, x, top, height, note) {
+function drawFlag(app, ctx, x, top, height, note) {
   const text = note.length > 24 ? `${note.slice(0, 23)}…` : note, wide = text ? ctx.measureText(text).width + 10 : 8;
   ctx.fillStyle = app.colors.mark;
   ctx.fillRect(Math.round(x), top, wide, 13);

@@ -1,10 +1,10 @@
-/** The pointer over the lanes: wheel and pinch zoom, drag moves, shift and drag selects, a click chooses. */
+/** The pointer over the lanes: wheel and pinch zoom, drag moves, Shift + drag selects, click chooses. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
 
-import { laneAt, snapped } from "./hit.js";
-import { hideTip, showTip } from "./tip.js";
+import { findLaneAt, snapTime } from "./hit_test.js";
+import { hideTip, showTip } from "./tooltip.js";
 
 const DRAG_PX = 4;
 const WHEEL = 0.0016;
@@ -45,13 +45,13 @@ export class Pointer {
     this.stage.canvas.setPointerCapture(event.pointerId);
     const { x, y } = this.at(event);
     this.down.set(event.pointerId, { x, y });
-    this.pinch = this.down.size === 2 ? this.spread() : 0;
-    this.drag = this.down.size === 1 ? { x, y, t: snapped(this.app, x, y), y0: y, moved: false, select: event.shiftKey } : null;
+    this.pinch = this.down.size === 2 ? this.getSpread() : 0;
+    this.drag = this.down.size === 1 ? { x, y, t: snapTime(this.app, x, y), y0: y, moved: false, select: event.shiftKey } : null;
     hideTip(this.app);
   }
 
-  /** The distance of two fingers. */
-  spread() {
+  /** Return the distance of two fingers. */
+  getSpread() {
     const [a, b] = [...this.down.values()];
     return Math.max(1, Math.abs(a.x - b.x));
   }
@@ -67,8 +67,8 @@ export class Pointer {
     drag.moved ||= Math.hypot(x - drag.x, y - drag.y) > DRAG_PX;
     if (!drag.moved) return;
     if (drag.select) {
-      app.area = this.areaTo(x, y);
-      app.schedule();
+      app.area = this.getAreaTo(x, y);
+      app.scheduleFrame();
     } else {
       this.stage.canvas.classList.add("moving");
       app.view.pan((-(x - before.x) / Math.max(1, app.width)) * app.view.span);
@@ -78,21 +78,21 @@ export class Pointer {
 
   /** @param {number} dx of one of the two fingers */
   pinched(dx) {
-    const { app } = this, now = this.spread(), [a, b] = [...this.down.values()];
+    const { app } = this, now = this.getSpread(), [a, b] = [...this.down.values()];
     app.view.pan((-dx / 2 / Math.max(1, app.width)) * app.view.span);
     app.view.zoom(this.time((a.x + b.x) / 2), this.pinch / now);
     this.pinch = now;
   }
 
   /**
-   * The area from where the drag began to a point, its edges at those of events where they are near.
+   * Return the area from the start of the drag to a point; its edges snap to events.
    * @param {number} x @param {number} y
    */
-  areaTo(x, y) {
-    const { app, drag } = this, t = snapped(app, x, y), begun = drag?.t ?? t;
-    const from = Math.round(Math.max(app.view.begin, Math.min(begun, t))), to = Math.round(Math.min(app.view.end, Math.max(begun, t)));
+  getAreaTo(x, y) {
+    const { app, drag } = this, t = snapTime(app, x, y), start = drag?.t ?? t;
+    const from = Math.round(Math.max(app.view.begin, Math.min(start, t))), to = Math.round(Math.min(app.view.end, Math.max(start, t)));
     const top = Math.min(drag?.y0 ?? y, y), bottom = Math.max(drag?.y0 ?? y, y);
-    const lanes = app.lanes.visible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
+    const lanes = app.lanes.listVisible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
     return { from, to: Math.max(to, from + 1), lanes: lanes.map((one) => one.slot.lane.id) };
   }
 
@@ -104,13 +104,13 @@ export class Pointer {
     this.drag = null;
     if (!drag) return;
     if (drag.moved) {
-      if (drag.select && app.area) app.select(app.area);
+      if (drag.select && app.area) app.selectArea(app.area);
       return;
     }
-    const found = app.under(x, y);
-    app.hover = found;
-    if (found) app.choose(found.lane, found.ref);
-    else if (!event.shiftKey) app.clear();
+    const item = app.findItem(x, y);
+    app.hover = item;
+    if (item) app.chooseEvent(item.lane, item.ref);
+    else if (!event.shiftKey) app.clearSelection();
   }
 
   /** @param {PointerEvent} event */
@@ -124,16 +124,16 @@ export class Pointer {
   hover(x, y) {
     const { app } = this;
     app.cursor = this.time(x);
-    app.hover = app.under(x, y);
+    app.hover = app.findItem(x, y);
     this.stage.canvas.classList.toggle("over", !!app.hover);
     showTip(app, x, y);
-    app.schedule();
+    app.scheduleFrame();
   }
 
   leave() {
     this.app.cursor = this.app.hover = null;
     hideTip(this.app);
-    this.app.schedule();
+    this.app.scheduleFrame();
   }
 
   /** @param {WheelEvent} event */
@@ -151,8 +151,8 @@ export class Pointer {
     hideTip(app);
   }
 
-  /** The lane below a point. @param {number} y */
+  /** Return the lane under a point. @param {number} y */
   lane(y) {
-    return laneAt(this.app, y)?.slot.lane ?? null;
+    return findLaneAt(this.app, y)?.slot.lane ?? null;
   }
 }

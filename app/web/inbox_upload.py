@@ -1,4 +1,4 @@
-"""Files for the inbox that come as a stream: under a hidden name first, so that nobody takes half of one."""
+"""Write uploaded files into the inbox, under a hidden name first, so that the worker never sees half a file."""
 
 import shutil
 import tempfile
@@ -9,8 +9,8 @@ from profiledb.library.audit import Audit
 from profiledb.library.inbox import Inbox
 
 
-def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
-    """Writes a file into the inbox and returns its path there; see ``Inbox.place``."""
+def save_file(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
+    """Copy a stream into the inbox and return its path there; see ``Inbox.place`` for the arguments and errors."""
     inbox.near.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=inbox.near, prefix=".upload-", delete=False) as temporary:
         try:
@@ -21,6 +21,6 @@ def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
     return inbox.place(Path(temporary.name), name, below)
 
 
-def note(audit: Audit, path: Path, inbox: Inbox) -> None:
-    """Writes who uploaded a file that is in the inbox already; while the catalog is away, into the log."""
+def record_upload(audit: Audit, path: Path, inbox: Inbox) -> None:
+    """Record in the audit who uploaded a file that is in the inbox; in the log while the catalog is unreachable."""
     audit.write_or_log("uploaded", about=str(path.relative_to(inbox.root)))

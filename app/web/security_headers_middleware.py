@@ -1,4 +1,4 @@
-"""What every answer carries: a browser loads nothing from elsewhere, frames nothing, guesses no types."""
+"""Set the security headers of every response, the content security policy above all."""
 
 import base64
 import hashlib
@@ -12,38 +12,39 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app import streamlit_private
 from app.web import login_cookie, url_paths
 
-# A script without src, as Streamlit's page has one. Comments go first: what stands in them is no script.
+# Streamlit's page has inline scripts, and commented-out ones that a browser does not run.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-class SecurityHeaders:
-    """Adds the headers to every answer of the application, static files and refusals included."""
+class SecurityHeadersMiddleware:
+    """Add the headers to every response of the application, static files and refusals included."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on and completes its answer."""
+        """Handle one connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
-        async def complete(message: Message) -> None:
+        async def send_hardened(message: Message) -> None:
             if message["type"] == "http.response.start":
-                harden(MutableHeaders(scope=message), url_paths.below(scope))
+                set_security_headers(MutableHeaders(scope=message), url_paths.strip_base(scope))
                 if is_https(scope):
                     secure_cookies(message)
             await send(message)
 
-        await self.app(scope, receive, complete)
+        await self.app(scope, receive, send_hardened)
 
 
-def harden(headers: MutableHeaders, path: str = "/") -> None:
-    """Sets the headers on an answer to ``path``; what a report gave is kept by no cache that people share."""
-    headers["Content-Security-Policy"] = policy()
+def set_security_headers(headers: MutableHeaders, path: str = "/") -> None:
+    """Set the headers of a response to ``path``. Shared caches may not store data of reports (``/media/``)."""
+    headers["Content-Security-Policy"] = build_policy()
     headers["X-Frame-Options"] = "DENY"
     headers["X-Content-Type-Options"] = "nosniff"
     headers["Referrer-Policy"] = "no-referrer"
@@ -54,36 +55,38 @@ def harden(headers: MutableHeaders, path: str = "/") -> None:
 
 
 def is_https(scope: Scope) -> bool:
-    """Whether browsers come by https: to this server, to a proxy that it believes, or as the login's address says."""
-    return scope.get("scheme") == "https" or (login_cookie.login() and login_cookie.origin().startswith("https:"))
+    """Return True if browsers come by https: directly, by a trusted proxy, or according to the login's address."""
+    if scope.get("scheme") == "https":
+        return True
+    return login_cookie.has_login() and streamlit_private.get_login_origin().startswith("https:")
 
 
 def secure_cookies(start: Message) -> None:
-    """Has browsers send the cookies of an answer by https alone."""
+    """Mark the cookies that a response sets as ``Secure``."""
     start["headers"] = [
         (name, value + b"; Secure" if name == b"set-cookie" and b"; secure" not in value.lower() else value)
         for name, value in start["headers"]
     ]
 
 
-async def server_error(_: Request, __: Exception) -> Response:
-    """The answer to an error that nobody foresaw: it is made outside of the middleware, so it gets the headers here."""
+async def answer_server_error(_: Request, __: Exception) -> Response:
+    """Answer an unforeseen error. Starlette sends this outside of all middleware, so it sets the headers itself."""
     response = PlainTextResponse("Something went wrong. The server's log says more.", status_code=500)
-    harden(response.headers)
+    set_security_headers(response.headers)
     return response
 
 
 @cache
-def policy() -> str:
-    """The content security policy.
+def build_policy() -> str:
+    """Return the content security policy.
 
-    Scripts are those that the server serves, and the inline ones of Streamlit's own page, named by their hashes.
-    Of WebAssembly, which Streamlit's reader of messages uses for its 64-bit numbers, nothing else comes in by itself.
-    Styles may stand inline: Streamlit and Plotly make theirs while they run. ``data:`` and ``blob:`` are pictures that
-    the page itself draws (icons, what Plotly saves) and the workers that Streamlit's tables start.
+    Scripts come from this server, or are inline scripts of Streamlit's page, allowed by their hashes.
+    ``wasm-unsafe-eval``: Streamlit's protobuf reader uses WebAssembly for 64-bit integers. Inline styles: Streamlit
+    and Plotly create theirs at run time. ``data:`` and ``blob:``: images that the page draws itself (icons, plots
+    saved by Plotly) and the workers of Streamlit's tables.
     """
     page = Path(st.__file__).with_name("static") / "index.html"
-    hashes = [_hash(script) for script in _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))]
+    hashes = [_hash_script(script) for script in _INLINE.findall(_COMMENT.sub("", page.read_text(encoding="utf-8")))]
     rules = {
         "default-src": "'none'",
         "script-src": " ".join(["'self'", "'wasm-unsafe-eval'", *hashes]),
@@ -101,6 +104,6 @@ def policy() -> str:
     return "; ".join(f"{name} {sources}" for name, sources in rules.items())
 
 
-def _hash(script: str) -> str:
+def _hash_script(script: str) -> str:
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

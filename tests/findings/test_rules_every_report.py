@@ -1,0 +1,110 @@
+"""Every rule over every report there is: what must hold of findings, whatever was captured."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.findings import judge, output, program, rulebook, sentences
+from profiledb.findings.finding import Finding
+from profiledb.findings.rule import EVIDENCE
+from profiledb.library.catalog import TIMELINE, Manifest
+from profiledb.library.library import Library
+from profiledb.query import analysis
+from tests.conftest import CORPUS, Once, ingest_files
+from tests.support.advised import wrong
+from tests.support.ddp_samples import NAMES, make_ddp, needs_ddp
+from tests.support.every_report import EVERY_REPORT, slow_but
+from tests.support.torch_samples import INFERENCE, NSYS, RANKS, TRAINING, make_torch_samples, needs_torch_samples
+
+__all__ = ["make_ddp", "make_torch_samples"]  # fixtures
+
+TRACES = sorted(path for path in CORPUS.glob("*.json*") if "rocprof" not in path.name)
+STEPS = {"within": "steps"}
+PARTS: tuple[dict[str, Any], ...] = ({}, STEPS, {"from_ns": 30_000_000, "to_ns": 30_100_000})
+MORE_THAN_ALL = {
+    "memory_growth": "memory may grow to many times what it was",
+    "step_growth": "the last steps may take many times what the first took",
+    "power_limit_reached": "a board may draw more than its limit for a moment",
+}
+"""Rules in % that may tell more than 100, and why."""
+
+
+def holds(report: str, one: Finding) -> None:
+    """No query fails, no share or saving is more than what it is of, and evidence leads somewhere."""
+    about = (report, one.rule.name, one.facts)
+    assert "error" not in one.facts, about
+    assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
+    if one.rule.unit == "%" and one.rule.name not in MORE_THAN_ALL:
+        assert one.value is None or 0 <= one.value <= 100.001, about
+    assert one.verdict != "fires" or (sentences.says(one) and one.advice), about
+    assert "{" not in sentences.plain(one).replace("{lambda", ""), about
+    assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
+    ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
+    assert all(length >= 0 for length in ends), about
+
+
+def check(library: Library, report: Manifest, params: dict[str, Any] | None = None) -> list[Finding]:
+    """Judge a report as its page does, by all rules at once, and hold that the findings fit it and each other."""
+    part = judge.steady_part(library, report, params or {})
+    found = judge.judge(library, report, params or {}, rulebook.load().values(), part)
+    of = program.recognize(library, report.id)
+    assert all(one.evidence for one in of)
+    for one in found:
+        holds(report.name, one)
+        if one.verdict == "fires":
+            assert one.program == of
+            assert wrong(sentences.advice(one), program.names(of)) == [], one.rule.name
+    assert output.as_json(found)
+    nothing_counts_twice(found)
+    return found
+
+
+def nothing_counts_twice(found: list[Finding]) -> None:
+    names = [one.rule.name for one in found]
+    for one in found:
+        if one.parent:
+            assert found[names.index(one.parent)].parent is None
+            assert names.index(one.parent) < names.index(one.rule.name)
+
+
+@EVERY_REPORT
+def test_every_rule(every_report: Library, name: str) -> None:
+    report = every_report.find(name)
+    found = check(every_report, report)
+    if {"kernel", "ncu_launch"} & set(report.rows):
+        assert any(one.verdict != "cannot_judge" for one in found)
+    if {TIMELINE, "kernel"} <= set(report.subjects):
+        assert sum(one.own_saving_ns or 0 for one in found) <= the_parts_of_the_time(every_report, report)
+
+
+def the_parts_of_the_time(library: Library, report: Manifest) -> int:
+    """The time of a report that its parts take, which add up to all of it: ns."""
+    rows = analysis.run(library, report.id, "time_split")
+    whole = analysis.query(library, report.id, "SELECT sum(end_ns - start_ns) AS ns FROM selected_active")["ns"][0]
+    assert abs(int(rows["ns"].sum()) - int(whole)) <= len(rows)
+    assert (rows["ns"] > 0).all()
+    return int(rows["ns"].sum())
+
+
+@needs_ddp
+@pytest.mark.parametrize("name", slow_but(["ddp_strong_2_rank0"], NAMES, "every sample of several GPUs"))
+def test_samples_of_several_gpus(ddp: Library, name: str) -> None:
+    check(ddp, ddp.find(f"{name}.sqlite"))
+
+
+CASES = [(name, part) for name in (TRAINING, INFERENCE, *RANKS, *NSYS.values()) for part in PARTS]
+
+
+@needs_torch_samples
+@pytest.mark.parametrize("case", slow_but([(TRAINING, STEPS)], CASES, "every trace of the samples"), ids=str)
+def test_samples_of_the_pytorch_profiler(torch_samples: Library, case: tuple[str, dict[str, Any]]) -> None:
+    name, params = case
+    check(torch_samples, torch_samples.find(name), params)
+
+
+@pytest.mark.slow("every trace of strangers")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_traces_of_strangers(once: Once, path: Path) -> None:
+    library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")
+    check(library, library.list()[0])

@@ -1,0 +1,48 @@
+"""A format needs its module alone: its declarations hold wherever files are judged by their names."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest import formats
+from ingest.conversion import limits
+from ingest.format_detection import detect
+from ingest.worker import Worker
+from profiledb import config
+from profiledb.errors import ConversionError
+from profiledb.library.library import Library
+from profiledb.library.locations import open_inbox
+from tests.support.made_up import Make, make_report
+
+__all__ = ["make_report"]  # a fixture
+
+
+def test_its_module_alone_makes_its_files_known(make: Make, tmp_path: Path) -> None:
+    """What the module declares holds wherever files are judged by their names."""
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    (samples / "run.madeup").write_text("something else")
+    (samples / "notes.txt").write_text("something else")
+    with pytest.raises(ConversionError, match=r"run\.madeup does not start like a made-up trace") as refused:
+        detect(samples / "run.madeup")
+    assert refused.value.hint == "Make it up again."
+    with pytest.raises(ConversionError) as unknown:
+        detect(samples / "notes.txt")
+    assert "made-up trace (.madeup)" in unknown.value.hint
+    settings = config.load(inbox=tmp_path / "inbox", library=tmp_path / "library", samples=samples)
+    worker = Worker(Library(tmp_path / "library"), settings, open_inbox(settings), on_done=lambda _: None)
+    assert [path.name for path in worker.samples()] == ["run.madeup"]
+    assert not limits.is_small(Path("a.MadeUp"), 100_000)  # it unpacks to a thousand times its size
+    assert limits.is_small(Path("a.other"), 100_000)
+    assert formats.needs_arrays("a.madeup")
+    assert not formats.needs_arrays("a.other")
+
+
+def test_all_modules_of_the_folder_are_formats() -> None:
+    for one in formats.all_formats():
+        assert one.NAME
+        assert one.KIND
+        assert all(ending == ending.lower() and factor >= 1 for ending, factor in one.ENDINGS.items())
+        assert all(one.MISNAMED) or not one.ENDINGS
+    costs = [one.COST for one in formats.all_formats()]
+    assert costs == sorted(costs)

@@ -1,0 +1,45 @@
+"""Every report there is, as cases of one check: the samples, and strangers' reports where they lie beside the project.
+
+``make test`` runs a check on the few of ``CHOSEN``, ``.ci/run`` on all.
+"""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CORPUS, SAMPLES, reports_of
+
+REFUSED = {"corrupt.nsys-rep", "corrupt.ncu-rep", "not_nsys.sqlite"}
+
+
+def companions(folder: Path) -> set[str]:
+    """The exports beside reports of Nsight Systems: each is read with its report."""
+    return {f"{path.stem}.sqlite" for path in folder.glob("*.nsys-rep")}
+
+
+FILES = [
+    path.name
+    for folder in (SAMPLES, CORPUS)
+    for path in reports_of(folder)
+    if path.name not in REFUSED | companions(folder)
+]
+CHOSEN = {
+    "transformer_training.nsys-rep": "the Systems report with most tables",
+    "transformer_training.ncu-rep": "the Compute report with most launches",
+    "openacc_gp100.qdrep": "the oldest format, without ranges",
+    "copies_without_enums.sqlite": "an export alone, which lacks the tables of enumerations",
+    "details_page_4090.csv": "a table of ncu",
+    "start_end_unclosed.qdrep": "a range that never ends, and no kernel",
+}
+"""The reports that differ most in what they hold, each with its reason."""
+
+
+def slow_but(chosen: Collection[Any], cases: Iterable[Any], reason: str) -> list[Any]:
+    """Cases as parameters, of which all but the chosen ones are slow for this reason."""
+    return [pytest.param(case, marks=[] if case in chosen else pytest.mark.slow(reason)) for case in cases]
+
+
+EVERY_REPORT = pytest.mark.parametrize("name", slow_but(CHOSEN, FILES, "every report there is"))
+"""Marks a check of what may differ by report, which takes the name of one."""
