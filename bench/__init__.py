@@ -1,1 +1,1 @@
-"""Measurements: a generator of synthetic exports, and Warpdeck beside what a user would run instead."""
+"""Measurements: a generator of synthetic exports, and comparisons of Warpdeck with other tools."""

@@ -1,4 +1,4 @@
-"""Finds the Chromium that the browser tests, the measurements and the screenshots drive."""
+"""Find the Chromium that browser tests, measurements and screenshots drive."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ VARIABLE = "WARPDECK_CHROMIUM"
 _DEFAULT = "/usr/bin/chromium"
 
 
-def find() -> Path | None:
-    """The Chromium that WARPDECK_CHROMIUM names, else Debian's; None where there is none, or it is switched off."""
+def find_chromium() -> Path | None:
+    """Return the Chromium that WARPDECK_CHROMIUM names, else Debian's; None if there is none, or it is switched off."""
     named = os.environ.get(VARIABLE, "").strip() or _DEFAULT
     if named.lower() in ("off", "none"):
         return None

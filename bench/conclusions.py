@@ -1,12 +1,12 @@
-"""Are conclusions right? Pairs of a program with a fault and without it, and what the first findings say of each.
+"""Check conclusions: run pairs of a program with and without a fault, and compare the first findings of each.
 
-``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
-folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with
-the line that the program ended with. It prints a row a pair: the place of the first finding that names the fault, the
-saving that this promises and the one that was measured (bad less good, as a share of bad), the one without a profiler
-where unprofiled/NAME.bad.unprofiled.json and its like are there, and which rules of the fault fire above "low" in the
-mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the fault.
-``--mended`` lists everything above "low" in mended halves, for people to judge. ``--library`` keeps the reports.
+``python -m bench.conclusions FOLDER`` reads the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
+folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), each with the program's last line in NAME.bad.json and
+NAME.good.json. It prints a row per pair: the place of the first finding that names the fault, its promised saving, the
+measured one (bad less good, as a share of bad), the one without a profiler if unprofiled/NAME.bad.unprofiled.json and
+its pair exist, and the fault's rules that fire above "low" in the mended half; with ``--nsys-ai PATH`` also the place
+of the first finding of nsys-ai that has a word for the fault. ``--mended`` lists all findings above "low" in mended
+halves, for people to judge. ``--library`` keeps the reports.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from tempfile import TemporaryDirectory
 
 from bench import nsys_ai
 from bench.faults import FAULTS
-from bench.ingestion import ingest
+from bench.ingestion import run_ingest
 from profiledb.findings import judge, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from profiledb.studies.summary.document import page_params
 
 LEAST_PCT = 10.0
-"""Share of its time that a fault has to cost: what costs less, or nothing on the machine at hand, judges no rule."""
+"""Share of its time that a fault must cost: one that costs less on this machine judges no rule."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is said of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent.
+    """Result of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent.
 
     ``bare_pct`` is the saving measured without a profiler.
     """
@@ -48,11 +48,11 @@ class Row:
 
     @property
     def counts(self) -> bool:
-        """Whether the fault costs enough to be found."""
+        """Return True if the fault costs enough to be found."""
         return self.true_pct >= LEAST_PCT
 
     def close(self, measured_pct: float | None) -> bool:
-        """Whether the saving is within a quarter of a measured one."""
+        """Return True if the saving is within a quarter of a measured one."""
         if self.said_pct is None or measured_pct is None:
             return False
         return abs(self.said_pct - measured_pct) <= 0.25 * measured_pct
@@ -65,16 +65,16 @@ class Row:
         return f"| {self.fault} | {place} | {self.rule} | {said} | {measured} | {bare} | {left} | {self.theirs} |"
 
 
-def judged(library: Library, name: str) -> list[Finding]:
-    """The findings of a capture that cost time and stand under no other one, as pages order them."""
+def list_findings(library: Library, name: str) -> list[Finding]:
+    """Return the findings of a capture that cost time and have no parent, in the order of pages."""
     report = library.find(name)
     params = page_params(library, report, {})
     part = judge.steady_part(library, report, params)
     return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
 
 
-def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
-    """What the findings of both halves say; ``took_ns`` is how long the steps of each took."""
+def judge_pair(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
+    """Return the verdict on both halves; ``took_ns`` is the duration of the steps of each."""
     names, true_pct = FAULTS[fault].rules, 100 * (1 - took_ns[1] / took_ns[0])
     hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
     left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
@@ -85,53 +85,53 @@ def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tu
 
 
 def take_in(folder: Path, data: Path) -> Library:
-    """Take the pairs of a folder that it does not have yet into the library in ``data``; return the library."""
+    """Import the missing pairs of a folder into the library in ``data`` and return the library."""
     there = {one.name for one in Library(data / "library").list()}
     halves = (folder / f"{fault}.{half}.sqlite" for fault in pairs(folder) for half in ("bad", "good"))
     if missing := tuple(one for one in halves if one.name not in there):
         with TemporaryDirectory(prefix="warpdeck-inbox-") as inbox:
-            ingest(missing, Path(inbox) / "inbox", data / "library")
+            run_ingest(missing, Path(inbox) / "inbox", data / "library")
     return Library(data / "library")
 
 
 def pairs(folder: Path) -> list[str]:
-    """Return the faults of which a folder has both halves."""
+    """Return the faults with both halves in a folder."""
     return [one for one in FAULTS if all((folder / f"{one}.{half}.sqlite").exists() for half in ("bad", "good"))]
 
 
-def rows(library: Library, folder: Path, rival: str = "") -> list[Row]:
-    """A row for each pair in a folder, whose captures the library has.
+def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
+    """Return a row for each pair in a folder, whose captures the library has.
 
     Args:
-        rival: path of ``nsys-ai``, which is asked about each capture with a fault; none where it is empty.
+        rival: path of ``nsys-ai``, which judges each capture with a fault; empty for none.
     """
     found = []
     for fault in pairs(folder):
         took = _took(folder, fault, "json")
         if took is None:
             raise FileNotFoundError(f"{folder / fault}: no line of JSON beside both halves")
-        bad, good = (judged(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
-        found.append(row(fault, bad, good, took))
+        bad, good = (list_findings(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
+        found.append(judge_pair(fault, bad, good, took))
         if bare := _took(folder / "unprofiled", fault, "unprofiled.json"):
             found[-1] = replace(found[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
         if rival:
-            place = nsys_ai.place(rival, folder / f"{fault}.bad.sqlite", FAULTS[fault].words)
+            place = nsys_ai.find_place(rival, folder / f"{fault}.bad.sqlite", FAULTS[fault].words)
             found[-1] = replace(found[-1], theirs=str(place or "not named"))
     return found
 
 
 def mended(library: Library, folder: Path) -> list[str]:
-    """A line for each finding above "low" in mended halves: which of them are false only people can tell."""
+    """Return a line for each finding above "low" in mended halves; only people can tell which are false."""
     return [
         f"- {fault}, {one.rule.name} ({one.severity}): {sentences.plain(one)}"
         for fault in pairs(folder)
-        for one in judged(library, f"{fault}.good.sqlite")
+        for one in list_findings(library, f"{fault}.good.sqlite")
         if one.severity in ("high", "medium")
     ]
 
 
 def _took(folder: Path, fault: str, ending: str) -> tuple[int, int] | None:
-    """How long the steps of both halves took, ns; None where a line is missing."""
+    """Return the duration of the steps of both halves in ns; None if a line is missing."""
     files = [folder / f"{fault}.{half}.{ending}" for half in ("bad", "good")]
     if not all(one.exists() for one in files):
         return None
@@ -152,7 +152,7 @@ def main() -> None:
         if given.mended:
             print("\n".join(mended(library, given.folder)))
             return
-        found = rows(library, given.folder, given.nsys_ai)
+        found = judge_pairs(library, given.folder, given.nsys_ai)
     print("| fault | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")
     print("|---|---:|---|---:|---:|---:|---|---:|")
     print("\n".join(map(str, found)))

@@ -1,9 +1,9 @@
-"""A day of use on one server: thousands of views of every page while hundreds of files arrive; does its memory grow?
+"""Measure memory growth over a day of use on one server: thousands of views while hundreds of files arrive.
 
-``python -m bench.day`` starts the dashboard with its worker on a library of its own, drops small reports of three kinds
-and has sessions open every page of them. Each sample names the holders of the server's memory by size, as ``/metrics``
-tells them, and has the median of the resident memory since the sample before: a query that runs at that moment may take
-150 MB. It ends with the growth over the second half: a line through the samples, against their median.
+``python -m bench.day`` starts the dashboard with its worker on a new library, drops small reports of three kinds and
+has sessions open every page of them. Each sample lists the holders of the server's memory by size, from ``/metrics``,
+and the median of the resident memory since the previous sample, because a query that runs at that moment may take 150
+MB. The result is the growth over the second half: a line through the samples, relative to their median.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import psutil
 from app.page_list import VIEWS
 from bench import team_queue
 from bench.generate import Options, generate
-from bench.load import session
+from bench.load import open_session
 from bench.pages import MAIN, Server, free_port, server
 from profiledb import config
 from profiledb.library.library import Library
@@ -38,17 +38,17 @@ from profiledb.report.manifest import Manifest
 
 KERNELS = 1_000
 LOOKS_OF_A_SESSION = 20
-"""Views until somebody closes the tab and another one opens."""
+"""Views until the tab is closed and another one opens."""
 LEAD = 3
-"""Files by which views may be ahead of those that are ready, and files that are dropped ahead of views."""
+"""Number of files by which views may run ahead of ready files, and dropped files ahead of views."""
 _HELD = re.compile(r'^warpdeck_memory_bytes\{holder="([^"]+)"\} (\S+)$', re.MULTILINE)
 _MB = 1e6
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The server after some views: views, files ready, seconds, resident bytes (the median since the sample before),
-    those of the worker's tree now, and holders now."""
+    """State of the server after some views: views, files ready, seconds, resident bytes (the median since the previous
+    sample), those of the worker's tree now, and holders now."""
 
     views: int
     files: int
@@ -58,16 +58,16 @@ class Sample:
     held: dict[str, float]
 
     def __str__(self) -> str:
-        held = ", ".join(f"{name} {size / _MB:.0f}" for name, size in sorted(self.held.items()))
+        holders = ", ".join(f"{name} {size / _MB:.0f}" for name, size in sorted(self.held.items()))
         return (
             f"| {self.views} | {self.files} | {self.seconds:.0f} | {self.resident / _MB:.0f} | {self.worker / _MB:.0f}"
-            f" | {held} |"
+            f" | {holders} |"
         )
 
 
 @dataclass
 class Day:
-    """What happens meanwhile: views and their errors, samples."""
+    """Views, their errors, and samples so far."""
 
     views: int = 0
     errors: Counter[str] = field(default_factory=Counter)
@@ -75,26 +75,28 @@ class Day:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def drop(inbox: Path, number: int) -> None:
-    """Drops a report whose content no other has: a trace, an export, and now and then a larger one."""
+def drop_report(inbox: Path, number: int) -> None:
+    """Drop a report with new content: a trace, an export, and now and then a larger one."""
     if number % 3 == 0:
-        team_queue.drop(inbox, number)
+        team_queue.drop_trace(inbox, number)
         return
     size = KERNELS * (10 if number % 20 == 1 else 1)
-    made = inbox.parent / f"made_{number}.sqlite"
-    generate(Options(size, seed=number), made, "sqlite")
-    made.rename(inbox / f"run_{number:04}.sqlite")
+    source = inbox.parent / f"made_{number}.sqlite"
+    generate(Options(size, seed=number), source, "sqlite")
+    source.rename(inbox / f"run_{number:04}.sqlite")
 
 
-def held(port: int) -> dict[str, float]:
-    """Holders of the server's memory, in bytes."""
+def read_holders(port: int) -> dict[str, float]:
+    """Return the holders of the server's memory, in bytes."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     return {name: float(size) for name, size in _HELD.findall(text)}
 
 
-def sample(day: Day, sizes: Sequence[int], process: psutil.Process, port: int, shelf: Library, began: float) -> Sample:
-    """Looks at the memory now; ``sizes`` are those of the server since the sample before."""
+def take_sample(
+    day: Day, sizes: Sequence[int], process: psutil.Process, port: int, shelf: Library, began: float
+) -> Sample:
+    """Measure the memory now; ``sizes`` are those of the server since the previous sample."""
     below = 0
     for child in process.children(recursive=True):
         try:
@@ -103,11 +105,12 @@ def sample(day: Day, sizes: Sequence[int], process: psutil.Process, port: int, s
             continue
     ready = shelf.catalog.job_states().get("ready", 0)
     resident = int(statistics.median(sizes))
-    return Sample(day.views, ready, time.monotonic() - began, resident, below, held(port))
+    return Sample(day.views, ready, time.monotonic() - began, resident, below, read_holders(port))
 
 
-def looks(reports: Sequence[Manifest], rng: random.Random) -> Iterator[str]:
-    """Addresses that people open: any page that fits a report, mostly a new one, and those of the library."""
+def choose_address(reports: Sequence[Manifest], rng: random.Random) -> Iterator[str]:
+    """Return an address that people open: any page that fits a report, mostly a new one, or one of the library's
+    pages."""
     for _ in range(LOOKS_OF_A_SESSION):
         if not reports or rng.random() < 0.1:
             yield rng.choice(("/", "/trends"))
@@ -117,16 +120,16 @@ def looks(reports: Sequence[Manifest], rng: random.Random) -> Iterator[str]:
         yield f"/{page.url}?report={manifest.id}"
 
 
-def _visit(day: Day, running: Server, shelf: Library, given: argparse.Namespace, seed: int) -> None:
-    """Opens tabs and clicks, no further through the day than the files that are ready."""
+def _visit(day: Day, running: Server, shelf: Library, options: argparse.Namespace, seed: int) -> None:
+    """Open tabs and click, no further through the day than the ready files."""
     rng = random.Random(seed)
-    while day.views < given.views:
-        with session(running.address) as one:
-            for path in looks(shelf.list(), rng):
+    while day.views < options.views:
+        with open_session(running.address) as one:
+            for path in choose_address(shelf.list(), rng):
                 while (
-                    given.views
+                    options.views
                     > day.views
-                    > (len(shelf.catalog.report_ids()) + _lead(given)) * given.views / given.files
+                    > (len(shelf.catalog.report_ids()) + _lead(options)) * options.views / options.files
                 ):
                     time.sleep(0.2)
                 good = one.look(path)
@@ -136,8 +139,8 @@ def _visit(day: Day, running: Server, shelf: Library, given: argparse.Namespace,
                         day.errors[path.partition("?")[0]] += 1
 
 
-def live(given: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
-    """Runs the day, printing each sample."""
+def run_day(options: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
+    """Run the day and print each sample."""
     inbox, port = root / "inbox", free_port()
     inbox.mkdir()
     env = {
@@ -148,45 +151,46 @@ def live(given: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
     }
     shelf = open_library(config.load(inbox=inbox, library=root / "library", samples="off"))
     day, ended, began = Day(), threading.Event(), time.monotonic()
-    with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(given.sessions + 1) as pool:
+    with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(options.sessions + 1) as pool:
         process = psutil.Process(running.pid)
-        dropping = pool.submit(_drop_all, day, given, inbox, ended)
-        visits = [pool.submit(_visit, day, running, shelf, given, seed) for seed in range(given.sessions)]
+        dropping = pool.submit(_drop_all, day, options, inbox, ended)
+        visits = [pool.submit(_visit, day, running, shelf, options, seed) for seed in range(options.sessions)]
         try:
             for at in count(1):
-                goal = given.views * at // given.samples
+                goal = options.views * at // options.samples
                 sizes = [process.memory_info().rss]
                 while day.views < goal and not any(one.done() for one in visits):
                     time.sleep(0.2)
                     sizes.append(process.memory_info().rss)
-                day.samples.append(sample(day, sizes, process, port, shelf, began))
+                day.samples.append(take_sample(day, sizes, process, port, shelf, began))
                 print(day.samples[-1], flush=True)
-                if day.views >= given.views or any(one.done() for one in visits):
+                if day.views >= options.views or any(one.done() for one in visits):
                     break
         finally:
             ended.set()
         for one in [*visits, dropping]:
             one.result()
-        if given.log:
-            shutil.copy(running.log, given.log)
+        if options.log:
+            shutil.copy(running.log, options.log)
     return day
 
 
-def _drop_all(day: Day, given: argparse.Namespace, inbox: Path, ended: threading.Event) -> None:
-    """Drops files as views go on, so that both end together."""
-    for number in range(given.files):
-        while day.views * given.files < (number - 2 * _lead(given)) * given.views:
+def _drop_all(day: Day, options: argparse.Namespace, inbox: Path, ended: threading.Event) -> None:
+    """Drop files as views go on, so that both end together."""
+    for number in range(options.files):
+        while day.views * options.files < (number - 2 * _lead(options)) * options.views:
             if ended.wait(0.2):
                 return
-        drop(inbox, number)
+        drop_report(inbox, number)
 
 
-def _lead(given: argparse.Namespace) -> int:
-    return min(LEAD, int(given.files) // 4)
+def _lead(options: argparse.Namespace) -> int:
+    return min(LEAD, int(options.files) // 4)
 
 
-def growth(samples: Sequence[Sample]) -> tuple[float, float]:
-    """The growth of the resident memory over the second half as a share of its median: by a line, and at most."""
+def measure_growth(samples: Sequence[Sample]) -> tuple[float, float]:
+    """Return the growth of the resident memory over the second half as a share of its median: by a line, and at
+    most."""
     half = [one for one in samples if one.views >= samples[-1].views / 2]
     sizes = [float(one.resident) for one in half]
     slope = statistics.linear_regression([float(one.views) for one in half], sizes).slope
@@ -195,18 +199,18 @@ def growth(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the samples and the growth."""
+    """Print the samples and the growth."""
     parser = argparse.ArgumentParser(prog="python -m bench.day", description=__doc__)
     parser.add_argument("--views", type=int, default=3_000)
     parser.add_argument("--files", type=int, default=600)
     parser.add_argument("--sessions", type=int, default=4)
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--log", type=Path, help="where the server's log is kept")
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("| views | files ready | s | server MB | worker MB | held by (MB) |\n|---:|---:|---:|---:|---:|---|")
     with TemporaryDirectory(prefix="warpdeck-day-") as root:
-        day = live(given, Path(root))
-    line, span = growth(day.samples)
+        day = run_day(options, Path(root))
+    line, span = measure_growth(day.samples)
     print(f"{day.views} views, {sum(day.errors.values())} errors {dict(day.errors)}")
     print(f"second half: {line:+.1%} by a line through the samples, {span:.1%} between the smallest and the largest")
 

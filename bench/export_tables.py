@@ -16,7 +16,7 @@ _ARROW = {
 }  # fmt: skip
 _SQLITE = {"str": "TEXT", "f64": "REAL", "f32": "REAL"}
 
-# Tables that nsys 2023.4 leaves out of a parquetdir.
+# Tables that nsys 2023.4 omits from a parquetdir.
 SQLITE_ONLY = frozenset({"META_DATA_CAPTURE"})
 
 _ENUM = "id:i64!* name:str label:str"
@@ -83,12 +83,12 @@ class Column:
 
     @property
     def arrow(self) -> pa.Field:
-        """The column as parquetdir has it."""
+        """Return the column as in parquetdir."""
         return pa.field(self.name, _ARROW[self.kind], nullable=not self.required)
 
     @property
     def sqlite(self) -> str:
-        """The column as it stands in CREATE TABLE."""
+        """Return the column as in CREATE TABLE."""
         parts = [f'"{self.name}"', _SQLITE.get(self.kind, "INTEGER")]
         parts += ["NOT NULL"] * self.required + ["PRIMARY KEY"] * self.key
         return " ".join(parts)

@@ -1,4 +1,4 @@
-"""What names each fault of ``workloads.faults`` and ``workloads.rank_faults``: rules of ours, and words of nsys-ai."""
+"""Names of each fault of ``workloads.faults`` and ``workloads.rank_faults``: our rules, and words of nsys-ai."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """The rules that name a fault, and a pattern of words that do, generously, in findings of nsys-ai."""
+    """The rules that name a fault, and a generous pattern of words in findings of nsys-ai."""
 
     rules: frozenset[str]
     words: str
@@ -47,4 +47,4 @@ FAULTS: Mapping[str, Fault] = {
         frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
     ),
 }
-"""By the name of the fault. Of ``host_work`` its range has to tell the rest."""
+"""Faults by name. For ``host_work`` the range must identify the fault."""

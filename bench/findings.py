@@ -1,4 +1,4 @@
-"""All rules of findings on one report: worked out, and read from the answers that the worker keeps."""
+"""Measure all rules of findings on one report: computed, and read from the answers that the worker stores."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.ingestion import report_ids
+from bench.ingestion import list_report_ids
 from profiledb.findings import judge, rulebook
 from profiledb.library.library import Library
 
 
 @dataclass(frozen=True)
 class FindingsTime:
-    """Medians of all rules on the whole report: seconds of wall time and of processor live, of wall time stored."""
+    """Medians of all rules on the whole report: seconds of wall and processor time live, and of wall time stored."""
 
     kernels: int
     rules: int
@@ -25,12 +25,12 @@ class FindingsTime:
 
 
 def measure_findings(library: Path, kernels: int, repeat: int) -> FindingsTime:
-    """Judge the one report of `library` again and again, in a process that has it open.
+    """Judge the one report of `library` repeatedly, in a process that has it open.
 
-    Live is without any kept answer, stored with those that the run before has kept: what the Findings page, the Summary
-    and `warpdeck findings` do with a report that the worker has prepared.
+    Live uses no stored answer, stored uses those of the previous run: the Findings page, the Summary and `warpdeck
+    findings` do so with a report that the worker has prepared.
     """
-    (report_id,) = report_ids(library)
+    (report_id,) = list_report_ids(library)
     opened, rules = Library(library), list(rulebook.load().values())
     report = opened.find(report_id)
     judge.judge(opened, report, {}, rules[:1])

@@ -7,7 +7,7 @@ from bench.writers import Batch
 
 VM = 1 << 48
 SESSION_EPOCH_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
-# Planted, so that a test can look for it: environment variables of a capture must never reach a reader.
+# Planted for tests: environment variables of a capture must never reach a reader.
 SECRET = "WARPDECK_BENCH_TOKEN=planted-secret-value"
 
 _ENUMS = {
@@ -44,8 +44,8 @@ def _pairs(rows: dict[str, str]) -> Batch:
     return {"name": list(rows), "value": list(rows.values())}
 
 
-def enumerations() -> dict[str, Batch]:
-    """Return the ENUM_ tables, with the values that the generated rows use."""
+def make_enumerations() -> dict[str, Batch]:
+    """Return the ENUM_ tables with the values of the generated rows."""
     return {
         table: {
             "id": list(names),
@@ -56,7 +56,7 @@ def enumerations() -> dict[str, Batch]:
     }
 
 
-def capture(pids: list[int], duration_ns: int) -> dict[str, Batch]:
+def make_capture_tables(pids: list[int], duration_ns: int) -> dict[str, Batch]:
     """Return the tables that describe the capture; like real ones they hold environment variables."""
     settings = {
         "DEVICE_ID": "0",
@@ -96,7 +96,7 @@ def capture(pids: list[int], duration_ns: int) -> dict[str, Batch]:
     }
 
 
-def devices(pids: list[int], gpus: int) -> dict[str, Batch]:
+def make_device_tables(pids: list[int], gpus: int) -> dict[str, Batch]:
     """Return the GPUs, and each process's context and streams on its GPU."""
     ids = list(range(gpus))
     streams = [(pid, stream) for pid in pids for stream in (COMPUTE_STREAM, SIDE_STREAM)]

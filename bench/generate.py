@@ -1,4 +1,4 @@
-"""Makes a synthetic nsys export of any size: `python -m bench.generate --kernels 1000000 --format sqlite -o PATH`.
+"""Generate an nsys export of any size: `python -m bench.generate --kernels 1000000 --format sqlite -o PATH`.
 
 The same arguments and seed give the same rows in both formats.
 """
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.fixed_tables import VM, capture, devices, enumerations
+from bench.fixed_tables import VM, make_capture_tables, make_device_tables, make_enumerations
 from bench.odd_ranges import OddRanges, write_odd_ranges
 from bench.process import DOMAIN, ProcessTables, Strings
-from bench.step import training_step
+from bench.step import make_training_step
 from bench.timeline import StepClock
 from bench.writers import Writer, open_writer
 
@@ -29,7 +29,7 @@ _STEPS_A_BATCH = 250  # about 200,000 kernels: some hundred megabytes of arrays 
 
 @dataclass(frozen=True)
 class Options:
-    """What to generate: kernels over all processes, and how many odd ranges a process has on top."""
+    """What to generate: kernels over all processes, and the number of odd ranges per process."""
 
     kernels: int
     processes: int = 1
@@ -40,7 +40,7 @@ class Options:
 
 
 def generate(options: Options, path: Path, form: str) -> None:
-    """Write the export to `path`, which must not be there yet."""
+    """Write the export to `path`, which must not exist yet."""
     writer = open_writer(path, form)
     try:
         _write_all(options, writer)
@@ -54,17 +54,19 @@ def _write_all(options: Options, writer: Writer) -> None:
     pids = [_FIRST_PID + 50 * index for index in range(options.processes)]
     end_ns = 0
     for index, pid in enumerate(pids):
-        step = training_step(single_thread=options.single_thread)
+        step = make_training_step(single_thread=options.single_thread)
         tables = ProcessTables(writer, strings, step, pid, index % gpus, share + (index < rest), options.numbered_steps)
         end_ns = max(end_ns, _write_process(tables, np.random.default_rng([options.seed, index]), options.odd))
     _write_names(writer, strings, pids)
-    for table, batch in (capture(pids, end_ns) | devices(pids, gpus) | enumerations()).items():
+    for table, batch in (
+        make_capture_tables(pids, end_ns) | make_device_tables(pids, gpus) | make_enumerations()
+    ).items():
         writer.write(table, batch)
     strings.write(writer)
 
 
 def _write_process(tables: ProcessTables, rng: np.random.Generator, odd: OddRanges) -> int:
-    """Write the steps of one process; return when the last one ends, in ns."""
+    """Write the steps of one process and return the end of the last one, in ns."""
     clock, end_ns, first = StepClock(tables.step), 100_000_000, 0
     tables.writer.write(
         "NVTX_EVENTS",
@@ -80,7 +82,7 @@ def _write_process(tables: ProcessTables, rng: np.random.Generator, odd: OddRang
 
 
 def _write_names(writer: Writer, strings: Strings, pids: list[int]) -> None:
-    """Write the processes, and the names of each one's two threads."""
+    """Write the processes and the names of their two threads."""
     global_pids = [VM + (pid << 24) for pid in pids]
     writer.write("PROCESSES", {"globalPid": global_pids, "pid": pids, "name": "python train.py"})
     for name, add in (("python", 0), ("pt_autograd_0", 7)):

@@ -1,4 +1,4 @@
-"""Drop to ready, beside what a user would run on the same file instead."""
+"""Measure the time from drop to ready, beside that of other tools on the same file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ REPORTS = "cuda_gpu_kern_sum,nvtx_sum,cuda_api_sum,nvtx_kern_sum,nvtx_gpu_proj_s
 
 
 class BenchError(Exception):
-    """A measurement that cannot be made, said in one sentence."""
+    """A measurement is impossible; the message tells why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: seconds (the median of some runs), peak bytes (the largest) and what was run."""
+    """One side of a comparison: seconds (median of the runs), peak bytes (the largest) and the command."""
 
     seconds: float
     peak_bytes: int
@@ -32,7 +32,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Warpdeck beside the alternative; the alternative is None where no tool at hand can read the file."""
+    """Warpdeck beside the alternative, which is None if no available tool can read the file."""
 
     name: str
     size_bytes: int
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Case:
-    """Files to drop together, the first being the report; `alternative` runs what a user would run in a folder."""
+    """Files to drop together, the report first; `alternative` runs the other tool in a folder."""
 
     name: str
     files: tuple[Path, ...]
@@ -80,17 +80,17 @@ def _files(path: Path) -> list[Path]:
 
 
 def drop_to_ready(case: Case) -> Side:
-    """Drop the files into an empty inbox and work it off, from the start of Python to the end."""
+    """Drop the files into an empty inbox and import them, from the start of Python to the end."""
     with TemporaryDirectory() as folder:
         inbox, library = Path(folder, "inbox"), Path(folder, "library")
-        return ingest(case.files, inbox, library)
+        return run_ingest(case.files, inbox, library)
 
 
-def ingest(files: tuple[Path, ...], inbox: Path, library: Path) -> Side:
+def run_ingest(files: tuple[Path, ...], inbox: Path, library: Path) -> Side:
     """Put `files` into `inbox` and run the worker once; leave the reports in `library`."""
     inbox.mkdir()
     for path in files:
-        _copy(path, inbox / path.name)
+        _link_or_copy(path, inbox / path.name)
     command: list[str | Path] = [
         sys.executable,
         "-m",
@@ -109,7 +109,7 @@ def ingest(files: tuple[Path, ...], inbox: Path, library: Path) -> Side:
     return Side(done.seconds, done.peak_bytes, "python -m ingest --once")
 
 
-def report_ids(library: Path) -> list[str]:
+def list_report_ids(library: Path) -> list[str]:
     """Return the ids of the reports in `library`, the newest first."""
     done = measure.run([sys.executable, "-m", "profiledb", "list", "--library", library, "--format", "json"])
     try:
@@ -118,8 +118,8 @@ def report_ids(library: Path) -> list[str]:
         raise BenchError(f"profiledb list told no report: {done.stderr.strip()[-500:]}") from error
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Hard links where the file system allows them: a drop is a move, not a copy."""
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Use hard links if the file system allows them: a drop is a move, not a copy."""
 
     def link(one: str, other: str) -> None:
         try:
@@ -133,8 +133,8 @@ def _copy(source: Path, target: Path) -> None:
         link(str(source), str(target))
 
 
-def stats_of_sqlite(nsys: str, export: Path) -> Callable[[Path], Side]:
-    """`nsys stats` of an export that is there already."""
+def run_stats(nsys: str, export: Path) -> Callable[[Path], Side]:
+    """Run `nsys stats` on an existing export."""
 
     def alternative(_: Path) -> Side:
         return _stats(nsys, export)
@@ -142,8 +142,8 @@ def stats_of_sqlite(nsys: str, export: Path) -> Callable[[Path], Side]:
     return alternative
 
 
-def export_and_stats(nsys: str, report: Path) -> Callable[[Path], Side]:
-    """`nsys export` to SQLite and `nsys stats` of it; where this nsys is too old, stats of the export beside it."""
+def run_export_and_stats(nsys: str, report: Path) -> Callable[[Path], Side]:
+    """Run `nsys export` to SQLite and `nsys stats` on it; if this nsys is too old, stats of the export beside it."""
 
     def alternative(folder: Path) -> Side:
         target = folder / "report.sqlite"
@@ -166,8 +166,8 @@ def _stats(nsys: str, export: Path) -> Side:
     return Side(done.seconds, done.peak_bytes, "nsys stats of the SQLite")
 
 
-def json_load(trace: Path) -> Callable[[Path], Side]:
-    """Python's ``json.load`` of a trace: nothing but the objects, as tools that read it whole begin."""
+def run_json_load(trace: Path) -> Callable[[Path], Side]:
+    """Run Python's ``json.load`` on a trace: tools that read a trace as a whole start with that."""
 
     def alternative(_: Path) -> Side:
         program = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
@@ -179,8 +179,8 @@ def json_load(trace: Path) -> Callable[[Path], Side]:
     return alternative
 
 
-def holistic(python: str, trace: Path) -> Callable[[Path], Side]:
-    """HolisticTraceAnalysis: reads the trace and answers how its time divides."""
+def run_holistic(python: str, trace: Path) -> Callable[[Path], Side]:
+    """Run HolisticTraceAnalysis: read the trace and compute its temporal breakdown."""
 
     def alternative(_: Path) -> Side:
         program = (
@@ -195,8 +195,8 @@ def holistic(python: str, trace: Path) -> Callable[[Path], Side]:
     return alternative
 
 
-def ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
-    """`ncu --import` to CSV, both pages."""
+def run_ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
+    """Run `ncu --import` to CSV, both pages."""
 
     def alternative(_: Path) -> Side:
         seconds, peak = 0.0, 0

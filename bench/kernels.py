@@ -41,7 +41,7 @@ class Kernel:
         return f"_ZN2at6native{len(self.short_name)}{self.short_name}E" if "::" in self.name else self.short_name
 
 
-def _kernel(row: dict[str, str]) -> Kernel:
+def _parse_kernel(row: dict[str, str]) -> Kernel:
     return Kernel(
         row["question"],
         row["api"],
@@ -56,9 +56,9 @@ def _kernel(row: dict[str, str]) -> Kernel:
     )
 
 
-def _read() -> dict[str, Kernel]:
+def _read_kernels() -> dict[str, Kernel]:
     with Path(__file__).with_name("kernels.tsv").open(encoding="utf-8", newline="") as file:
-        return {row["key"]: _kernel(row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
+        return {row["key"]: _parse_kernel(row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 
-KERNELS = _read()
+KERNELS = _read_kernels()

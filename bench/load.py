@@ -1,4 +1,4 @@
-"""What looks at pages cost a real server, spoken to over its WebSocket without a browser: processor time and waits."""
+"""Measure the cost of page views on a real server over its WebSocket, without a browser: processor time and waits."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from bench.pages import MAIN, Server, server
 
 SESSIONS = 50
 CLICKS = 4
-"""Changes of page of each session, one after the other without a pause."""
+"""Page changes of each session, without a pause."""
 PAUSE_S = 10.0
-"""Between two clicks of somebody who reads what they see."""
+"""Seconds between two clicks of a reading person."""
 _REMEMBERED_RUNS = 2
-"""For so many runs a browser keeps what it was sent and may be sent again (global.maxCachedMessageAge)."""
+"""Runs for which a browser caches messages that the server need not send again (global.maxCachedMessageAge)."""
 _REPEAT = 5
 _TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
 class ViewTime:
-    """Processor seconds of a page in the server, and what it sent: the first look of a server, and one more."""
+    """Processor seconds of a page in the server, and the sent bytes: the first view of a server, and one more."""
 
     path: str
     first_s: float
@@ -46,9 +46,9 @@ class ViewTime:
 
 @dataclass(frozen=True)
 class Crowd:
-    """What many sessions had that click: views a second, waits (s), errors, server memory (bytes).
+    """Results of many clicking sessions: views a second, waits (s), errors, server memory (bytes).
 
-    With a pause they begin one after the other within it, and click once in each.
+    With a pause they start one after the other within it, and click once in each.
     """
 
     sessions: int
@@ -63,7 +63,7 @@ class Crowd:
 
 
 class Session:
-    """A page that somebody has open. It says what it has already, as browsers do, and is not sent that again."""
+    """An open page. It reports its cached messages, as browsers do, and is not sent them again."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -72,7 +72,8 @@ class Session:
         self.sent_bytes = 0
 
     def look(self, path: str) -> bool:
-        """Goes to a page such as `/kernels?report=ID` and waits for the end of its script; whether it had no error."""
+        """Go to a page such as `/kernels?report=ID`, wait for the end of its script, and return True without an
+        error."""
         page, _, query = path.lstrip("/").partition("?")
         message = BackMsg()
         message.rerun_script.page_name = page
@@ -102,7 +103,7 @@ def _is_error(element: Element) -> bool:
 
 
 @contextmanager
-def session(address: str) -> Iterator[Session]:
+def open_session(address: str) -> Iterator[Session]:
     """Open the dashboard as a browser does."""
     with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
         cookies = [line.partition(";")[0] for line in answer.headers.get_all("Set-Cookie")]
@@ -121,7 +122,7 @@ def session(address: str) -> Iterator[Session]:
 
 
 def measure_views(env: Mapping[str, str], paths: Sequence[str], main: Path = MAIN) -> list[ViewTime]:
-    """Measure pages of one new server in turn: the first look at each of all, and the median of further ones."""
+    """Measure pages of one new server in turn: the first view of each, and the median of further ones."""
     with server(env, {"address": "127.0.0.1"}, main) as running:
         return [_view(running, path) for path in paths]
 
@@ -129,12 +130,12 @@ def measure_views(env: Mapping[str, str], paths: Sequence[str], main: Path = MAI
 def _view(running: Server, path: str) -> ViewTime:
     first: list[float] = []
     warm: list[float] = []
-    with session(running.address) as one:
+    with open_session(running.address) as one:
         for costs in (first, *[warm] * _REPEAT):
-            before = cpu_s(running.pid)
+            before = measure_cpu_s(running.pid)
             if not one.look(path):
                 raise BenchError(f"{path} says an error")
-            costs.append(cpu_s(running.pid) - before)
+            costs.append(measure_cpu_s(running.pid) - before)
         return ViewTime(path, first[0], statistics.median(warm), one.sent_bytes)
 
 
@@ -143,18 +144,18 @@ def measure_crowd(
 ) -> Crowd:
     """Have many sessions click through pages, from the start of a new server on."""
     with server(env, {"address": "127.0.0.1"}, main) as running:
-        began, before = time.monotonic(), cpu_s(running.pid)
-        done = clicked(running.address, paths, sessions, pause_s)
-        seconds, cpu = time.monotonic() - began, cpu_s(running.pid) - before
+        began, before = time.monotonic(), measure_cpu_s(running.pid)
+        done = click_through(running.address, paths, sessions, pause_s)
+        seconds, cpu = time.monotonic() - began, measure_cpu_s(running.pid) - before
         resident = int(psutil.Process(running.pid).memory_info().rss)
-    p50, p95 = percentiles([wait for wait, _ in done])
+    p50, p95 = compute_percentiles([wait for wait, _ in done])
     return Crowd(sessions, pause_s, len(done), seconds, cpu, p50, p95, sum(not good for _, good in done), resident)
 
 
-def clicked(
+def click_through(
     address: str, paths: Sequence[str], sessions: int, pause_s: float, clicks: int = CLICKS
 ) -> list[tuple[float, bool]]:
-    """Has many sessions click through pages: how long each look took (s), and whether it had no error."""
+    """Have many sessions click through pages; return each view's duration (s) and success."""
     with ThreadPoolExecutor(sessions) as pool:
         began = time.monotonic()
         each = [[paths[(number + click) % len(paths)] for click in range(clicks)] for number in range(sessions)]
@@ -163,25 +164,25 @@ def clicked(
         return [look for one in done for look in one]
 
 
-def percentiles(waits: Sequence[float]) -> tuple[float, float]:
-    """The 50th and the 95th percentile."""
+def compute_percentiles(waits: Sequence[float]) -> tuple[float, float]:
+    """Return the 50th and the 95th percentile."""
     ordered = sorted(waits)
     p50, p95 = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.95))
     return p50, p95
 
 
 def _clicks(address: str, paths: Sequence[str], start: float, pause_s: float) -> list[tuple[float, bool]]:
-    found = []
-    with session(address) as one:
+    results = []
+    with open_session(address) as one:
         for number, path in enumerate(paths):
             time.sleep(max(0.0, start + number * pause_s - time.monotonic()))
             began = time.monotonic()
             good = one.look(path)
-            found.append((time.monotonic() - began, good))
-    return found
+            results.append((time.monotonic() - began, good))
+    return results
 
 
-def cpu_s(pid: int) -> float:
-    """Seconds of processor that a process has taken."""
+def measure_cpu_s(pid: int) -> float:
+    """Return the processor seconds of a process."""
     times = psutil.Process(pid).cpu_times()
     return float(times.user + times.system)

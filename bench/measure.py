@@ -1,4 +1,4 @@
-"""Runs a command and tells its wall time and the peak memory of everything it started (Linux, from /proc)."""
+"""Run a command and measure its wall time and the peak memory of its process tree (Linux, from /proc)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE_S = 0.03
 
 @dataclass(frozen=True)
 class Measured:
-    """A finished command: seconds, peak resident bytes summed over its processes, exit code, what it printed."""
+    """A finished command: seconds, peak resident bytes summed over its processes, exit code, output."""
 
     seconds: float
     peak_bytes: int
@@ -28,7 +28,7 @@ class Measured:
 
 
 class TreeMemory:
-    """Samples the resident memory of a process and all its descendants, also those that left its session."""
+    """Samples the resident memory of a process and its descendants, including those that left its session."""
 
     def __init__(self, pid: int) -> None:
         self._pids = {pid}
@@ -59,12 +59,12 @@ class TreeMemory:
 
 
 def _descendants(known: set[int]) -> set[int]:
-    """Return the processes whose parent is known; a grandchild is found at the latest by the next sample."""
-    found = set()
+    """Return the processes with a known parent; the next sample finds a grandchild at the latest."""
+    result = set()
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() and _parent(int(entry.name)) in known:
-            found.add(int(entry.name))
-    return found
+            result.add(int(entry.name))
+    return result
 
 
 def _parent(pid: int) -> int:
@@ -90,10 +90,10 @@ def run(
     timeout_s: float = 1200,
     output: Path | None = None,
 ) -> Measured:
-    """Run `command` to its end, with `env` added to the environment; never raises on a bad exit code.
+    """Run `command` to its end, with `env` added to the environment; never raise for a bad exit code.
 
-    What it prints goes into the file `output` where one is named. After `timeout_s` it is killed, and
-    subprocess.TimeoutExpired raised.
+    The output goes to the file `output` if given. After `timeout_s` the command is killed and subprocess.TimeoutExpired
+    raised.
     """
     with ExitStack() as stack:
         target = stack.enter_context(output.open("wb")) if output else subprocess.PIPE

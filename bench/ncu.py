@@ -1,6 +1,6 @@
-"""Makes a large .ncu-rep out of a real one: ``python -m bench.ncu --launches 1000 -o PATH``, and measures it.
+"""Make a large .ncu-rep from a real one: ``python -m bench.ncu --launches 1000 -o PATH``, and measure it.
 
-The launches of a sample are repeated; each copy has fractional numbers of its own: the real ones times 1 + n / 1000.
+The launches of a sample are repeated; each copy n has its own fractional numbers: the real ones times 1 + n / 1000.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from bench import results
 from bench.ingestion import Case, compare
 from ingest.ncu import container
-from ingest.ncu.messages import message
+from ingest.ncu.messages import decode_message
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_reports"
 # A double at the end of a value or list element: its tag and eight bytes.
@@ -23,47 +23,49 @@ _DOUBLE, _DOUBLE_BYTES = 0x19, 9
 
 
 def generate(source: Path, launches: int, target: Path) -> None:
-    """Write all blocks of ``source``, and its kernels again and again until there are ``launches``."""
+    """Write all blocks of ``source``, and repeat its kernels until there are ``launches``."""
     with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        blocks = list(container.blocks(data))
+        blocks = list(container.list_blocks(data))
         first = blocks[0][1] - len(blocks[0][0]) - 4
         with target.open("wb") as output:
             output.write(data[:first])
             for head, begin, end in blocks:
                 output.write(struct.pack("<I", len(head)) + head + data[begin:end])
-            kernels = [data[begin:end] for head, begin, end in blocks if message("Header").FromString(head).kernels]
-            process = message("Header").FromString(blocks[0][0]).process
-            for block in _copies(kernels, process, launches):
+            kernels = [
+                data[begin:end] for head, begin, end in blocks if decode_message("Header").FromString(head).kernels
+            ]
+            process = decode_message("Header").FromString(blocks[0][0]).process
+            for block in _copy_kernels(kernels, process, launches):
                 output.write(block)
 
 
-def _copies(kernels: list[bytes], process: bytes, launches: int) -> Iterator[bytes]:
+def _copy_kernels(kernels: list[bytes], process: bytes, launches: int) -> Iterator[bytes]:
     """Yield blocks of one kernel each, the sample's in turn."""
     for number in range(len(kernels), launches):
         payload = kernels[number % len(kernels)]
         (size,) = struct.unpack_from("<I", payload)
-        result = _scaled(payload[4 : 4 + size], 1 + number / 1000)
-        header = message("Header")(kernels=1, size=4 + len(result), process=process).SerializeToString()
+        result = _scale(payload[4 : 4 + size], 1 + number / 1000)
+        header = decode_message("Header")(kernels=1, size=4 + len(result), process=process).SerializeToString()
         yield struct.pack("<I", len(header)) + header + struct.pack("<I", len(result)) + result
 
 
-def _scaled(data: bytes, factor: float) -> bytes:
-    result = message("Result").FromString(data)
+def _scale(data: bytes, factor: float) -> bytes:
+    result = decode_message("Result").FromString(data)
     for at, blob in enumerate(result.metrics):
-        metric = message("Metric").FromString(blob)
+        metric = decode_message("Metric").FromString(blob)
         if metric.HasField("value"):
-            metric.value = _times(metric.value, factor)
+            metric.value = _factor(metric.value, factor)
         for place, element in enumerate(metric.elements):
-            metric.elements[place] = _times(element, factor)
+            metric.elements[place] = _factor(element, factor)
         result.metrics[at] = metric.SerializeToString()
     return bytes(result.SerializeToString())
 
 
-def _times(value: bytes, factor: float) -> bytes:
+def _factor(value: bytes, factor: float) -> bytes:
     if len(value) < _DOUBLE_BYTES or value[-_DOUBLE_BYTES] != _DOUBLE:
         return value
-    kept = 1 - _DOUBLE_BYTES
-    return value[:kept] + struct.pack("<d", struct.unpack("<d", value[kept:])[0] * factor)
+    mask = 1 - _DOUBLE_BYTES
+    return value[:mask] + struct.pack("<d", struct.unpack("<d", value[mask:])[0] * factor)
 
 
 def main(arguments: list[str] | None = None) -> int:

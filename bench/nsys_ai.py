@@ -1,8 +1,8 @@
-"""What nsys-ai says of the captures of ``bench.conclusions``, for the column beside ours.
+"""Compare with nsys-ai on the captures of ``bench.conclusions``, for the column beside ours.
 
 nsys-ai (0.3.0, PyPI) lists findings in its own order; none of them belongs to one fault, so a fault counts as named by
-the first finding whose label or note has a word for it. What it advises in general ("check for explicit synchronize
-calls") does not count, as it stands below every idle GPU.
+the first finding whose label or note has a word for it. General advice ("check for explicit synchronize calls") does
+not count, because it follows every idle GPU.
 """
 
 import json
@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 TIMEOUT_S = 300
 
 
-def place(program: str, export: Path, words: str) -> int | None:
-    """Return the place, from 1, of nsys-ai's first finding that names the fault; None where none does.
+def find_place(program: str, export: Path, words: str) -> int | None:
+    """Return the place, from 1, of nsys-ai's first finding that names the fault; None without one.
 
     Args:
         program: path of the command ``nsys-ai``.
         export: a SQLite export of nsys. nsys-ai writes its caches beside it, so it gets a copy.
-        words: the pattern of words that name the fault.
+        words: pattern of words that name the fault.
 
     Raises:
         subprocess.SubprocessError: nsys-ai failed or took too long.

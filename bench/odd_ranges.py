@@ -1,4 +1,4 @@
-"""Ranges that a well-behaved program does not make, for tests and measurements of attribution."""
+"""Add ranges that a well-behaved program does not make, for tests and measurements of attribution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.process import PUSH_POP, START_END, ProcessTables
 
 @dataclass(frozen=True)
 class OddRanges:
-    """How many of each kind a process gets."""
+    """Number of each kind per process."""
 
     crossing: int = 0
     equal: int = 0
@@ -32,7 +32,7 @@ class OddRanges:
 
 
 def write_odd_ranges(tables: ProcessTables, rng: np.random.Generator, odd: OddRanges) -> None:
-    """Place the odd ranges on forward ranges drawn at random, on the process's main thread."""
+    """Place the odd ranges on random forward ranges of the process's main thread."""
     if not tables.forward:
         return
     forward = np.concatenate(tables.forward)

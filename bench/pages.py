@@ -1,4 +1,5 @@
-"""Page times in a real browser against a real dashboard: from the navigation to a page at rest with its main table."""
+"""Measure page times in a real browser with a real dashboard: from the navigation to a page at rest with its main
+table."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from bench import chromium
 from bench.ingestion import BenchError
 
 MAIN = Path(__file__).resolve().parent.parent / "app" / "main.py"
-# What a page is for; the first one in sight ends the wait.
+# Main element of a page; the wait ends when the first one is visible.
 MAIN_ELEMENT = '[data-testid="stDataFrame"], [data-testid="stTable"], [data-testid="stPlotlyChart"]'
 _TIMEOUT_MS = 120_000
 _BROWSER_FLAGS = [
@@ -33,7 +34,7 @@ _BROWSER_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Counts how often the script has started running since the page was opened or the counter was set back.
+# Counts the starts of the script since the page was opened or the counter was reset.
 _COUNT_RUNS = """() => {
   if (window.benchRuns !== undefined) return;
   window.benchRuns = 0;
@@ -78,7 +79,7 @@ class PageTime:
 
 @dataclass(frozen=True)
 class Server:
-    """A dashboard that runs: its address, its process, and the file with what it prints."""
+    """A running dashboard: its address, its process, and the file with its output."""
 
     address: str
     pid: int
@@ -87,7 +88,7 @@ class Server:
 
 @contextmanager
 def dashboard(env: Mapping[str, str], main: Path = MAIN) -> Iterator[str]:
-    """Run the dashboard on a free port of this machine; give its address."""
+    """Run the dashboard on a free port of this machine and yield its address."""
     with server(env, {"address": "127.0.0.1"}, main) as running:
         yield running.address
 
@@ -112,7 +113,7 @@ def server(env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """Return an unused port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number: int = probe.getsockname()[1]
@@ -131,7 +132,7 @@ def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], timeout_
 
 
 def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: Path = MAIN) -> list[PageTime]:
-    """Measure each of `paths`, such as `/summary?report=ID`; every cold time has a server and a browser of its own."""
+    """Measure each of `paths`, such as `/summary?report=ID`; every cold time has its own server and browser."""
     times = []
     for index, path in enumerate(paths):
         other = paths[index - 1] if len(paths) > 1 else "/"
@@ -145,7 +146,7 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
 
 @contextmanager
 def browser_page() -> Iterator[Page]:
-    """A page of a headless Chromium of its own."""
+    """Yield a page of a new headless Chromium."""
     with browser() as one:
         page = one.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(_TIMEOUT_MS)
@@ -155,8 +156,8 @@ def browser_page() -> Iterator[Page]:
 
 @contextmanager
 def browser(flags: Sequence[str] = ()) -> Iterator[Browser]:
-    """A headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names), with these flags, too."""
-    executable = chromium.find()
+    """Yield a headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names) with these flags."""
+    executable = chromium.find_chromium()
     if executable is None:
         raise BenchError("there is no Chromium: run scripts/install_browser.sh, or set WARPDECK_CHROMIUM to one")
     with sync_playwright() as playwright:
@@ -168,19 +169,19 @@ def browser(flags: Sequence[str] = ()) -> Iterator[Browser]:
 
 
 def wait_at_rest(page: Page, selector: str = MAIN_ELEMENT, runs: int = 0) -> None:
-    """Wait until the script has run so often, nothing is drawn any more, and something of this kind is in sight."""
+    """Wait until the script has run this many times, drawing has ended, and an element of this kind is visible."""
     page.wait_for_function(_AT_REST, arg=[selector, runs])
 
 
-def go(page: Page, path: str) -> None:
+def go_to(page: Page, path: str) -> None:
     """Go to another page within the open document, as a click in the menu does."""
     page.evaluate(_COUNT_RUNS)
     page.evaluate(_GO, path)
 
 
-def turn(page: Page, path: str, selector: str = MAIN_ELEMENT) -> None:
+def turn_to(page: Page, path: str, selector: str = MAIN_ELEMENT) -> None:
     """Go to another page within the open document, and wait until it is at rest."""
-    go(page, path)
+    go_to(page, path)
     wait_at_rest(page, selector, runs=1)
 
 
@@ -192,8 +193,8 @@ def _load(page: Page, address: str) -> float:
 
 
 def _change(page: Page, other: str, path: str) -> float:
-    """Go to `other` and back to `path` within the open document; tell the seconds of the second change."""
-    turn(page, other)
+    """Go to `other` and back to `path` within the open document; return the seconds of the second change."""
+    turn_to(page, other)
     began = time.monotonic()
-    turn(page, path)
+    turn_to(page, path)
     return time.monotonic() - began

@@ -1,4 +1,4 @@
-"""Turns laid-out steps into rows: the tables of one profiled process."""
+"""Turn laid-out steps into rows: the tables of one profiled process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Strings:
         self._ids: dict[str, int] = {"[Unknown]": 0}
 
     def id(self, text: str) -> int:
-        """Return the id of `text`, a new one where it is new."""
+        """Return the id of `text`; a new text gets the next one."""
         return self._ids.setdefault(text, len(self._ids))
 
     def write(self, writer: Writer) -> None:
@@ -40,7 +40,7 @@ class Strings:
 
 @dataclass
 class ProcessTables:
-    """Writes the rows of one process; `kernels_left` bounds how many kernels it still makes."""
+    """Writes the rows of one process; `kernels_left` limits further kernels."""
 
     writer: Writer
     strings: Strings
@@ -52,7 +52,7 @@ class ProcessTables:
     forward: list[NDArray[np.int64]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Prepare what is the same in every step."""
+        """Prepare the data that every step shares."""
         self.global_pid = VM + (self.pid << 24)
         # The autograd thread is the second one that launches.
         self.tids = np.array([self.global_pid + self.pid, self.global_pid + self.pid + 7])
@@ -89,7 +89,7 @@ class ProcessTables:
         self.forward.append(np.stack([batch.range_start[:, self._forward], batch.range_end[:, self._forward]], axis=1))
 
     def _keep(self, steps: int) -> NDArray[np.bool_]:
-        """Return which operations exist: all, but for the kernels past the last one asked for."""
+        """Return which operations exist: all except kernels past the last requested one."""
         kernel = np.tile(self._kind == KERNEL, (steps, 1))
         number = np.cumsum(kernel.ravel()).reshape(kernel.shape)
         keep = ~kernel | (number <= self.kernels_left)
@@ -97,17 +97,17 @@ class ProcessTables:
         return keep
 
     def _write_calls(self, batch: Batch, correlation: NDArray[np.int64], keep: NDArray[np.bool_]) -> None:
-        made = np.ones(batch.call_start.shape, dtype=bool)
-        made[:, self._op_call] = keep
-        row = np.nonzero(made)[1]
+        exists = np.ones(batch.call_start.shape, dtype=bool)
+        exists[:, self._op_call] = keep
+        row = np.nonzero(exists)[1]
         self.writer.write(
             "CUPTI_ACTIVITY_KIND_RUNTIME",
             {
-                "start": batch.call_start[made],
-                "end": batch.call_end[made],
+                "start": batch.call_start[exists],
+                "end": batch.call_end[exists],
                 "eventClass": self._class[row],
                 "globalTid": self._tid[row],
-                "correlationId": correlation[made],
+                "correlationId": correlation[exists],
                 "nameId": self._api[row],
                 "returnValue": 0,
             },

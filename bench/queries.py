@@ -1,4 +1,4 @@
-"""Analyses beside the reports and rules of nsys that answer the same question, on the same synthetic export."""
+"""Measure analyses beside the reports and rules of nsys that answer the same question, on the same synthetic export."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import measure
-from bench.ingestion import BenchError, report_ids
+from bench.ingestion import BenchError, list_report_ids
 from profiledb.library.library import Library
 from profiledb.query import analysis
 
 TIMEOUT_S = 900
-"""After which nsys is stopped and counts as slower than this."""
+"""Seconds after which nsys is stopped and counts as slower than this."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ QUERIES = (
 
 @dataclass(frozen=True)
 class QueryTime:
-    """Medians of one analysis in seconds; `nsys_s` is None without nsys, and the limit where that took longer."""
+    """Medians of one analysis in seconds; `nsys_s` is None without nsys, and the limit if nsys took longer."""
 
     name: str
     kernels: int
@@ -59,7 +59,7 @@ def measure_queries(library: Path, export: Path, kernels: int, nsys: str | None,
     All sides print or hold every row. The commands write CSV to a file, in turn; an nsys that was stopped once is not
     started again.
     """
-    (report,) = report_ids(library)
+    (report,) = list_report_ids(library)
     opened = Library(library)
     for query in QUERIES:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
@@ -77,7 +77,7 @@ def measure_queries(library: Path, export: Path, kernels: int, nsys: str | None,
 
 
 def _warm(query: Query, library: Library, report: str, repeat: int) -> float:
-    """Return the median of runs in this process, as the pages run it; the first opens the report and is left out."""
+    """Return the median of runs in this process, as the pages run it, without the first one, which opens the report."""
     seconds = []
     for _ in range(max(repeat, 3) + 1):
         began = time.perf_counter()

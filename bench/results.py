@@ -1,4 +1,4 @@
-"""Writes what was measured as a page of tables."""
+"""Write the measurements as a page of tables."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ Then {sessions} sessions that click from page to page, each from the start of an
 """
 
 
-def machine(tools: dict[str, str | None]) -> list[str]:
+def describe_machine(tools: dict[str, str | None]) -> list[str]:
     """Return lines about this machine: cores, memory, versions of Python, libraries and Nsight tools."""
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
@@ -85,17 +85,17 @@ def machine(tools: dict[str, str | None]) -> list[str]:
         f"- Date: {datetime.now(UTC):%Y-%m-%d}",
         f"- Machine: {cores} cores, {memory:.0f} GiB of memory, {platform.system()} {platform.machine()}",
         f"- Python {platform.python_version()}, {libraries}",
-        "- " + ", ".join(f"{name} {tool_version(path)}" for name, path in tools.items()),
+        "- " + ", ".join(f"{name} {read_tool_version(path)}" for name, path in tools.items()),
     ]
 
 
-def tool_version(path: str | None) -> str:
-    """Return the version that a tool tells about itself."""
+def read_tool_version(path: str | None) -> str:
+    """Return the version that a tool prints."""
     if path is None:
         return "not found"
     done = measure.run([path, "--version"])
-    found = re.search(r"\d{4}\.\d+[\d.]*", done.stdout)
-    return found.group(0) if found else "of unknown version"
+    match = re.search(r"\d{4}\.\d+[\d.]*", done.stdout)
+    return match.group(0) if match else "of unknown version"
 
 
 def find_tool(name: str) -> str | None:
@@ -133,7 +133,7 @@ def page_table(times: Sequence[PageTime]) -> list[str]:
 
 
 def load_table(views: Sequence[ViewTime], crowds: Sequence[Crowd]) -> list[str]:
-    """Return the table of processor time a view, and a line of what many sessions had, for each way to click."""
+    """Return the table of processor time per view, and a line on many sessions for each way to click."""
     lines = ["| page | first look, CPU | further look, CPU | sent |", "|---|---:|---:|---:|"]
     for item in views:
         path = item.path.partition("?")[0]
@@ -177,18 +177,18 @@ def findings_table(times: Sequence[FindingsTime]) -> list[str]:
     return lines
 
 
-def write(path: Path, command: str, **parts: list[str]) -> None:
+def write_page(path: Path, command: str, **parts: list[str]) -> None:
     """Write the page; ``parts`` are the lines of each part of it."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
     page = _PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables)
-    path.write_text(page + kept(path), encoding="utf-8")
+    path.write_text(page + read_kept_part(path), encoding="utf-8")
 
 
-def kept(path: Path) -> str:
-    """What stands on the page that no run of bench.run measures: from the heading of a team on."""
+def read_kept_part(path: Path) -> str:
+    """Return the part of the page that bench.run does not measure: from the heading of a team on."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = before.find(f"\n{TEAM}\n")
-    return before[found:] if found >= 0 else ""
+    at = before.find(f"\n{TEAM}\n")
+    return before[at:] if at >= 0 else ""
 
 
 def _mib(size: int) -> str:

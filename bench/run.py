@@ -1,4 +1,4 @@
-"""Measures Warpdeck beside what a user would run instead and writes bench/RESULTS.md: `make bench`."""
+"""Measure Warpdeck beside other tools and write bench/RESULTS.md: `make bench`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bench.ingestion import (
     Case,
     Comparison,
     compare,
-    export_and_stats,
-    holistic,
-    ingest,
-    json_load,
-    ncu_pages,
-    report_ids,
-    stats_of_sqlite,
+    list_report_ids,
+    run_export_and_stats,
+    run_holistic,
+    run_ingest,
+    run_json_load,
+    run_ncu_pages,
+    run_stats,
 )
 from bench.load import PAUSE_S, Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
@@ -36,7 +36,7 @@ from profiledb.studies import prefetch
 
 ROOT = Path(__file__).resolve().parent.parent
 CROWD_KERNELS = 1_000_000
-"""Kernels of the report at whose timeline many look at once, and to whose ingest its file is compared."""
+"""Kernels of the report whose timeline many people view, and to whose import its file is compared."""
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
@@ -45,63 +45,63 @@ PAGES = (
     "/compare?report={id}&other={other}",
 )
 CROWD_PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "idle", "nvtx", "phases", "memory"))
-"""Pages that are looked at without a browser: first by one session, then by many at once."""
+"""Pages that are viewed without a browser: first by one session, then by many at once."""
 NCU_PAGES = ("/roofline?report={id}", "/kernel_profiles?report={id}", "/kernel_profiles?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
 
-def sample_cases(samples: Path, nsys: str | None, ncu: str | None) -> Iterator[Case]:
-    """Yield a case for each report in `samples`, with the export that lies beside it."""
+def list_sample_cases(samples: Path, nsys: str | None, ncu: str | None) -> Iterator[Case]:
+    """Yield a case for each report in `samples`, with the export beside it."""
     for path in sorted(samples.iterdir()) if samples.is_dir() else ():
         if not path.name.endswith(_SAMPLE_SUFFIXES):
             continue
         export = path.with_suffix(".sqlite")
         alternative = None
         if path.suffix == ".nsys-rep" and nsys:
-            alternative = export_and_stats(nsys, path)
+            alternative = run_export_and_stats(nsys, path)
         elif path.suffix == ".ncu-rep" and ncu:
-            alternative = ncu_pages(ncu, path)
+            alternative = run_ncu_pages(ncu, path)
         yield Case(path.name, (path, export) if export.exists() else (path,), alternative)
 
 
-def synthetic_cases(folder: Path, kernels: list[int], nsys: str | None) -> Iterator[Case]:
+def make_synthetic_cases(folder: Path, kernels: list[int], nsys: str | None) -> Iterator[Case]:
     """Make exports of each size in both formats and yield a case for each; the alternative reads the SQLite."""
     for count in kernels:
         export, tables = folder / f"synthetic_{count}.sqlite", folder / f"synthetic_{count}"
         generate(Options(count), export, "sqlite")
         generate(Options(count), tables, "parquetdir")
-        alternative = stats_of_sqlite(nsys, export) if nsys else None
+        alternative = run_stats(nsys, export) if nsys else None
         yield Case(f"{count:,} kernels, SQLite", (export,), alternative)
         yield Case(f"{count:,} kernels, parquetdir", (tables,), alternative)
 
 
-def compute_case(folder: Path) -> Case:
-    """A Compute report as large as they get. ncu itself takes minutes to print it, so nothing stands beside it."""
+def make_compute_case(folder: Path) -> Case:
+    """Make a very large Compute report. ncu itself takes minutes to print it, so there is no alternative."""
     path = folder / f"launches_{LAUNCHES}.ncu-rep"
     ncu_reports.generate(ncu_reports.SAMPLES / "kernels.ncu-rep", LAUNCHES, path)
     return Case(f"{LAUNCHES:,} launches of 2,184 metrics", (path,), None)
 
 
-def trace_cases(folder: Path, megabytes: list[int], hta: str | None) -> Iterator[Case]:
-    """Make traces of the PyTorch profiler of each size; beside json.load and, where a Python has it, HTA."""
+def make_trace_cases(folder: Path, megabytes: list[int], hta: str | None) -> Iterator[Case]:
+    """Make traces of the PyTorch profiler of each size; beside json.load and, if a Python has it, HTA."""
     for size in megabytes:
         path = folder / f"trace_{size}.pt.trace.json"
-        traces.repeat(ROOT / "tests/data/torch/training.pt.trace.json.gz", path, size * 1_000_000)
-        yield Case(f"trace of PyTorch, {size:,} MB", (path,), json_load(path))
+        traces.repeat_trace(ROOT / "tests/data/torch/training.pt.trace.json.gz", path, size * 1_000_000)
+        yield Case(f"trace of PyTorch, {size:,} MB", (path,), run_json_load(path))
         if hta:
-            yield Case(f"trace of PyTorch, {size:,} MB", (path,), holistic(hta, path))
+            yield Case(f"trace of PyTorch, {size:,} MB", (path,), run_holistic(hta, path))
         path.unlink()
 
 
 def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str | None]) -> list[Comparison]:
-    """Measure drop to ready for the samples and the synthetic reports, telling each as it is done."""
+    """Measure drop to ready for the samples and the synthetic reports, and print each result."""
     comparisons = []
     others = (
-        sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
-        synthetic_cases(folder, chosen.kernels, tools["nsys"]),
-        (compute_case(folder),),
+        list_sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
+        make_synthetic_cases(folder, chosen.kernels, tools["nsys"]),
+        (make_compute_case(folder),),
     )
-    for cases in (*(others if chosen.only != "traces" else ()), trace_cases(folder, chosen.traces, chosen.hta)):
+    for cases in (*(others if chosen.only != "traces" else ()), make_trace_cases(folder, chosen.traces, chosen.hta)):
         for case in cases:
             comparisons.append(compare(case, chosen.repeat))
             print(results.comparison_table(comparisons[-1:])[-1], flush=True)
@@ -111,12 +111,12 @@ def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str
 def measure_analyses(
     folder: Path, chosen: argparse.Namespace, nsys: str | None
 ) -> tuple[list[QueryTime], list[FindingsTime]]:
-    """Ingest a synthetic report of each size and measure its analyses and findings, telling each as it is done."""
+    """Ingest a synthetic report of each size, measure its analyses and findings, and print each result."""
     times, findings = [], []
     for count in chosen.kernels:
         export, library = folder / f"analyses_{count}.sqlite", folder / f"analyses_{count}"
         generate(Options(count), export, "sqlite")
-        ingest((export,), folder / f"analyses_{count}_inbox", library)
+        run_ingest((export,), folder / f"analyses_{count}_inbox", library)
         for item in measure_queries(library, export, count, nsys, chosen.repeat):
             times.append(item)
             print(results.query_table([item])[-1], flush=True)
@@ -131,26 +131,26 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
     for seed in (0, 1):
         tables = folder / f"pages_{max(chosen.kernels)}_{seed}"
         generate(Options(max(chosen.kernels), seed=seed), tables, "parquetdir")
-        reports += [tables, *_sidecars(tables)]
-    times = _pages_of(tuple(reports), folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
+        reports += [tables, *_write_sidecars(tables)]
+    times = _list_pages(tuple(reports), folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
     return (
         times
         if chosen.page
-        else times + _pages_of(compute_case(folder).files, folder / "ncu_pages", NCU_PAGES, chosen.repeat)
+        else times + _list_pages(make_compute_case(folder).files, folder / "ncu_pages", NCU_PAGES, chosen.repeat)
     )
 
 
 def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], list[Crowd]]:
-    """Ingest the largest synthetic report and measure what looks at its pages cost the server."""
+    """Ingest the largest synthetic report and measure the server's cost of page views."""
     tables = folder / f"load_{max(chosen.kernels)}"
     generate(Options(max(chosen.kernels)), tables, "parquetdir")
-    env, ids = _served((tables,), folder / "load")
+    env, ids = _prepare_server((tables,), folder / "load")
     paths = [page.format(id=ids[0]) for page in CROWD_PAGES]
     return measure_views(env, paths), [measure_crowd(env, paths, pause_s=pause_s) for pause_s in (0.0, PAUSE_S)]
 
 
 def measure_timeline(folder: Path, chosen: argparse.Namespace) -> Iterator[Bar]:
-    """Ingest synthetic reports: what the timeline adds and a crowd at 1 million kernels, all else at the most."""
+    """Ingest synthetic reports: the timeline's file and a crowd at 1 million kernels, all else at the most."""
     bar = max((count for count in chosen.kernels if count <= CROWD_KERNELS), default=min(chosen.kernels))
     for count in chosen.kernels:
         if count not in (bar, max(chosen.kernels)):
@@ -158,16 +158,16 @@ def measure_timeline(folder: Path, chosen: argparse.Namespace) -> Iterator[Bar]:
         tables = folder / f"timeline_{count}"
         generate(Options(count), tables, "parquetdir")
         inbox, library = (folder / f"timeline_{part}_{count}" for part in ("inbox", "library"))
-        _, spent = timeline_bars.timed_ingest(partial(ingest, (tables,), inbox, library))
-        prepared = Prepared(_environment(inbox, library), library, report_ids(library)[0], count, spent)
-        yield from timeline_bars.added(prepared)
+        _, spent = timeline_bars.time_ingest(partial(run_ingest, (tables,), inbox, library))
+        prepared = Prepared(_make_environment(inbox, library), library, list_report_ids(library)[0], count, spent)
+        yield from timeline_bars.measure_timeline_file(prepared)
         if count == max(chosen.kernels):
-            yield from timeline_bars.bars(prepared)
+            yield from timeline_bars.measure_bars(prepared)
         if count == bar:
-            yield timeline_bars.crowd(prepared)
+            yield timeline_bars.measure_crowd(prepared)
 
 
-def _sidecars(report: Path) -> Iterator[Path]:
+def _write_sidecars(report: Path) -> Iterator[Path]:
     """Write timings of 1,000 steps and two minutes of a power log beside a report, and yield the files."""
     timings, power = (report.with_name(f"{report.name}.{kind}.csv") for kind in ("timings", "nvml"))
     timings.write_text("label,step,seconds\n" + "".join(f"step,{step},0.01\n" for step in range(1000)))
@@ -176,23 +176,24 @@ def _sidecars(report: Path) -> Iterator[Path]:
     yield from (timings, power)
 
 
-def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
-    env, ids = _served(files, folder)
+def _list_pages(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
+    env, ids = _prepare_server(files, folder)
     paths = [page.format(id=ids[0], other=ids[-1]) for page in pages]
     return measure_pages(env, paths, max(repeat, 5))
 
 
-def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list[str]]:
-    """Ingest files and prepare their first look, as the worker does; a server's environment, and the reports' ids."""
+def _prepare_server(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list[str]]:
+    """Ingest files and prepare their first view, as the worker does; return a server's environment and the reports'
+    ids."""
     folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
-    ingest(files, inbox, library)
-    for report_id in report_ids(library):
+    run_ingest(files, inbox, library)
+    for report_id in list_report_ids(library):
         prefetch.prepare(Library(library), report_id)
-    return _environment(inbox, library), report_ids(library)
+    return _make_environment(inbox, library), list_report_ids(library)
 
 
-def _environment(inbox: Path, library: Path) -> dict[str, str]:
+def _make_environment(inbox: Path, library: Path) -> dict[str, str]:
     return {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),
@@ -238,20 +239,20 @@ def main(arguments: list[str] | None = None) -> int:
             bars = []
             for bar in measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else ():
                 bars.append(bar)
-                print(timeline_bars.table([bar])[-1], flush=True)
+                print(timeline_bars.format_table([bar])[-1], flush=True)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     pages = results.page_table(times)
-    timeline = timeline_bars.table(bars) if bars else []
+    timeline = timeline_bars.format_table(bars) if bars else []
     print("\n".join([*(pages if times else []), *load, *timeline]))
     if not chosen.only:
-        given = " ".join(sys.argv[1:] if arguments is None else arguments)
-        command = f"python -m bench.run {given}".strip()
-        results.write(
+        command_line = " ".join(sys.argv[1:] if arguments is None else arguments)
+        command = f"python -m bench.run {command_line}".strip()
+        results.write_page(
             chosen.output,
             command,
-            about=results.machine(tools),
+            about=results.describe_machine(tools),
             comparisons=results.comparison_table(comparisons),
             queries=results.query_table(queries),
             findings=results.findings_table(findings),

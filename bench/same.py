@@ -1,7 +1,7 @@
-"""Says where two libraries of the same files differ: `python -m bench.same ONE OTHER`; exit status 1 if they do.
+"""Compare two libraries of the same files: `python -m bench.same ONE OTHER`; exit status 1 if they differ.
 
-For changes of how reports are taken in that must not change what is in them. Rows are compared whatever their order,
-NaN equals NaN; what tells when and how fast a report was taken in is left out.
+For changes of the import that must not change reports. Rows are compared in any order, NaN equals NaN; import times and
+durations are ignored.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ import duckdb
 from profiledb.report.schema import identifier, quote
 
 LEFT_OUT = ("stored_result", "result.")
-"""Beginnings of the names of tables that need not be there: answers that can be worked out again."""
+"""Starts of names of optional tables: answers that can be computed again."""
 
 
-def differences(one: Path, other: Path) -> Iterator[str]:
+def find_differences(one: Path, other: Path) -> Iterator[str]:
     """Yield a sentence for each difference of two libraries' reports."""
     left, right = ({path.name: path for path in (folder / "reports").glob("*.duckdb")} for folder in (one, other))
     for name in sorted(left.keys() ^ right.keys()):
         yield f"{name} is in one library only"
     for name in sorted(left.keys() & right.keys()):
-        for sentence in _of_reports(left[name], right[name]):
+        for sentence in _compare_reports(left[name], right[name]):
             yield f"{name}: {sentence}"
 
 
-def _of_reports(one: Path, other: Path) -> Iterator[str]:
+def _compare_reports(one: Path, other: Path) -> Iterator[str]:
     with duckdb.connect() as db:
         db.execute(f"ATTACH {quote(str(one))} AS one (READ_ONLY); ATTACH {quote(str(other))} AS other (READ_ONLY)")
-        left, right = _columns(db, "one"), _columns(db, "other")
+        left, right = _list_columns(db, "one"), _list_columns(db, "other")
         for table in sorted(left.keys() ^ right.keys()):
             yield f"the table {table} is in one report only"
         for table in sorted(left.keys() & right.keys()):
             if left[table] != right[table]:
                 yield f"{table} has other columns"
-            elif (rows := _rows(db, table)) != (0, 0):
+            elif (rows := _count_rows(db, table)) != (0, 0):
                 yield f"{table} has {rows[0]:,} rows that the other one lacks, and lacks {rows[1]:,}"
 
 
-def _columns(db: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, list[tuple[str, str, str]]]:
-    """The tables of a report with the names, types and comments of their columns."""
+def _list_columns(db: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the tables of a report with the names, types and comments of their columns."""
     rows = db.execute(f"""
         SELECT CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || table_name, column_name, data_type,
             coalesce(comment, '')
@@ -56,8 +56,8 @@ def _columns(db: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, list[tupl
     return tables
 
 
-def _rows(db: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int]:
-    """Rows that only the one report has, and that only the other one has; each row counts as often as it is there."""
+def _count_rows(db: duckdb.DuckDBPyConnection, table: str) -> tuple[int, int]:
+    """Return rows that only one report has, and rows that only the other one has, as often as they occur."""
     name = ".".join(map(identifier, table.split("."))) if "." in table else f"main.{identifier(table)}"
     (row,) = db.execute(f"""
         WITH a AS (SELECT hash(t) AS h, count(*) AS n FROM one.{name} AS t GROUP BY h),
@@ -75,13 +75,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("one", type=Path, help="a library's folder")
     parser.add_argument("other", type=Path, help="that of the same files, taken in another way")
     chosen = parser.parse_args(arguments)
-    found = 0
-    for sentence in differences(chosen.one, chosen.other):
+    count = 0
+    for sentence in find_differences(chosen.one, chosen.other):
         print(sentence)
-        found += 1
+        count += 1
     reports = len(list((chosen.one / "reports").glob("*.duckdb")))
-    print(f"{reports} reports compared, {found} differences")
-    return 1 if found else 0
+    print(f"{reports} reports compared, {count} differences")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Call:
 
     @property
     def event_class(self) -> int:
-        """The driver's functions begin with cu, the runtime's with cuda."""
+        """Return the event class: names of the driver's functions start with cu, the runtime's with cuda."""
         return RUNTIME if self.api.startswith("cuda") else DRIVER
 
 
@@ -92,11 +92,11 @@ class Step:
 
     @property
     def kernels(self) -> int:
-        """How many of the operations are kernels."""
+        """Number of operations that are kernels."""
         return sum(operation.kind == KERNEL for operation in self.operations)
 
     def launch(self, word: str, thread: int) -> None:
-        """Append the calls and the operation that `word` stands for."""
+        """Append the calls and the operation of `word`."""
         if word in _OPERATIONS:
             kind, copy_kind, api, mean_ns = _OPERATIONS[word]
             self.calls.append(Call(api, 5_200, thread))
@@ -109,7 +109,7 @@ class Step:
         self.operations.append(Operation(KERNEL, len(self.calls) - 1, word, 0, kernel.mean_ns, side))
 
 
-def training_step(*, single_thread: bool = False) -> Step:
+def make_training_step(*, single_thread: bool = False) -> Step:
     """Return the step: about 800 kernels, two calls a kernel, 0.2 ranges a kernel.
 
     The backward pass, 60 % of the kernels, is launched by the autograd thread, or with `single_thread` by the main one.

@@ -1,8 +1,8 @@
-"""A team's Warpdeck beside a folder library, in one run: many people look at pages while reports are dropped.
+"""Compare a team's Warpdeck with a folder library: many people view pages while reports are dropped.
 
 ``python -m bench.team`` starts real parts on this machine: PostgreSQL, S3 (rclone), two servers of a bucket's library
-behind nginx and four workers; beside them a folder library with one server and one worker. Phases of both take turns,
-so that what else the machine does falls on both. All of them share the cores of one machine.
+behind nginx and four workers; and a folder library with one server and one worker. Phases of both take turns, so that
+other load on the machine affects both. All of them share the cores of one machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from bench import team_parts, team_queue
 from bench.generate import Options, generate
 from bench.ingestion import BenchError
-from bench.load import CLICKS, PAUSE_S, SESSIONS, clicked, percentiles, session
+from bench.load import CLICKS, PAUSE_S, SESSIONS, click_through, compute_percentiles, open_session
 from bench.pages import MAIN, server
 from bench.run import CROWD_PAGES
 from bench.team_parts import Place
@@ -33,13 +33,13 @@ KERNELS = 1_000_000
 SMALL = 1_000
 """Kernels of the report that a new server shows before the large one, so that its start does not count."""
 DROP_S = 1.0
-"""Seconds between two files that are dropped: 86,400 a day."""
+"""Seconds between two dropped files: 86,400 a day."""
 _LARGE, _SMALL = "large", "small"
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What sessions had: each wait (s), errors, processor by part (s), load average, files dropped and taken in."""
+    """Results of sessions: each wait (s), errors, processor by part (s), load average, files dropped and imported."""
 
     waits: tuple[float, ...]
     errors: int
@@ -49,42 +49,42 @@ class Phase:
     taken: int
 
 
-def reports(folder: Path, kernels: int) -> Path:
-    """An inbox with a large report and a small one."""
+def make_reports(folder: Path, kernels: int) -> Path:
+    """Make an inbox with a large report and a small one."""
     folder.mkdir()
     for name, size in ((_LARGE, kernels), (_SMALL, min(SMALL, kernels))):
         generate(Options(size, seed=size), folder / name, "parquetdir")
     return folder
 
 
-def large(place: Place) -> tuple[Manifest, Manifest]:
-    """The large report of a place, and the small one."""
+def find_large_report(place: Place) -> tuple[Manifest, Manifest]:
+    """Return the large report of a place, and the small one."""
     listed = {report.name: report for report in place.library().list()}
     return listed[_LARGE], listed[_SMALL]
 
 
-def paths_of(place: Place) -> list[str]:
-    """The pages that people look at."""
-    return [page.format(id=large(place)[0].id) for page in CROWD_PAGES]
+def list_paths(place: Place) -> list[str]:
+    """Return the pages that people view."""
+    return [page.format(id=find_large_report(place)[0].id) for page in CROWD_PAGES]
 
 
-def warm(place: Place) -> None:
-    """Has each server show each page once."""
+def warm_servers(place: Place) -> None:
+    """Have each server show each page once."""
     for one in place.servers:
-        with session(one.address) as opened:
-            for path in paths_of(place):
+        with open_session(one.address) as opened:
+            for path in list_paths(place):
                 if not opened.look(path):
                     raise BenchError(f"{path} says an error")
 
 
 @contextmanager
-def dropping(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[list[int]]:
-    """Drops a small trace again and again, as long as there are numbers; gives those that were dropped."""
+def drop_traces(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[list[int]]:
+    """Drop a small trace repeatedly while there are numbers; yield the dropped ones."""
     ended, dropped = threading.Event(), list[int]()
 
     def drop() -> None:
         while not ended.wait(every_s) and (number := next(numbers, None)) is not None:
-            team_queue.drop(inbox, number)
+            team_queue.drop_trace(inbox, number)
             dropped.append(number)
 
     thread = threading.Thread(target=drop)
@@ -96,30 +96,31 @@ def dropping(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[li
         thread.join()
 
 
-def phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, pause_s: float, drop_s: float) -> Phase:
-    """Sessions that click through the pages of a place while files are dropped into its inbox."""
-    before, had = Counter(team_parts.cpu_s()), team_parts.states(place)["ready"]
-    with dropping(place.inbox, numbers, drop_s) as dropped:
-        looks = clicked(place.address, paths_of(place), sessions, pause_s, clicks)
-    spent, taken = Counter(team_parts.cpu_s()) - before, team_parts.states(place)["ready"] - had
+def run_phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, pause_s: float, drop_s: float) -> Phase:
+    """Have sessions click through the pages of a place while files are dropped into its inbox."""
+    before, had = Counter(team_parts.measure_cpu_s()), team_parts.count_states(place)["ready"]
+    with drop_traces(place.inbox, numbers, drop_s) as dropped:
+        looks = click_through(place.address, list_paths(place), sessions, pause_s, clicks)
+    spent, imported = Counter(team_parts.measure_cpu_s()) - before, team_parts.count_states(place)["ready"] - had
     errors = sum(not good for _, good in looks)
-    return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped), taken)
+    return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped), imported)
 
 
-def settled(place: Place, patience_s: float = 120) -> None:
-    """Waits until nothing of an inbox is to be done."""
+def wait_until_settled(place: Place, patience_s: float = 120) -> None:
+    """Wait until all files of an inbox are done."""
     limit = time.monotonic() + patience_s
-    while {"waiting", "converting", "loading"} & team_parts.states(place).keys():
+    while {"waiting", "converting", "loading"} & team_parts.count_states(place).keys():
         if time.monotonic() > limit:
-            raise BenchError(f"{place.name}: files are still to be done: {team_parts.states(place)}")
+            raise BenchError(f"{place.name}: files are still to be done: {team_parts.count_states(place)}")
         time.sleep(0.2)
 
 
-def first_touch(place: Place, root: Path, main: Path = MAIN) -> float:
-    """Seconds of the first look at the large report, on a new server that has shown the small one and has no copies."""
-    big, small = large(place)
+def measure_first_look(place: Place, root: Path, main: Path = MAIN) -> float:
+    """Return the seconds of the first view of the large report, on a new server that has shown the small one and has no
+    copies."""
+    big, small = find_large_report(place)
     env = dict(place.settings) | {"WARPDECK_CACHE": str(root)}
-    with server(env, {"address": "127.0.0.1"}, main) as running, session(running.address) as one:
+    with server(env, {"address": "127.0.0.1"}, main) as running, open_session(running.address) as one:
         one.look(f"/summary?report={small.id}")
         began = time.monotonic()
         if not one.look(f"/summary?report={big.id}"):
@@ -127,11 +128,11 @@ def first_touch(place: Place, root: Path, main: Path = MAIN) -> float:
         return time.monotonic() - began
 
 
-def lines_of(place: Place, phases: Sequence[Phase]) -> Iterator[str]:
-    """What the phases of a place were like."""
+def format_phases(place: Place, phases: Sequence[Phase]) -> Iterator[str]:
+    """Return lines about the phases of a place."""
     waits = [wait for one in phases for wait in one.waits]
-    p50, p95 = percentiles(waits)
-    each = ", ".join(f"{percentiles(one.waits)[1]:.2f}" for one in phases)
+    p50, p95 = compute_percentiles(waits)
+    each = ", ".join(f"{compute_percentiles(one.waits)[1]:.2f}" for one in phases)
     cpu = sum((one.cpu_s for one in phases), Counter[str]())
     parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in cpu.most_common())
     yield (
@@ -142,44 +143,44 @@ def lines_of(place: Place, phases: Sequence[Phase]) -> Iterator[str]:
     )
 
 
-def measure(root: Path, given: argparse.Namespace) -> Iterator[str]:
-    """Lines of what was measured."""
-    inboxes = [reports(root / name, given.kernels) for name in ("inbox", "team_inbox")]
+def measure(root: Path, options: argparse.Namespace) -> Iterator[str]:
+    """Yield lines of results."""
+    inboxes = [make_reports(root / name, options.kernels) for name in ("inbox", "team_inbox")]
     for name in ("data", "team"):
         (root / name).mkdir()
     numbers = count(1)
     with (
-        team_parts.folder(root / "data", inboxes[0]) as alone,
-        team_parts.team(root / "team", inboxes[1], given.servers, given.workers) as many,
+        team_parts.run_folder_library(root / "data", inboxes[0]) as alone,
+        team_parts.run_team(root / "team", inboxes[1], options.servers, options.workers) as many,
     ):
         places = (alone, many)
-        size = many.library().path(large(many)[0].id).stat().st_size
-        yield f"a report of {given.kernels:,} kernels, {size / 1e6:.0f} MB; {given.sessions} sessions"
-        found: dict[str, list[Phase]] = {}
+        size = many.library().path(find_large_report(many)[0].id).stat().st_size
+        yield f"a report of {options.kernels:,} kernels, {size / 1e6:.0f} MB; {options.sessions} sessions"
+        phases: dict[str, list[Phase]] = {}
         for place in places:
-            warm(place)
-        for turn in range(given.rounds):
+            warm_servers(place)
+        for turn in range(options.rounds):
             for place in places[:: -1 if turn % 2 else 1]:
-                done = phase(place, numbers, given.sessions, given.clicks, given.pause, given.drop)
-                found.setdefault(place.name, []).append(done)
-                settled(place)
+                done = run_phase(place, numbers, options.sessions, options.clicks, options.pause, options.drop)
+                phases.setdefault(place.name, []).append(done)
+                wait_until_settled(place)
         for place in places:
-            yield from lines_of(place, found[place.name])
-            yield f"{place.name}: {dict(team_parts.states(place))}"
-        p95 = [percentiles([wait for one in found[place.name] for wait in one.waits])[1] for place in places]
+            yield from format_phases(place, phases[place.name])
+            yield f"{place.name}: {dict(team_parts.count_states(place))}"
+        p95 = [compute_percentiles([wait for one in phases[place.name] for wait in one.waits])[1] for place in places]
         yield f"p95 of the team: {p95[1] / p95[0]:.2f} of that of the folder"
-        yield from team_parts.told(team_parts.memory())
+        yield from team_parts.format_numbers(team_parts.measure_memory())
         touches: dict[str, list[float]] = {}
-        for turn in range(given.touches):
+        for turn in range(options.touches):
             for place in places:
-                touches.setdefault(place.name, []).append(first_touch(place, root / f"new_{turn}"))
+                touches.setdefault(place.name, []).append(measure_first_look(place, root / f"new_{turn}"))
         for name, seconds in touches.items():
             each = ", ".join(f"{one:.2f}" for one in seconds)
             yield f"{name}: first look at the report on a new server {statistics.median(seconds):.2f} s ({each})"
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team", description=__doc__)
     for name, usual in (("kernels", KERNELS), ("sessions", SESSIONS), ("clicks", CLICKS), ("rounds", 3)):
         parser.add_argument(f"--{name}", type=int, default=usual)

@@ -1,8 +1,9 @@
-"""What many reports cost a team, whoever looks at which: `python -m bench.team_lists --database URL [--reports N]`.
+"""Measure what many reports cost a team, whoever views which: `python -m bench.team_lists --database URL [--reports
+N]`.
 
-A library in a bucket has a sample that is converted, and rows of so many others that have no objects: two files each, a
-file of the inbox, and a summary. Each figure is seconds of processor of the process that works, and of the clock. The
-database is an empty one, or one of which the tables may be removed.
+A library in a bucket has a converted sample, and rows of many other reports without objects: two files each, a file of
+the inbox, and a summary. Each figure is processor and wall seconds of the working process. The database is empty, or
+its tables may be removed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from app.views.trends import series_table
-from bench.load import cpu_s, session
+from bench.load import measure_cpu_s, open_session
 from bench.pages import server
-from bench.trends import NEW, fill, spent
+from bench.trends import NEW, fill_catalog, time_cpu_s
 from ingest import fingerprints
 from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
@@ -46,23 +47,29 @@ PAGES = ("/kernels?report={id}", "/library", "/trends")
 LOOKS = 5
 
 
-def told(name: str, action: Callable[[], object]) -> str:
-    """What a call takes, as a line."""
+def format_cost(name: str, action: Callable[[], object]) -> str:
+    """Return the cost of a call as a line."""
     began = time.monotonic()
-    cpu = spent(action)
+    cpu = time_cpu_s(action)
     return f"{name}: {cpu:.2f} s of processor, {time.monotonic() - began:.2f} s on the clock"
 
 
-def listed(library: Library, inbox: Path, objects: Path, count: int) -> None:
-    """Lists so many made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
-    fill(library, count)
+def list_made_up_reports(library: Library, inbox: Path, objects: Path, count: int) -> None:
+    """List made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
+    fill_catalog(library, count)
     inbox.mkdir(exist_ok=True)
     jobs = []
     for number in range(1, count + 1):
         path = inbox / f"{number:05}.nsys-rep"
         path.touch()
         jobs.append(
-            Job(str(path), path.name, fingerprints.of(FolderInbox(inbox), path) or "", "ready", f"{number:016x}")
+            Job(
+                str(path),
+                path.name,
+                fingerprints.fingerprint(FolderInbox(inbox), path) or "",
+                "ready",
+                f"{number:016x}",
+            )
         )
     library.catalog.put_job(*jobs)
     files = [
@@ -70,7 +77,7 @@ def listed(library: Library, inbox: Path, objects: Path, count: int) -> None:
         for n in range(1, count + 1)
         for name in (f"v{SCHEMA_VERSION}.duckdb", "timeline.v1.duckdb")
     ]
-    with shared_of(library).connect() as db:
+    with database_of(library).connect() as db:
         db.executemany(
             "INSERT INTO stored_file VALUES (:report_id, :name, :bytes, :sha256, :time_ns, 0)", map(vars, files)
         )
@@ -80,16 +87,16 @@ def listed(library: Library, inbox: Path, objects: Path, count: int) -> None:
             (objects / key).touch()
 
 
-def shared_of(library: Library) -> Shared:
-    """Its database."""
+def database_of(library: Library) -> Shared:
+    """Return the shared database of a library."""
     assert library.catalog.shared
     return library.catalog.shared
 
 
-def of_worker(library: Library, settings: Settings) -> Iterator[str]:
-    """What the worker that watches the inbox does at each look, where nothing is new."""
+def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
+    """Measure the work of the watching worker at each look if nothing is new."""
     inbox = open_inbox(settings)
-    files = Queue(settings, shared_of(library), inbox)
+    files = Queue(settings, database_of(library), inbox)
     worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
     watch = Watch(inbox, patience_s=0)
     watch.finished()
@@ -98,37 +105,37 @@ def of_worker(library: Library, settings: Settings) -> Iterator[str]:
         assert not worker.take(watch.finished())
         worker.forget_removed()
 
-    yield told("worker, first look at the inbox", look)
-    yield told("worker, a further look", look)
+    yield format_cost("worker, first look at the inbox", look)
+    yield format_cost("worker, a further look", look)
     files.close()
 
 
-def of_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
-    """A look at pages of a real server: where nothing was written since the look before, and where a file went on."""
+def measure_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
+    """Measure views of a real server's pages: without a write since the last view, and after progress of a file."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
         ("nothing changed", lambda: None),
         ("a file went on", lambda: library.catalog.put_job(job)),
         ("a report more", lambda: library.catalog.add_report(report)),
     )
-    with server(env, {"address": "127.0.0.1"}) as running, session(running.address) as one:
+    with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as one:
         for page in PAGES:
             path = page.format(id=report.id)
             for name, before in ways:
                 one.look(path)
                 costs = []
                 for _ in range(LOOKS):
-                    time.sleep(1.1)  # what the server has asked of the database counts for a second
+                    time.sleep(1.1)  # the server caches the database's answers for a second
                     before()
-                    spent_s = cpu_s(running.pid)
+                    spent_s = measure_cpu_s(running.pid)
                     one.look(path)
-                    costs.append(cpu_s(running.pid) - spent_s)
+                    costs.append(measure_cpu_s(running.pid) - spent_s)
                 cost, sent = sorted(costs)[LOOKS // 2], one.sent_bytes / 1000
                 yield f"{page.partition('?')[0]}, {name}: {cost:.2f} s of processor, {sent:.0f} kB sent"
 
 
 def measure(root: Path, url: str, count: int) -> Iterator[str]:
-    """Lines of what was measured."""
+    """Yield lines of results."""
     bucket = S3(root)
     bucket.start()
     migrations.move(url)
@@ -145,22 +152,24 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             subprocess.run([sys.executable, "-m", "ingest", "--once", "--strict"], cwd=ROOT, check=True)
             library = open_library(settings)
             assert isinstance(library.storage, BucketStorage)
-            listed(library, settings.inbox, bucket.objects / settings.library_url.rpartition("/")[2], count)
+            list_made_up_reports(
+                library, settings.inbox, bucket.objects / settings.library_url.rpartition("/")[2], count
+            )
             yield f"{count:,} reports"
-            yield told("list of reports", library.list)
-            yield told("list of files", library.catalog.jobs)
-            yield told("list of objects", library.storage.store.index.all_files)
-            yield told("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
-            yield told("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
-            yield from of_worker(library, settings)
-            yield from of_pages(library, env)
-            yield told("worker, start", library.recover)
+            yield format_cost("list of reports", library.list)
+            yield format_cost("list of files", library.catalog.jobs)
+            yield format_cost("list of objects", library.storage.store.index.all_files)
+            yield format_cost("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
+            yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
+            yield from measure_worker(library, settings)
+            yield from measure_pages(library, env)
+            yield format_cost("worker, start", library.recover)
     finally:
         bucket.stop()
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_lists", description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--reports", type=int, default=10_000)

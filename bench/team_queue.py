@@ -1,7 +1,7 @@
-"""Workers of a team and their queue: every file once, while workers are killed; files a second; what the queue costs.
+"""Measure workers of a team and their queue: every file once despite killed workers, files a second, the queue's cost.
 
-``python -m bench.team_queue --database URL`` takes in small traces by several workers of which some are killed, and,
-for comparison, some of them by one worker. The database is an empty one, or one of which the tables may be removed.
+``python -m bench.team_queue --database URL`` imports small traces by several workers, some of which are killed, and for
+comparison some traces by one worker. The database is empty, or its tables may be removed.
 """
 
 import argparse
@@ -29,16 +29,16 @@ from profiledb.library.locations import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
 _ENDS_S = 300
-"""For a worker to end, also on a busy machine."""
+"""Seconds for a worker to end, also on a busy machine."""
 _LIMIT_S = 4 * 3_600
 
 
 @dataclass(frozen=True)
 class Result:
-    """How it went: seconds, and those of processor (of workers that were killed a part), what is there afterward.
+    """Result of a run: seconds, processor seconds (of killed workers a part), and the final state.
 
     Args:
-        published: how often a report was taken in, as the audit has it: more than ``reports`` is twice.
+        published: number of imports according to the audit: more than ``reports`` means that one was imported twice.
         states: files by their state.
     """
 
@@ -50,20 +50,18 @@ class Result:
     states: Counter[str]
 
 
-def write(inbox: Path, count: int) -> None:
-    """Traces of a kernel each, with contents that differ."""
+def write_traces(inbox: Path, count: int) -> None:
+    """Write traces of one kernel each, with different contents."""
     inbox.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        drop(inbox, number)
+        drop_trace(inbox, number)
 
 
-def name_of(number: int) -> str:
-    """The name of one of them."""
+def trace_name(number: int) -> str:
     return f"{number:05}.pt.trace.json"
 
 
-def drop(inbox: Path, number: int) -> None:
-    """One of them."""
+def drop_trace(inbox: Path, number: int) -> None:
     where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
     common = {"ph": "X", "pid": 1, "tid": 1}
     events: list[dict[str, Any]] = [
@@ -71,22 +69,25 @@ def drop(inbox: Path, number: int) -> None:
         common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
     ]
     told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-    (inbox / name_of(number)).write_text(json.dumps(told), encoding="utf-8")
+    (inbox / trace_name(number)).write_text(json.dumps(told), encoding="utf-8")
 
 
 def take_in(
     folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
 ) -> Result:
-    """Has so many workers take in so many traces, and kills one of them after the other at random moments.
+    """Have workers import traces, and kill one of them after the other at random moments.
 
     Reports go into a folder, or into the bucket that ``library`` names.
     """
     migrations.move(url)
     inbox, catalog = folder / "inbox", Catalog(team_database.open_database(url))
-    write(inbox, count)
+    write_traces(inbox, count)
     chance, killed = random.Random(22), 0
     library = library or str(folder / "library")
-    before, running = spent(resource.RUSAGE_CHILDREN), [_started(folder, url, library) for _ in range(workers)]
+    before, running = (
+        read_cpu_s(resource.RUSAGE_CHILDREN),
+        [_start_worker(folder, url, library) for _ in range(workers)],
+    )
     begun = next_at = time.monotonic()
     states: Counter[str] = Counter()
     try:
@@ -99,7 +100,7 @@ def take_in(
                 number = chance.randrange(len(running))
                 running[number].kill()
                 running[number].wait()
-                running[number] = _started(folder, url, library)
+                running[number] = _start_worker(folder, url, library)
                 killed, next_at = killed + 1, time.monotonic() + chance.uniform(0, 2)
             time.sleep(0.1)  # between two looks
         seconds = time.monotonic() - begun
@@ -109,13 +110,13 @@ def take_in(
         for process in running:
             process.wait(_ENDS_S)
     cpu_s, published = (
-        spent(resource.RUSAGE_CHILDREN) - before,
+        read_cpu_s(resource.RUSAGE_CHILDREN) - before,
         len(catalog.audit.entries(action="took in", most=count * 2)),
     )
     return Result(seconds, cpu_s, killed, len(catalog.reports()), published, states)
 
 
-def _started(folder: Path, url: str, library: str) -> "subprocess.Popen[bytes]":
+def _start_worker(folder: Path, url: str, library: str) -> "subprocess.Popen[bytes]":
     environment = os.environ | {
         "WARPDECK_DATABASE": url, "WARPDECK_INBOX": str(folder / "inbox"), "WARPDECK_LIBRARY": library,
         "WARPDECK_CACHE": str(folder / "cache"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5",
@@ -124,37 +125,37 @@ def _started(folder: Path, url: str, library: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-m", "ingest"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
 
 
-def overhead(url: str, count: int) -> tuple[float, float]:
-    """Milliseconds of processor of this process to put a job into the queue, and to take one that does nothing."""
+def measure_overhead(url: str, count: int) -> tuple[float, float]:
+    """Return the processor milliseconds of this process to queue a job, and to take one that does nothing."""
     settings = config.load(database=url)
 
     def nothing(path: str) -> None:
         assert path
 
     async def serve() -> None:
-        app = queue.app(settings)
+        app = queue.make_app(settings)
         app.task(name=queue.TASK)(nothing)
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
     files = Queue(settings, team_database.open_database(url), open_inbox(settings))
-    begun = spent(resource.RUSAGE_SELF)
+    begun = read_cpu_s(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")
-    between = spent(resource.RUSAGE_SELF)
+    between = read_cpu_s(resource.RUSAGE_SELF)
     files.close()
     asyncio.run(serve())
-    return 1e3 * (between - begun) / count, 1e3 * (spent(resource.RUSAGE_SELF) - between) / count
+    return 1e3 * (between - begun) / count, 1e3 * (read_cpu_s(resource.RUSAGE_SELF) - between) / count
 
 
-def spent(who: int) -> float:
-    """Seconds of processor that ``resource.getrusage`` tells of this process, or of its children that ended."""
+def read_cpu_s(who: int) -> float:
+    """Return the processor seconds of this process, or of its ended children, by ``resource.getrusage``."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
     parser.add_argument("--library", default="", help="s3://BUCKET/PREFIX, by itself a folder")
@@ -170,7 +171,7 @@ def main() -> None:
         few = max(1, given.files // 5)
         one = take_in(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
         print(f"1 worker: {few / one.seconds:.1f} files/s, {one}")
-    put, take = overhead(given.database, given.files)
+    put, take = measure_overhead(given.database, given.files)
     print(f"with {given.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
 
 

@@ -1,7 +1,7 @@
-"""What a report, a look at a page and a second of doing nothing cost a team: ``python -m bench.team_units``.
+"""Measure what a report, a page view and a second of idling cost a team: ``python -m bench.team_units``.
 
-On real parts (bench.team_parts): transactions of PostgreSQL by ``pg_stat_database``, its processor, that of servers and
-workers, objects and bytes of the bucket. With them docs/team.md says what a large team needs.
+On real parts (bench.team_parts): transactions of PostgreSQL by ``pg_stat_database``, its processor time, that of
+servers and workers, objects and bytes of the bucket. docs/team.md derives the needs of a large team from them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import psycopg
 
 from bench import team, team_parts, team_queue
 from bench.generate import Options, generate
-from bench.load import session
+from bench.load import open_session
 from bench.team_parts import Place
-from bench.trends import spent
+from bench.trends import time_cpu_s
 from profiledb.library.library import Library
 from profiledb.studies import prefetch
 
 IDLE_S = 20.0
 TOLD_S = 11.0
-"""After so long a connection that does nothing has told the server's statistics what it did."""
+"""Seconds after which an idle connection has reported its statistics to the server."""
 LOOKS = 30
 SIZES = (1_000, 100_000, 1_000_000)
 """Kernels of reports."""
@@ -38,14 +38,14 @@ SIZES = (1_000, 100_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Cost:
-    """Transactions, and seconds of processor by part, of so many seconds."""
+    """Transactions, and processor seconds by part, of a number of seconds."""
 
     seconds: float
     transactions: int
     cpu_s: dict[str, float]
 
     def without(self, idle: Cost, per: int) -> str:
-        """What each of some things took beside what doing nothing takes, in words."""
+        """Return the cost of each of some things beyond idling, as text."""
         share = self.seconds / idle.seconds
         parts = [f"{(self.transactions - share * idle.transactions) / per:.1f} transactions"]
         for name, took in sorted(self.cpu_s.items()):
@@ -54,56 +54,57 @@ class Cost:
         return ", ".join(parts)
 
     def each_second(self) -> str:
-        """What a second took, in words."""
+        """Return the cost of a second as text."""
         took = [f"{one / self.seconds:.4f} s of {name}" for name, one in sorted(self.cpu_s.items()) if one > 0.005]
         return ", ".join([f"{self.transactions / self.seconds:.2f} transactions", *took])
 
 
-def cost(place: Place, action: Callable[[], object]) -> Cost:
-    """What a call takes of all parts; whoever shows pages or converts meanwhile counts, too."""
-    before, had, began = _transactions(place), team_parts.cpu_s(), time.monotonic()
+def measure_cost(place: Place, action: Callable[[], object]) -> Cost:
+    """Measure a call's cost on all parts; other views and conversions meanwhile count, too."""
+    before, had, began = _read_transactions(place), team_parts.measure_cpu_s(), time.monotonic()
     action()
-    time.sleep(TOLD_S)  # of which nothing else counts than a share of doing nothing
-    after, seconds = team_parts.cpu_s(), time.monotonic() - began
-    return Cost(seconds, _transactions(place) - before, {name: after[name] - had.get(name, 0.0) for name in after})
+    time.sleep(TOLD_S)  # nothing else but idling counts meanwhile
+    after, seconds = team_parts.measure_cpu_s(), time.monotonic() - began
+    return Cost(seconds, _read_transactions(place) - before, {name: after[name] - had.get(name, 0.0) for name in after})
 
 
-def _transactions(place: Place) -> int:
+def _read_transactions(place: Place) -> int:
     with psycopg.connect(place.settings["WARPDECK_DATABASE"], autocommit=True) as db:
         row = db.execute("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
         return int((row.fetchone() or (0,))[0])
 
 
-def look(place: Place, pause_s: float) -> None:
-    """Looks at pages that the server has shown before."""
-    paths = team.paths_of(place)
-    with session(place.address) as one:
+def look_at_pages(place: Place, pause_s: float) -> None:
+    """View pages that the server has shown before."""
+    paths = team.list_paths(place)
+    with open_session(place.address) as one:
         for number in range(LOOKS):
             one.look(paths[number % len(paths)])
             time.sleep(pause_s)
 
 
-def dropped(place: Place, numbers: Iterator[int], files: int) -> None:
-    """Drops so many traces and waits until all are taken in and nothing is prepared any more."""
+def measure_drops(place: Place, numbers: Iterator[int], files: int) -> None:
+    """Drop traces and wait until all are imported and prepared."""
     for number in islice(numbers, files):
-        team_queue.drop(place.inbox, number)
+        team_queue.drop_trace(place.inbox, number)
     limit = time.monotonic() + 300
-    while team_parts.states(place)["ready"] < files or "preparing" in team_parts.memory():
-        assert time.monotonic() < limit, team_parts.states(place)
-        time.sleep(3)  # each look is a transaction itself
+    while team_parts.count_states(place)["ready"] < files or "preparing" in team_parts.measure_memory():
+        assert time.monotonic() < limit, team_parts.count_states(place)
+        time.sleep(3)  # each look is itself a transaction
 
 
-def of_size(root: Path, kernels: int) -> str:
-    """Processor (s) to take in a report and to prepare it, in processes that run, and its bytes before and after."""
+def measure_report(root: Path, kernels: int) -> str:
+    """Return the processor seconds to import a report and to prepare it, in running processes, and its bytes before and
+    after."""
     source, folder = root / "inbox" / "report", root / "library"
     source.parent.mkdir(parents=True)
     generate(Options(kernels), source, "parquetdir")
-    took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
+    took = _wait_for_imports(source.parent, folder) - _wait_for_imports(root / "empty", root / "none")
     library = Library(folder)
     library.use_one_thread()  # as a worker does
     (report,) = library.list()
-    prepared = spent(partial(prefetch.prepare, library, report.id))
-    prepared += spent(partial(prefetch.timeline, library, report.id))
+    prepared = time_cpu_s(partial(prefetch.prepare, library, report.id))
+    prepared += time_cpu_s(partial(prefetch.timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
     sizes += [sum(path.stat().st_size for path in library.derived.timelines.glob("*"))]
@@ -115,32 +116,32 @@ def of_size(root: Path, kernels: int) -> str:
     )
 
 
-def _taken_in(inbox: Path, library: Path) -> float:
+def _wait_for_imports(inbox: Path, library: Path) -> float:
     argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library)]
-    before = team_queue.spent(resource.RUSAGE_CHILDREN)
+    before = team_queue.read_cpu_s(resource.RUSAGE_CHILDREN)
     subprocess.run([*argv, "--samples", "off"], cwd=team_parts.ROOT, stdout=subprocess.DEVNULL, check=True)
-    return team_queue.spent(resource.RUSAGE_CHILDREN) - before
+    return team_queue.read_cpu_s(resource.RUSAGE_CHILDREN) - before
 
 
 def measure(root: Path, kernels: int, files: int) -> Iterator[str]:
-    """Lines of what was measured."""
+    """Yield lines of results."""
     for size in SIZES:
-        yield of_size(root / f"{size}", size)
-    inbox, numbers = team.reports(root / "inbox", kernels), count(1)
+        yield measure_report(root / f"{size}", size)
+    inbox, numbers = team.make_reports(root / "inbox", kernels), count(1)
     (root / "team").mkdir()
-    with team_parts.team(root / "team", inbox, servers=1, workers=0) as place:
-        team.warm(place)
-        alone = cost(place, lambda: time.sleep(IDLE_S))
+    with team_parts.run_team(root / "team", inbox, servers=1, workers=0) as place:
+        team.warm_servers(place)
+        alone = measure_cost(place, lambda: time.sleep(IDLE_S))
         yield f"a second of a server: {alone.each_second()}"
         for pause_s in (0.0, 1.5):
-            seen = cost(place, partial(look, place, pause_s))
+            seen = measure_cost(place, partial(look_at_pages, place, pause_s))
             yield f"a look at a page, {pause_s:g} s after the one before: {seen.without(alone, LOOKS)}"
-        with team_parts.worker(place.settings):
+        with team_parts.run_worker(place.settings):
             time.sleep(TOLD_S)
-            both = cost(place, lambda: time.sleep(IDLE_S))
+            both = measure_cost(place, lambda: time.sleep(IDLE_S))
             yield f"a second of a server and the worker that watches: {both.each_second()}"
-            taken = cost(place, lambda: dropped(place, numbers, files))
-            yield f"a report: {taken.without(both, files)}"
+            imports = measure_cost(place, lambda: measure_drops(place, numbers, files))
+            yield f"a report: {imports.without(both, files)}"
     for report in (root / "team" / "objects").glob("*/*/reports/*"):
         sizes = {path.name.split(".", 1)[1]: path.stat().st_size for path in report.iterdir()}
         if sum(sizes.values()) > 1e6:
@@ -148,13 +149,13 @@ def measure(root: Path, kernels: int, files: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Prints what was measured."""
+    """Print the results."""
     parser = argparse.ArgumentParser(prog="python -m bench.team_units", description=__doc__)
     parser.add_argument("--kernels", type=int, default=100_000)
     parser.add_argument("--files", type=int, default=20)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with TemporaryDirectory(prefix="warpdeck-units-") as root:
-        for line in measure(Path(root), given.kernels, given.files):
+        for line in measure(Path(root), options.kernels, options.files):
             print(line, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Lays copies of one training step out in time, thousands at once: every array is (steps, things of a step)."""
+"""Lay copies of one training step out in time, thousands at once: every array is (steps, things of a step)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Batch:
 
     @property
     def steps(self) -> int:
-        """How many steps the batch holds."""
+        """Number of steps in the batch."""
         return len(self.call_start)
 
 
@@ -51,7 +51,7 @@ class StepClock:
         self._edge = np.array([(_MAX_DEPTH - item.depth) * _EDGE_NS for item in step.ranges])
 
     def lay_out(self, rng: np.random.Generator, first_step: int, steps: int, start_ns: int) -> Batch:
-        """Return `steps` copies from `start_ns` on; the first steps of a process are slow, as real ones are."""
+        """Return `steps` copies from `start_ns` on; the first steps of a process are slow, as in real programs."""
         slow = 1 + 3 * np.exp(-np.arange(first_step, first_step + steps) / 1.5)[:, None]
         call_ns = self._draw(rng, self._call_ns, 0.3, steps, slow)
         gap_ns = _MIN_GAP_NS + rng.exponential(900, call_ns.shape).astype(np.int64)

@@ -1,4 +1,5 @@
-"""The timeline against its bars: one number for each, in a real server and a real browser, as a share of the bar."""
+"""Measure the timeline against its limits in a real server and a real browser: one number each, as a share of the
+limit."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ LEVELS = 10
 PEOPLE = 20
 _PLACES = 3
 _GROUPS = 6
-"""Groups of lanes that are asked for: what is in sight of a page."""
+"""Visible groups of lanes that are requested."""
 _REPEAT = 5
 _SEARCHES = (("gemm", "part"), ("cudaLaunchKernel", "exact"), ("a.*n", "pattern"))
 _FRAMES = """() => new Promise((done) => {
@@ -42,7 +43,7 @@ _HOOK = "() => window.__warpdeck_timeline?.state().settled"
 
 @dataclass(frozen=True)
 class Bar:
-    """What was measured, what it must stay below, both in ``unit`` (ms, MB or %)."""
+    """A measured value and its limit, both in ``unit`` (ms, MB or %)."""
 
     what: str
     measured: float
@@ -52,7 +53,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A report that was taken in: environment of its server, library, id, kernels, processor seconds of that."""
+    """An imported report: environment of its server, library, id, kernels, processor seconds of the import."""
 
     env: Mapping[str, str]
     library: Path
@@ -61,16 +62,16 @@ class Prepared:
     ingest_cpu_s: float
 
 
-def timed_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call returns, and the processor seconds of the processes that it started and waited for."""
+def time_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the result of a call and the processor seconds of its ended child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = call()
+    result = call()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return result, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def added(prepared: Prepared) -> list[Bar]:
-    """What the timeline's file adds to taking a report in: processor time and bytes."""
+def measure_timeline_file(prepared: Prepared) -> list[Bar]:
+    """Measure what the timeline's file adds to the import of a report: processor time and bytes."""
     library = Library(prepared.library)
     report, target = (
         library.path(prepared.report_id),
@@ -86,56 +87,58 @@ def added(prepared: Prepared) -> list[Bar]:
     ]
 
 
-def bars(prepared: Prepared) -> Iterator[Bar]:
-    """Everything of one report that one person does."""
+def measure_bars(prepared: Prepared) -> Iterator[Bar]:
+    """Measure all actions of one person on one report."""
     count = f"{prepared.kernels:,} kernels"
     shelf = Timelines(Library(prepared.library), classes.load())
     opened = shelf.wait(prepared.report_id)
-    yield Bar(f"{count}: tile, cold, p95", _p95(_cold(prepared, opened)), 150, "ms")
+    yield Bar(f"{count}: tile, cold, p95", _percentile_95(_measure_cold(prepared, opened)), 150, "ms")
     with server(prepared.env, {"address": "127.0.0.1"}) as running:
-        asked = _Asker(running.address, prepared.report_id)
-        for z, i, group in _zooms(opened, 1):
-            asked.tile(z, i, group)
-        warm = [asked.tile(*place) for place in _zooms(opened, _PLACES)]
-        yield Bar(f"{count}: tile, warm, p95", _p95(warm), 60, "ms")
+        asker = _Asker(running.address, prepared.report_id)
+        for z, i, group in _choose_tiles(opened, 1):
+            asker.tile(z, i, group)
+        warm = [asker.tile(*place) for place in _choose_tiles(opened, _PLACES)]
+        yield Bar(f"{count}: tile, warm, p95", _percentile_95(warm), 60, "ms")
         whole = {"from": opened.begin_ns, "to": opened.end_ns + 1}
         lanes = ",".join(str(lane.id) for lane in opened.lanes if lane.group is not None and lane.kind != "line")
-        areas = [asked("area", whole | {"lanes": lanes}) for _ in range(_REPEAT)]
-        yield Bar(f"{count}: area over everything, p95", _p95(areas), 300, "ms")
-        searches = [asked("search", {"q": text, "how": how}) for text, how in _SEARCHES for _ in range(_REPEAT)]
-        yield Bar(f"{count}: search over all names, p95", _p95(searches), 500, "ms")
+        areas = [asker("area", whole | {"lanes": lanes}) for _ in range(_REPEAT)]
+        yield Bar(f"{count}: area over everything, p95", _percentile_95(areas), 300, "ms")
+        searches = [asker("search", {"q": text, "how": how}) for text, how in _SEARCHES for _ in range(_REPEAT)]
+        yield Bar(f"{count}: search over all names, p95", _percentile_95(searches), 500, "ms")
         with browser_page() as page:
-            yield from _in_browser(
+            yield from _measure_in_browser(
                 page, f"{running.address}/timeline?report={prepared.report_id}", count, opened.end_ns
             )
 
 
-def crowd(prepared: Prepared) -> Bar:
-    """Twenty people who zoom at once."""
+def measure_crowd(prepared: Prepared) -> Bar:
+    """Measure twenty people who zoom at once."""
     opened = Timelines(Library(prepared.library), classes.load()).wait(prepared.report_id)
     with server(prepared.env, {"address": "127.0.0.1"}) as running, ThreadPoolExecutor(PEOPLE) as pool:
 
         def zooms(seed: int) -> list[float]:
-            asked = _Asker(running.address, prepared.report_id)
-            return [asked.tile(*place) for place in _zooms(opened, 1, seed)[:: _GROUPS // 2]]
+            asker = _Asker(running.address, prepared.report_id)
+            return [asker.tile(*place) for place in _choose_tiles(opened, 1, seed)[:: _GROUPS // 2]]
 
         zooms(PEOPLE)
         waits = [wait for own in pool.map(zooms, range(PEOPLE)) for wait in own]
-    return Bar(f"{prepared.kernels:,} kernels: tile, {PEOPLE} people zooming at once, p95", _p95(waits), 300, "ms")
+    return Bar(
+        f"{prepared.kernels:,} kernels: tile, {PEOPLE} people zooming at once, p95", _percentile_95(waits), 300, "ms"
+    )
 
 
-def table(found: Sequence[Bar]) -> list[str]:
-    """The bars as a table; a share above 1 is a bar that is missed."""
+def format_table(bars: Sequence[Bar]) -> list[str]:
+    """Return the results as a table; a share above 1 misses its limit."""
     lines = ["| timeline | measured | bar | share of the bar |", "|---|---:|---:|---:|"]
-    for one in found:
+    for one in bars:
         share = f"{one.measured / one.most:.2f}"
-        shown = share if one.measured <= one.most else f"**{share}**"
-        lines.append(f"| {one.what} | {one.measured:,.1f} {one.unit} | {one.most:g} {one.unit} | {shown} |")
+        share_text = share if one.measured <= one.most else f"**{share}**"
+        lines.append(f"| {one.what} | {one.measured:,.1f} {one.unit} | {one.most:g} {one.unit} | {share_text} |")
     return lines
 
 
 class _Asker:
-    """Asks a server over one connection, as a browser does; tells the milliseconds of each answer."""
+    """Asks a server over one connection, as a browser does, and returns the milliseconds of each answer."""
 
     def __init__(self, address: str, report_id: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
@@ -160,8 +163,8 @@ class _Asker:
         return body
 
 
-def _zooms(opened: Opened, places: int, seed: int = 0) -> list[tuple[int, int, int]]:
-    """Level, number and group of tiles on ten levels, from everything to some microseconds, at random places."""
+def _choose_tiles(opened: Opened, places: int, seed: int = 0) -> list[tuple[int, int, int]]:
+    """Yield level, number and group of tiles on ten levels, from everything to some microseconds, at random places."""
     rng = random.Random(seed)
     length = max(1, opened.end_ns)
     coarsest = max(2 * LEVELS, (length // tiles.BINS).bit_length())
@@ -174,10 +177,10 @@ def _zooms(opened: Opened, places: int, seed: int = 0) -> list[tuple[int, int, i
     return found
 
 
-def _cold(prepared: Prepared, opened: Opened) -> list[float]:
-    """Milliseconds of tiles of all levels, each the first of its own connection with nothing opened before."""
+def _measure_cold(prepared: Prepared, opened: Opened) -> list[float]:
+    """Return the milliseconds of tiles of all levels, each the first of its own connection."""
     waits = []
-    for z, i, group in _zooms(opened, 1)[::4]:
+    for z, i, group in _choose_tiles(opened, 1)[::4]:
         fresh = Timelines(Library(prepared.library), classes.load())
         began = time.perf_counter()
         known = fresh.open(prepared.report_id)
@@ -187,8 +190,8 @@ def _cold(prepared: Prepared, opened: Opened) -> list[float]:
     return waits
 
 
-def _in_browser(page: Page, address: str, count: str, end_ns: int) -> list[Bar]:
-    """The first picture, frames while dragging, and the heap after zooming through all levels."""
+def _measure_in_browser(page: Page, address: str, count: str, end_ns: int) -> list[Bar]:
+    """Measure the first picture, frames while dragging, and the heap after zooming through all levels."""
     page.goto(address)
     page.wait_for_function(_HOOK)
     firsts = []
@@ -211,16 +214,16 @@ def _in_browser(page: Page, address: str, count: str, end_ns: int) -> list[Bar]:
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     heap = session.send("Runtime.getHeapUsage")
-    held = sum(float(heap.get(key, 0)) for key in ("usedSize", "embedderHeapUsedSize", "backingStorageSize"))
+    heap_bytes = sum(float(heap.get(key, 0)) for key in ("usedSize", "embedderHeapUsedSize", "backingStorageSize"))
     return [
         Bar(f"{count}: page open to first picture, warm, median", sorted(firsts)[len(firsts) // 2], 1000, "ms"),
-        Bar(f"{count}: from frame to frame while dragging, p95", _p95(between), 33, "ms"),
-        Bar(f"{count}: browser heap with buffers, after zooming", held / 1e6, 300, "MB"),
+        Bar(f"{count}: from frame to frame while dragging, p95", _percentile_95(between), 33, "ms"),
+        Bar(f"{count}: browser heap with buffers, after zooming", heap_bytes / 1e6, 300, "MB"),
     ]
 
 
 def _drag(page: Page, x: float, y: float) -> list[float]:
-    """Milliseconds between the frames of the browser while the lanes are dragged to and fro."""
+    """Return the milliseconds between the browser's frames while the lanes are dragged to and fro."""
     page.mouse.move(x, y)
     page.mouse.down()
     page.evaluate(f"() => {{ window.__frames = ({_FRAMES})(); }}")
@@ -231,6 +234,6 @@ def _drag(page: Page, x: float, y: float) -> list[float]:
     return [later - now for now, later in pairwise(at)]
 
 
-def _p95(values: Sequence[float]) -> float:
+def _percentile_95(values: Sequence[float]) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]

@@ -1,7 +1,7 @@
-"""Measures the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
+"""Measure the timeline: `python -m bench.timeline_data LIBRARY REPORT`.
 
-Prints the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and
-the 95th percentile of tiles at random places: cold (a new connection) and warm, wall and processor milliseconds.
+Print the processor seconds and bytes of the timeline's file against the report's, then for each zoom the median and the
+95th percentile of tiles at random places: cold (a new connection) and warm, wall and processor milliseconds.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ def main(arguments: list[str] | None = None) -> None:
     )
     shelf = Timelines(library, classes.load())
     opened = shelf.wait(chosen.report)
-    _tiles(library, shelf, opened, chosen.repeat)
+    _measure_tiles(library, shelf, opened, chosen.repeat)
     lanes = [lane.id for lane in opened.lanes if lane.group is not None]
     everything = (opened.begin_ns, opened.end_ns + 1, lanes)
     with shelf.cursor(chosen.report) as cursor:
-        _row("area, everything", [_timed(lambda: area.measure_area(cursor, opened, *everything)) for _ in range(5)])
+        _format_row(
+            "area, everything", [_time_call(lambda: area.measure_area(cursor, opened, *everything)) for _ in range(5)]
+        )
         for text, how in (("gemm", "part"), ("cudaLaunchKernel", "exact"), ("a.*n", "pattern")):
-            taken = [_timed(lambda: search.search_names(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
-            _row(f"search, {how}", taken)
+            taken = [_time_call(lambda: search.search_names(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
+            _format_row(f"search, {how}", taken)
 
 
-def _tiles(library: Library, shelf: Timelines, opened: Opened, repeat: int) -> None:
+def _measure_tiles(library: Library, shelf: Timelines, opened: Opened, repeat: int) -> None:
     rng = random.Random(0)
     groups = list(opened.groups)[:6]
     length = opened.end_ns - opened.begin_ns
@@ -63,21 +65,21 @@ def _tiles(library: Library, shelf: Timelines, opened: Opened, repeat: int) -> N
             fresh = Timelines(library, classes.load())
             fresh.wait(opened.report_id)
             with fresh.cursor(opened.report_id) as cursor:
-                cold.append(_timed(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
+                cold.append(_time_call(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
         with shelf.cursor(opened.report_id) as cursor:
-            warm = [_timed(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
-        _row(f"tile 2^{max(z, 0)} cold", cold)
-        _row(f"tile 2^{max(z, 0)} warm", warm)
+            warm = [_time_call(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
+        _format_row(f"tile 2^{max(z, 0)} cold", cold)
+        _format_row(f"tile 2^{max(z, 0)} warm", warm)
 
 
-def _timed(call: Callable[[], object]) -> tuple[float, float]:
-    """Wall and processor milliseconds of a call."""
+def _time_call(call: Callable[[], object]) -> tuple[float, float]:
+    """Return the wall and processor milliseconds of a call."""
     wall, spent = time.perf_counter(), time.process_time()
     call()
     return (time.perf_counter() - wall) * 1e3, (time.process_time() - spent) * 1e3
 
 
-def _row(name: str, taken: list[tuple[float, float]]) -> None:
+def _format_row(name: str, taken: list[tuple[float, float]]) -> None:
     wall, spent = (sorted(column) for column in zip(*taken, strict=True))
     high = min(len(wall) - 1, round(0.95 * len(wall)))
     print(

@@ -1,8 +1,8 @@
-"""Lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
+"""Measure lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
 
-The reports are copies of summaries that are made up, and have no files; a sample is converted to be the new report of
-one of their series. Each figure is seconds of processor (user and system) of this process; those of the command are of
-a process of its own, with what they took on the clock.
+The reports are copies of made-up summaries without files; a converted sample is the new report of one of their series.
+Each figure is processor seconds (user and system) of this process; the command's figures are those of its own process,
+with its wall time.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from profiledb.studies.trends.team_summary_store import TOPIC
 from tests.support import serial
 
 SERIES, KERNELS, MADE = 100, 40, 500
-"""Programs; kernels of each report; reports that are made, of which the others are copies."""
+"""Programs; kernels of each report; generated reports, of which the others are copies."""
 NEW = config.ROOT / "sample_reports" / "idle_fixed.sqlite"
 _AT_ONCE = 10_000
 _SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
 
 
-def spent(action: Callable[[], object]) -> float:
-    """Seconds of processor that a call takes."""
+def time_cpu_s(action: Callable[[], object]) -> float:
+    """Return the processor seconds of a call."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     action()
     after = resource.getrusage(resource.RUSAGE_SELF)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def fill(library: Library, count: int) -> None:
-    """Lists reports of 100 programs; each fifth program is slower in the second half."""
+def fill_catalog(library: Library, count: int) -> None:
+    """List reports of 100 programs; each fifth program is slower in the second half."""
     random = np.random.default_rng(1)
     for number in range(1, MADE + 1):
         times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
@@ -65,14 +65,14 @@ def fill(library: Library, count: int) -> None:
             (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", summary_refresh.make_stamp(library, f"{n:016x}"), factor)
         )
     for at in range(0, len(ids), _AT_ONCE):
-        with _writing(library, CATALOG, database.CATALOG) as db:
-            _name(db, ids[at : at + _AT_ONCE])
+        with _open_transaction(library, CATALOG, database.CATALOG) as db:
+            _set_names(db, ids[at : at + _AT_ONCE])
             db.execute(
                 "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu,"
                 " replace(manifest, old, new) FROM report JOIN copy ON old = id"
             )
-        with _writing(library, SUMMARIES, TOPIC) as db:
-            _name(db, ids[at : at + _AT_ONCE])
+        with _open_transaction(library, SUMMARIES, TOPIC) as db:
+            _set_names(db, ids[at : at + _AT_ONCE])
             db.execute(
                 f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
                 f" SELECT new, version, copy.stamp, {_SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
@@ -84,8 +84,8 @@ def fill(library: Library, count: int) -> None:
 
 
 @contextmanager
-def _writing(library: Library, file: str, topic: str) -> Iterator[Connection]:
-    """A transaction on the catalog, or on the summaries, wherever they are."""
+def _open_transaction(library: Library, file: str, topic: str) -> Iterator[Connection]:
+    """Open a transaction on the catalog, or on the summaries, wherever they are."""
     if library.catalog.shared:
         with library.catalog.shared.connect(topic) as db:
             yield db
@@ -94,41 +94,45 @@ def _writing(library: Library, file: str, topic: str) -> Iterator[Connection]:
             yield db
 
 
-def _name(db: Connection, ids: Sequence[tuple[str, str, str, float]]) -> None:
-    """Says for the time of a transaction which reports are copied, with their stamps and a factor of all figures."""
+def _set_names(db: Connection, ids: Sequence[tuple[str, str, str, float]]) -> None:
+    """Define which reports are copied, with their stamps and a factor of all figures, for one transaction."""
     db.execute("DROP TABLE IF EXISTS copy")
     db.execute("CREATE TEMPORARY TABLE copy (old TEXT, new TEXT, stamp TEXT, factor DOUBLE PRECISION)")
     db.executemany("INSERT INTO copy VALUES (?, ?, ?, ?)", ids)
 
 
 def main(count: int) -> int:
-    """Prints what each question takes."""
+    """Print the cost of each question."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder))
-        new = _take(library)  # before the made-up ones are listed: a worker takes reports without files off the list
-        fill(library, count)
+        new = _convert_sample(library)  # before the others: a worker drops reports without files
+        fill_catalog(library, count)
         size = (library.folder / SUMMARIES).stat().st_size
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
         reports = library.list()
-        print(f"Library, list of reports: {spent(library.list):.2f} s")
+        print(f"Library, list of reports: {time_cpu_s(library.list):.2f} s")
         wanted = filters.Filters(text="train_77 h200")
-        print(f"search: {spent(lambda: filters.matching(reports, {}, wanted, {})):.2f} s")
-        print(f"Trends, changes never looked for: {spent(lambda: series_table.frame(Board(library).listed)):.2f} s")
+        print(f"search: {time_cpu_s(lambda: filters.matching(reports, {}, wanted, {})):.2f} s")
+        print(
+            f"Trends, changes never looked for: {time_cpu_s(lambda: series_table.frame(Board(library).listed)):.2f} s"
+        )
         board = Board(library)
-        print(f"Trends, first look of a process: {spent(lambda: series_table.frame(board.listed)):.2f} s")
-        print(f"Trends, again: {spent(lambda: series_table.frame(board.listed)):.2f} s")
+        print(f"Trends, first look of a process: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
+        print(f"Trends, again: {time_cpu_s(lambda: series_table.frame(board.listed)):.2f} s")
         one = board.listed[0].series
-        print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
-        checked = spent(lambda: printout.format_check(gate.check_report(library, reports[0], "series", Budget()), "md"))
+        print(f"a series of {len(one.points)}: {time_cpu_s(lambda: (board.one(one), board.measures(one))):.2f} s")
+        checked = time_cpu_s(
+            lambda: printout.format_check(gate.check_report(library, reports[0], "series", Budget()), "md")
+        )
         print(f"check of a new report: {checked:.2f} s")
         library.catalog.decisions.choose(new, one.name)
         for known in ("nothing of it known", "its summary known"):
-            print(f"warpdeck check, {known}: {_command(library, new)}")
+            print(f"warpdeck check, {known}: {_measure_check(library, new)}")
     return 0
 
 
-def _take(library: Library) -> str:
-    """The id of a sample that is converted into the library; nobody has asked anything of it."""
+def _convert_sample(library: Library) -> str:
+    """Convert a sample into the library and return its id; no analysis has run on it yet."""
     with tempfile.TemporaryDirectory() as inbox:
         shutil.copy(NEW, inbox)
         subprocess.run(
@@ -139,8 +143,8 @@ def _take(library: Library) -> str:
     return library.find(NEW.name).id
 
 
-def _command(library: Library, report_id: str) -> str:
-    """What `warpdeck check` of a report takes in all, against its own series."""
+def _measure_check(library: Library, report_id: str) -> str:
+    """Measure `warpdeck check` of a report against its own series."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     arguments = ["check", report_id, "--against", "series", "--anywhere", "--library", str(library.folder)]
     done = subprocess.run([sys.executable, "-m", "profiledb", *arguments], check=False, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""How right are predictions? Pairs of a program with a fault and without it: the predicted saving beside the measured.
+"""Check predictions: the predicted saving of pairs of a program with and without a fault, beside the measured one.
 
 ``python -m bench.whatif FOLDER`` takes the captures that ``bench.conclusions`` takes. It prints a row a pair with a
 change that mends its fault: the saving that ``warpdeck whatif`` predicts with its interval, the measured one (bad less
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.ingestion import ingest
+from bench.ingestion import run_ingest
 from profiledb.errors import WarpdeckError
 from profiledb.library.library import Library
 from profiledb.replay import prediction
@@ -39,13 +39,13 @@ CHANGES: Mapping[str, str] = {
     "reduced_at_the_end": "faster_kernels=communication:1000000",
     "small_buckets": "host_code=NCCL:ncclAllReduce",
 }
-"""The change that mends each fault, as far as there is one."""
+"""Changes that mend a fault, for the faults that have one."""
 CLOSE = 0.2
 
 
 @dataclass(frozen=True)
 class Row:
-    """Savings of a pair in percent; ``refused`` says why nothing was predicted."""
+    """Savings of a pair in percent; ``refused`` tells why nothing was predicted."""
 
     fault: str
     change: str
@@ -64,12 +64,12 @@ class Row:
 
     @property
     def close(self) -> bool:
-        """Whether the prediction is within a fifth of a measured saving."""
+        """Return True if the prediction is within a fifth of a measured saving."""
         return self.predicted is not None and any(abs(self.predicted - one) <= CLOSE * abs(one) for one in self.truths)
 
     @property
     def inside(self) -> bool:
-        """Whether the interval holds a measured saving."""
+        """Return True if the interval holds a measured saving."""
         if self.low is None or self.high is None:
             return False
         return any(self.low <= one <= self.high for one in self.truths)
@@ -91,7 +91,7 @@ def _percent(value: float | None) -> str:
 
 
 def row(library: Library, folder: Path, fault: str) -> Row:
-    """Return the prediction for a pair beside what was measured."""
+    """Return the prediction for a pair beside the measurements."""
     change = CHANGES[fault]
     took = [_ns(folder / f"{fault}.{half}.json") for half in ("bad", "good")]
     alone = [_ns(folder / "unprofiled" / f"{fault}.{half}.unprofiled.json") for half in ("bad", "good")]
@@ -127,7 +127,9 @@ def main() -> None:
     for folder in given.folder:
         with TemporaryDirectory(prefix="warpdeck-whatif-") as data:
             names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
-            ingest(tuple(folder / f"{name}.bad.sqlite" for name in names), Path(data) / "inbox", Path(data) / "library")
+            run_ingest(
+                tuple(folder / f"{name}.bad.sqlite" for name in names), Path(data) / "inbox", Path(data) / "library"
+            )
             library = Library(Path(data) / "library")
             found += [row(library, folder, name) for name in names]
     print("| Fault | Change | Predicted | Between | Measured | Without the profiler | Unexplained |")

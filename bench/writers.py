@@ -1,4 +1,4 @@
-"""Writes generated batches as the two forms of an nsys export: a SQLite file, or a folder of parquet files."""
+"""Write generated batches as the two forms of an nsys export: a SQLite file, or a folder of parquet files."""
 
 from __future__ import annotations
 

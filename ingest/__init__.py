@@ -1,4 +1,4 @@
-"""Conversions: from the files that profilers write to reports in the library.
+"""Conversion of profilers' files to reports of the library.
 
 The only package that runs nsys and ncu.
 """

@@ -1,4 +1,4 @@
-"""``python -m ingest``: the worker by itself. ``warpdeck ingest`` is the same."""
+"""Run the worker by itself: ``python -m ingest`` is the same as ``warpdeck ingest``."""
 
 import argparse
 import sys
@@ -9,23 +9,23 @@ from profiledb import terminal
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the worker and returns its exit status, see ``command.run``."""
+    """Run the worker and return its exit status (``command.run``)."""
     parser = terminal.Parser(prog="python -m ingest", description=arguments.ABOUT, epilog=arguments.EPILOG)
-    arguments.add(parser)
+    arguments.add_arguments(parser)
     return execute(parser.parse_args(argv))
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Runs the worker with what ``arguments.add`` let be read."""
+    """Run the worker with the parsed arguments of ``arguments.add_arguments``."""
 
     def action() -> int:
         from ingest.conversion import processes
-        from ingest.conversion.fork_client import Forks
+        from ingest.conversion.fork_client import ForkClient
 
         processes.adopt()
-        with closing(Forks()) as forks:
-            forks.warm()  # it imports what it needs while this process does
-            from ingest import command  # with the database, which --help does without
+        with closing(ForkClient()) as forks:
+            forks.warm()  # the server imports its modules while this process imports its own
+            from ingest import command  # imports the database, which --help does without
 
             return command.run(given, forks)
 

@@ -1,4 +1,4 @@
-"""The arguments of the worker; apart from it, so that a parser has them without what the worker imports."""
+"""Arguments of the worker, in a module that a parser can import without the worker's own imports."""
 
 import argparse
 
@@ -15,13 +15,12 @@ EPILOG = (
 )
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments to a parser."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inbox", metavar="DIR", help="folder or bucket to watch (default: WARPDECK_INBOX)")
     parser.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
     parser.add_argument(
         "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"
     )
-    parser.add_argument("--once", action="store_true", help="convert what is there, then exit")
+    parser.add_argument("--once", action="store_true", help="convert the present files, then exit")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a file failed")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input closes")

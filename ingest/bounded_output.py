@@ -1,14 +1,14 @@
-"""Reads what a program prints to its end, and keeps a bounded part of it: a program may print without end."""
+"""Read a program's output to its end and store a bounded part of it."""
 
 import threading
 from typing import IO
 
-KEPT = 64 << 10
-"""Bytes that are kept of the beginning, and as many of the end."""
+KEPT_BYTES = 64 << 10
+"""Bytes stored of the start of the output, and as many of its end."""
 
 
 class Tail:
-    """The beginning and the end of what comes out of a pipe; it is read by a thread of its own until it closes."""
+    """Start and end of the output of a pipe, read by its own thread until the pipe closes."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
@@ -19,12 +19,12 @@ class Tail:
 
     def _read(self) -> None:
         with self._pipe:
-            while block := self._pipe.read1(KEPT):  # type: ignore[attr-defined] # of a pipe that is buffered
-                room = KEPT - len(self._head)
+            while block := self._pipe.read1(KEPT_BYTES):  # type: ignore[attr-defined] # buffered pipes have it
+                room = KEPT_BYTES - len(self._head)
                 self._head += block[:room]
-                self._last = (self._last + block[room:])[-KEPT:]
+                self._last = (self._last + block[room:])[-KEPT_BYTES:]
 
     def text(self, patience_s: float = 5.0) -> str:
-        """What was kept, as text; waits for the other end to close, unless a process that was left behind holds it."""
+        """Return the stored output as text, after the other end closed or ``patience_s`` seconds passed."""
         self._thread.join(patience_s)
         return (self._head + self._last).decode("utf-8", "replace")

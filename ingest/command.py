@@ -1,4 +1,4 @@
-"""The worker as a command: for good, or once over what is there."""
+"""Run the worker as a command: until it is stopped, or once over the present files."""
 
 import argparse
 import logging
@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from ingest import progress
-from ingest.conversion.child import Runner
-from ingest.conversion.fork_client import Forks
-from ingest.monitoring import Operating, operated
-from ingest.prefetch import Opening
-from ingest.report_upgrades import Upgrading
-from ingest.retention import Retaining
+from ingest.conversion.fork_client import ForkClient
+from ingest.conversion.runner import Runner
+from ingest.end_event import EndEvent
+from ingest.monitoring import WorkerMonitor, monitor_worker
+from ingest.prefetch import Prefetcher
+from ingest.report_upgrades import ReportUpgrades
+from ingest.retention import RetentionRunner
 from ingest.watch import Watch
-from ingest.worker import Worker, hold
+from ingest.worker import Worker, hold_library
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, RefusedError, WarpdeckError
@@ -36,37 +37,15 @@ from profiledb.words import visible
 BUSY = 3
 _log = logging.getLogger("warpdeck")
 SAMPLES_AT_ONCE = 4
-"""Samples that are taken in before the inbox is looked at again."""
+"""Samples that are imported between two looks at the inbox."""
 Result = TypeVar("Result")
 
 
-class End:
-    """Set once when the worker is to end, by a signal or by whoever started it; then does what was asked for."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._then: list[Callable[[], None]] = []
-        self.is_set = self._event.is_set
-        self.wait = self._event.wait
-
-    def set(self, *_: object) -> None:
-        """Ends the worker; may be called by a handler of signals, and from any thread."""
-        self._event.set()
-        for action in self._then:
-            action()
-
-    def then(self, *actions: Callable[[], None]) -> None:
-        """What to do when the end comes; at once where it has come."""
-        self._then += actions
-        if self.is_set():
-            self.set()
-
-
-def run(arguments: argparse.Namespace, forks: Forks) -> int:
-    """Runs the worker with the arguments of ``arguments.add``.
+def run(arguments: argparse.Namespace, forks: ForkClient) -> int:
+    """Run the worker with the arguments of ``arguments.add_arguments``.
 
     Args:
-        arguments: of the command line.
+        arguments: parsed command line.
         forks: starts the processes that read files; this process adopts orphans.
 
     Returns:
@@ -74,50 +53,50 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
     refuse_newer(settings)
-    with operated(settings, lambda: open_library(settings)) as told:
-        return _run(arguments, settings, forks, told)
+    with monitor_worker(settings, lambda: open_library(settings)) as monitor:
+        return _run(arguments, settings, forks, monitor)
 
 
-def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: Operating) -> int:
-    end = End()
+def _run(arguments: argparse.Namespace, settings: Settings, forks: ForkClient, monitor: WorkerMonitor) -> int:
+    end = EndEvent()
     if not arguments.once:
-        _listen(end, until_stdin_closes=arguments.until_stdin_closes)
+        _handle_end_signals(end, until_stdin_closes=arguments.until_stdin_closes)
     pause_s = 0 if arguments.once else settings.scan_s
-    library = _patiently(lambda: _opened(settings).asked_by(WORKER), end, pause_s)
+    library = _retry(lambda: _open_library(settings).asked_by(WORKER), end, pause_s)
     if library is None:
         return FAILED if arguments.once else 0
     if library.catalog.shared:
         from ingest import team
 
-        with progress.shown(settings.log) as shown:
-            both = Both(shown, told)
-            team.run(library, settings, forks, end, both, told.looked, once=arguments.once)
-        return both.status(arguments)
-    with ExitStack() as held, progress.shown(settings.log) as shown:
-        mine = _patiently(lambda: held.enter_context(hold(library)), end, pause_s)
-        if mine is None:
+        with progress.show_progress(settings.log) as lines:
+            reporter = JobReporter(lines, monitor)
+            team.run(library, settings, forks, end, reporter, monitor.note_look, once=arguments.once)
+        return reporter.status(arguments)
+    with ExitStack() as stack, progress.show_progress(settings.log) as lines:
+        is_holder = _retry(lambda: stack.enter_context(hold_library(library)), end, pause_s)
+        if is_holder is None:
             return 0
-        if not mine:
+        if not is_holder:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening, both = Opening(library.folder, settings.library_text, forks), Both(shown, told)
+        prefetcher, reporter = Prefetcher(library.folder, settings.library_text, forks), JobReporter(lines, monitor)
 
-        def done(job: Job) -> None:
-            both.done(job)
-            opening.add(job)
+        def finish(job: Job) -> None:
+            reporter.done(job)
+            prefetcher.add(job)
 
-        worker = Worker(library, settings, open_inbox(settings), done, both.step, Runner(forks))
+        worker = Worker(library, settings, open_inbox(settings), finish, reporter.step, Runner(forks))
         if arguments.once:
-            _once(worker)
+            _run_once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end, opening, told)
-    return both.status(arguments)
+            _run_forever(worker, end, prefetcher, monitor)
+    return reporter.status(arguments)
 
 
-def _opened(settings: Settings) -> Library:
-    """The library, its tables made or changed where that is due."""
+def _open_library(settings: Settings) -> Library:
+    """Open the library after creating or migrating its tables."""
     if settings.database:
         from profiledb.library import migrations
 
@@ -125,103 +104,97 @@ def _opened(settings: Settings) -> Library:
     return open_library(settings)
 
 
-def _once(worker: Worker) -> None:
-    """Only the inbox: a script that names its files is not asking for samples."""
+def _run_once(worker: Worker) -> None:
+    """Convert the files of the inbox alone: a script that names its files does not ask for samples."""
     worker.prepare()
     watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
-        time.sleep(0.05)  # between two looks; the second look decides, not this pause
-    worker.tell_skipped(watch.skipped)
-    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
-    while upgrading.look():
+        time.sleep(0.05)  # the second look decides, not this pause
+    worker.list_skipped(watch.skipped)
+    upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
+    while upgrades.upgrade_next():
         pass
 
 
-def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
+def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor: WorkerMonitor) -> None:
     pause_s = worker.settings.scan_s
     watch = Watch(worker.inbox, patience_s=pause_s)
-    end.then(worker.stop, watch.wake.set)
-    _patiently(worker.prepare, end, pause_s)
+    end.add_actions(worker.stop, watch.wake.set)
+    _retry(worker.prepare, end, pause_s)
     watch.start()
-    retaining, upgrading = (
-        Retaining(worker.settings),
-        Upgrading(worker.library, worker.settings, worker.inbox, worker.runner),
-    )
-    samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
-
-    is_mended = True
+    retention = RetentionRunner(worker.settings)
+    upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
+    samples = SampleBatches(worker.samples())  # listed once: they come with the product and nobody drops them meanwhile
+    is_sound = True
 
     def look() -> None:
-        nonlocal is_mended
-        if not is_mended and disk.find_trouble(worker.library.folder) is None:
-            worker.mend()
-        is_mended = False  # after an error the next look begins as a start does
-        taken = worker.take(watch.finished() + samples.next())
+        nonlocal is_sound
+        if not is_sound and disk.find_trouble(worker.library.folder) is None:
+            worker.repair()
+        is_sound = False  # an error leaves this value, and the next look repairs the library
+        count = worker.take(watch.finished() + samples.next_batch())
         worker.forget_removed()
-        worker.tell_skipped(watch.skipped)
-        is_mended = True
-        told.looked()
-        if not taken and not samples.left and upgrading.look():
+        worker.list_skipped(watch.skipped)
+        is_sound = True
+        monitor.note_look()
+        if not count and not samples.left and upgrades.upgrade_next():
             watch.wake.set()  # for the next one
-        if not taken:
-            retaining.look()
-            opening.look()
+        if not count:
+            retention.run_if_due()
+            prefetcher.run_if_idle()
 
     while not end.is_set():
         watch.wake.clear()
-        _patiently(look, end, pause_s)
+        _retry(look, end, pause_s)
         watch.wake.wait(0 if samples.left else watch.again_s)
-    retaining.stop()
-    opening.stop()
+    retention.stop()
+    prefetcher.stop()
     watch.stop()
 
 
-class Both(progress.Lines):
-    """What is printed of files, what is told of them besides, and whether one failed."""
+class JobReporter(progress.ProgressLines):
+    """Prints and counts files, and remembers whether one failed."""
 
-    def __init__(self, shown: progress.Lines, told: Operating) -> None:
-        self._shown = shown
-        self._told = told
+    def __init__(self, lines: progress.ProgressLines, monitor: WorkerMonitor) -> None:
+        self._lines = lines
+        self._monitor = monitor
         self._failed = False
 
     def step(self, job: Job) -> None:
-        """How far a file is."""
-        self._shown.step(job)
-        self._told.step(job)
+        self._lines.step(job)
+        self._monitor.step(job)
 
     def done(self, job: Job) -> None:
-        """What became of a file."""
-        self._shown.done(job)
-        self._told.done(job)
+        self._lines.done(job)
+        self._monitor.done(job)
         self._failed |= job.state in ("failed", "deferred")
 
     def status(self, arguments: argparse.Namespace) -> int:
-        """The exit status."""
         return FAILED if arguments.strict and self._failed else 0
 
 
-class Samples:
-    """The samples, at first a few at each look: what people drop meanwhile does not wait for all of them."""
+class SampleBatches:
+    """Samples in small batches, so that files dropped meanwhile do not wait for all of them."""
 
     def __init__(self, paths: list[Path]) -> None:
         self._paths = paths
         reports = [path for path in paths if not path.name.lower().endswith(DROPPED)]
-        self._parts = [reports[at : at + SAMPLES_AT_ONCE] for at in range(0, len(reports), SAMPLES_AT_ONCE)]
+        self._batches = [reports[at : at + SAMPLES_AT_ONCE] for at in range(0, len(reports), SAMPLES_AT_ONCE)]
 
     @property
     def left(self) -> bool:
-        """Whether some were not looked at yet."""
-        return bool(self._parts)
+        """Return True if some batches were not returned yet."""
+        return bool(self._batches)
 
-    def next(self) -> list[Path]:
-        """Those to look at now: the next few, and once all had their turn all of them."""
-        return self._parts.pop(0) if self._parts else self._paths
+    def next_batch(self) -> list[Path]:
+        """Return the next batch of reports, and after the last one all samples."""
+        return self._batches.pop(0) if self._batches else self._paths
 
 
-def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result | None:
-    """Tries until it works, for example until the disk has room again; says once what is in the way.
+def _retry(action: Callable[[], Result], end: EndEvent, pause_s: float) -> Result | None:
+    """Retry an action until it works, for example until the disk has space again, and report each new error once.
 
-    What is wrong with a single file never gets here. Without a pause the first error counts.
+    Errors in a single file never get here. Without a pause the first error is raised.
     """
     reported = ""
     while not end.is_set():
@@ -233,12 +206,12 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
             if not pause_s:
                 raise
             if reported != (reported := f"{type(error).__name__}: {error}"):
-                _say(error)
+                _report_error(error)
             end.wait(pause_s)
     return None
 
 
-def _say(error: Exception) -> None:
+def _report_error(error: Exception) -> None:
     if trouble := disk.explain_error(error):
         _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
     elif isinstance(error, WarpdeckError):
@@ -247,15 +220,15 @@ def _say(error: Exception) -> None:
         _log.error("The worker could not go on; it tries again", exc_info=error)
 
 
-def _listen(end: End, *, until_stdin_closes: bool) -> None:
+def _handle_end_signals(end: EndEvent, *, until_stdin_closes: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end.set)
     if until_stdin_closes:
-        threading.Thread(target=_after_stdin, args=(end,), daemon=True).start()
+        threading.Thread(target=_end_after_stdin, args=(end,), daemon=True).start()
 
 
-def _after_stdin(end: End) -> None:
-    """Ends the worker when the other end of standard input is closed, however the process that held it ended."""
+def _end_after_stdin(end: EndEvent) -> None:
+    """End the worker when standard input closes, however the process at its other end died."""
     while os.read(0, 4096):
         pass
     end.set()

@@ -1,6 +1,6 @@
-"""Says once that a team's database is lost, and once that it is back, whichever part of a worker noticed.
+"""Report once that a team's database is lost, and once that it is back, whichever part of a worker noticed.
 
-procrastinate and the pool of its connections would log each try, with a trace. What they say of other errors stays.
+procrastinate and its connection pool would log each try with a traceback. Their messages about other errors stay.
 """
 
 import logging
@@ -15,57 +15,58 @@ from profiledb import terminal
 from profiledb.errors import CatalogError
 from profiledb.library import postgres
 
-LOST = (CatalogError, ConnectorException, PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError)
-"""What is raised where the database cannot be reached."""
+CONNECTION_ERRORS = (CatalogError, ConnectorException, PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError)
+"""Errors raised when the database cannot be reached."""
 _DEEPEST = 10
 
 
-class Reached:
-    """Whether a worker reaches the database: it is lost when a part says so, and back when all parts have said that.
+class DatabaseWatch:
+    """Tracks whether a worker reaches the database: lost once one part loses it, back once all parts reach it.
 
     Args:
-        parts: their names; each may be a thread of its own.
+        parts: names of the worker's parts; each may be a thread.
     """
 
     def __init__(self, *parts: str) -> None:
         self._parts = frozenset(parts)
-        self._waits_for: frozenset[str] = frozenset()
+        self._lost_parts: frozenset[str] = frozenset()
         self._reason = ""
         self._lock = threading.Lock()
 
-    def lost(self, error: BaseException) -> None:
-        """Notes that a part does not reach it, and says so once; PostgreSQL's reason, too, where it gives a new one."""
-        reason = next((one for one in map(postgres.find_refusal, _causes(error)) if one), "")
+    def note_loss(self, error: BaseException) -> None:
+        """Record that a part lost the database and report it once, and again for each new reason that PostgreSQL
+        gives."""
+        reason = next((one for one in map(postgres.find_refusal, _list_causes(error)) if one), "")
         with self._lock:
             if reason and reason != self._reason:
                 terminal.say(f"The catalog's database refuses this worker; it is asked again. {reason}")
-            elif not self._waits_for:
+            elif not self._lost_parts:
                 terminal.say("The catalog's database cannot be reached; it is asked again.")
-            self._waits_for, self._reason = self._parts, reason or self._reason
+            self._lost_parts, self._reason = self._parts, reason or self._reason
 
-    def back(self, part: str) -> None:
-        """Notes that a part reaches it; called whenever it has answered."""
+    def note_answer(self, part: str) -> None:
+        """Record that the database answered a part."""
         with self._lock:
-            if part in self._waits_for:
-                self._waits_for -= {part}
-                if not self._waits_for:
+            if part in self._lost_parts:
+                self._lost_parts -= {part}
+                if not self._lost_parts:
                     self._reason = ""
                     terminal.say("The catalog's database can be reached again.")
 
 
-def quiet(worker: str) -> None:
-    """Has procrastinate's worker of this name log nothing of a database that cannot be reached."""
-    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # all that it says is about connections
+def silence_procrastinate(worker: str) -> None:
+    """Stop procrastinate's worker of this name from logging that the database cannot be reached."""
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # this logger reports connections only
     for name in ("asyncio", "procrastinate.utils", "procrastinate.worker", f"procrastinate.worker.{worker}"):
-        logging.getLogger(name).addFilter(_is_other)
+        logging.getLogger(name).addFilter(_is_other_error)
 
 
-def _is_other(record: logging.LogRecord) -> bool:
+def _is_other_error(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
-    return not any(isinstance(one, LOST) for one in _causes(error))
+    return not any(isinstance(one, CONNECTION_ERRORS) for one in _list_causes(error))
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     for _ in range(_DEEPEST):
         if error is None:
             return

@@ -1,4 +1,4 @@
-"""Files that have to wait for room, for the right to write, or for a bucket, and when each is tried again."""
+"""Defer files while there is no space, no write permission or no bucket, and decide when to retry each."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ingest.conversion.outcome import ended
+from ingest.conversion.failures import end_job
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library import disk
 from profiledb.library.catalog import Catalog, Job
@@ -15,13 +15,14 @@ from profiledb.library.disk import Trouble
 
 STATE = "deferred"
 AGAIN_S = 25.0
-"""Between two tries where nothing tells that there is room, as with a quota or a bucket: of all files one is tried."""
-WORKED = 2.0
-"""... or so many times as long as the last try took: what needs more room than there is keeps no processor busy."""
+"""Seconds between two tries if nothing tells that there is space, as with a quota or a bucket. One of all files is
+tried."""
+PAUSE_PER_WORK = 2.0
+"""The pause is at least this many times the duration of the last try, so that hopeless tries keep no processor busy."""
 MORE_BYTES = 1 << 20
-"""At least so much more room makes another try worth while at once, ..."""
+"""A retry at once needs at least this much more free space ..."""
 MORE_SHARE = 1 / 64
-"""... and at least this share of what was free: other programs write to the disk, too."""
+"""... and at least this share of the earlier free space, because other programs write to the disk, too."""
 _log = logging.getLogger("warpdeck")
 
 
@@ -34,11 +35,11 @@ class _Wait:
 
 @dataclass
 class Deferrals:
-    """When each file is tried again; a worker that starts anew tries all of them at once.
+    """Decides when to retry each file. A restarted worker retries all of them at once.
 
     Args:
-        clock: seconds that never go back.
-        free: bytes free on the disk of a folder.
+        clock: monotonic seconds.
+        free: returns the free bytes on the disk of a folder.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -48,38 +49,39 @@ class Deferrals:
     _trouble: Trouble | None = None
 
     def hold(self, catalog: Catalog, folder: Path, fresh: Sequence[Job], known: Mapping[str, Job]) -> bool:
-        """Whether nothing can be written to the library's folder now: these files then wait without being tried.
+        """Return True if the library's folder cannot be written now, and let these files wait without a try.
 
-        The catalog says so where it takes that much; the log says it once.
+        The catalog shows them as waiting if it can still be written; the log gets one line.
         """
         trouble = disk.find_trouble(folder)
-        if trouble != self._trouble and (told := trouble or self._trouble):
-            _log.warning("%s", f"{told.message} New files wait." if trouble else "The library can be written again.")
+        if trouble != self._trouble:
+            text = f"{trouble.message} New files wait." if trouble else "The library can be written again."
+            _log.warning("%s", text)
         self._trouble = trouble
         if trouble is None:
             return False
-        held = [_deferred(job, trouble) for job in fresh]
-        changed = [job for job in held if _shown(job) != _shown(known.get(job.path))]
+        deferred = [_defer(job, trouble) for job in fresh]
+        changed = [job for job in deferred if _visible_state(job) != _visible_state(known.get(job.path))]
         with suppress(CatalogError):
             if changed:
                 catalog.put_job(*changed)
         return True
 
     def note(self, job: Job, folder: Path) -> None:
-        """Remembers how an attempt ended."""
+        """Record how an attempt ended."""
         before = self._waits.pop(job.path, None)
         if job.state == STATE:
-            pause_s = max(AGAIN_S, WORKED * (getattr(job, "seconds", None) or 0.0))
+            pause_s = max(AGAIN_S, PAUSE_PER_WORK * (getattr(job, "seconds", None) or 0.0))
             self._waits[job.path] = _Wait(self.clock(), self.free(folder), pause_s)
-        elif before and job.report_id:  # what it waited for has come, and perhaps for all
+        elif before and job.report_id:  # space or a bucket is back, perhaps for all files
             self._waits.clear()
 
     def forget(self, path: str) -> None:
-        """Drops a file that is gone."""
+        """Drop a file that is gone."""
         self._waits.pop(path, None)
 
     def retry(self, job: Job, folder: Path) -> bool:
-        """Whether a file that had to wait is to be tried now."""
+        """Return True if a deferred file is to be tried now."""
         if job.state != STATE:
             return False
         wait = self._waits.get(job.path)
@@ -92,22 +94,22 @@ class Deferrals:
         return True
 
 
-def of_error(job: Job, error: Exception, folder: Path) -> Job:
-    """What became of a file that the worker itself could not take in; ``folder`` is the library's."""
+def describe_error(job: Job, error: Exception, folder: Path) -> Job:
+    """Return the state of a file that the worker itself could not import; ``folder`` is the library's."""
     if trouble := disk.explain_error(error, folder):
-        return _deferred(job, trouble)
+        return _defer(job, trouble)
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."
-        return ended(job, "store", state=STATE, message=error.message, hint=hint)
+        return end_job(job, "store", state=STATE, message=error.message, hint=hint)
     if isinstance(error, ConversionError):
-        return ended(job, "size", state="failed", message=error.message, hint=error.hint)
-    said = f"{job.name} could not be imported."
-    return ended(job, "worker", state="failed", message=said, hint="See the importer's log.")
+        return end_job(job, "size", state="failed", message=error.message, hint=error.hint)
+    message = f"{job.name} could not be imported."
+    return end_job(job, "worker", state="failed", message=message, hint="See the importer's log.")
 
 
-def _deferred(job: Job, trouble: Trouble) -> Job:
-    return ended(job, "disk", state=STATE, message=trouble.message, hint=trouble.hint)
+def _defer(job: Job, trouble: Trouble) -> Job:
+    return end_job(job, "disk", state=STATE, message=trouble.message, hint=trouble.hint)
 
 
-def _shown(job: Job | None) -> tuple[str, str, str] | None:
+def _visible_state(job: Job | None) -> tuple[str, str, str] | None:
     return (job.state, job.message, job.fingerprint) if job else None

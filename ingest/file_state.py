@@ -1,4 +1,4 @@
-"""What a dropped file holds, as numbers."""
+"""Hash and measure the contents of a dropped file or folder."""
 
 import hashlib
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 _CHUNK = 1 << 20
 
 
-def contents(source: Path) -> str:
-    """SHA-256 of a file, or of the names and contents of a folder's files; hexadecimal."""
+def hash_contents(source: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of a folder's files, in hexadecimal."""
     digest = hashlib.sha256()
     files = _files(source) if source.is_dir() else [source]
     for path in files:
@@ -19,8 +19,8 @@ def contents(source: Path) -> str:
     return digest.hexdigest()
 
 
-def parts(source: Path) -> dict[str, int]:
-    """Bytes of each file of a folder by name; nothing for a file."""
+def list_parts(source: Path) -> dict[str, int]:
+    """Return the size in bytes of each file of a folder by name; nothing for a file."""
     return {path.name: path.stat().st_size for path in _files(source)} if source.is_dir() else {}
 
 

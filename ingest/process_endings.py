@@ -1,4 +1,4 @@
-"""How a process that reads a file can end: the sentence for each, and whether the file is tried again."""
+"""Ways in which a process that reads a file can end, with a sentence for each."""
 
 import re
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 from profiledb.errors import ConversionError
 
 TRIES = 3
-"""Attempts at a file whose conversion ends by a signal, or takes its worker with it."""
+"""Attempts at a file whose conversion ends by a signal or takes its worker with it."""
 _MB = "raise WARPDECK_CONVERT_MEMORY_MB and WARPDECK_MEMORY_LIMIT."
 
 
@@ -17,8 +17,8 @@ class Ending:
     """One way to end.
 
     Args:
-        message: the sentence, with ``{who}`` (the conversion, or nsys or ncu) and what else ``ended`` is given.
-        hint: what to do.
+        message: sentence with ``{subject}`` (the conversion, nsys or ncu) and further placeholders.
+        hint: remedy.
         again: whether the file is tried again.
     """
 
@@ -29,17 +29,17 @@ class Ending:
 
 ENDINGS = {
     "killed": Ending(
-        "{who} was killed ({how}).",
+        "{subject} was killed ({how}).",
         "Something outside Warpdeck ended it: see the system's log, then try the file again.",
         again=True,
     ),
     "oom": Ending(
-        "{who} was killed because the machine or its container ran out of memory.",
+        "{subject} was killed because the machine or its container ran out of memory.",
         "Give it more memory, or capture a shorter window; then try the file again.",
         again=True,
     ),
     "crashed": Ending(
-        "{who} crashed ({how}).",
+        "{subject} crashed ({how}).",
         "Try the file again with a newer nsys or ncu, or capture again.",
         again=True,
     ),
@@ -48,70 +48,72 @@ ENDINGS = {
         "See the worker's and the system's log, then try the file again.",
         again=True,
     ),
-    "memory": Ending("{who} needs more memory than a conversion may use.", f"Capture a shorter window, or {_MB}"),
+    "memory": Ending("{subject} needs more memory than a conversion may use.", f"Capture a shorter window, or {_MB}"),
     "time": Ending(
-        "{who} used up the processor time that a file of its size may take{limit}.",
+        "{subject} used up the processor time that a file of its size may take{limit}.",
         "Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S.",
     ),
     "hang": Ending(
-        "{who} hung: it did nothing for {limit}.",
+        "{subject} hung: it did nothing for {limit}.",
         "Check that the disk of the inbox answers, then try the file again.",
     ),
-    "wall": Ending("{who} did not finish within {limit}.", "Capture a shorter window, or use a faster machine."),
-    "ended": Ending("{who} ended without a result ({how}).", "See the worker's log, then try the file again."),
+    "wall": Ending("{subject} did not finish within {limit}.", "Capture a shorter window, or use a faster machine."),
+    "ended": Ending("{subject} ended without a result ({how}).", "See the worker's log, then try the file again."),
 }
-"""By cause, the word under which failures are counted."""
+"""Endings by cause, the label under which failures are counted."""
 CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 _OUT_OF_MEMORY = re.compile(r"bad_alloc|\bMemoryError\b|[Oo]ut of memory|[Cc]annot allocate memory")
 _EVENTS = Path("/sys/fs/cgroup")
 
 
 class EndedError(ConversionError):
-    """A program that reads a file did not end by itself.
+    """Something other than itself ended a program that reads a file.
 
     Args:
         cause: one of ``ENDINGS``.
-        who: what ended, the first words of the sentence.
-        detail: what it printed.
-        values: of what stands in braces in the sentence.
+        subject: first words of the sentence.
+        detail: output of the program.
+        values: values of the sentence's placeholders.
     """
 
-    def __init__(self, cause: str, who: str, detail: str = "", **values: str) -> None:
+    def __init__(self, cause: str, subject: str, detail: str = "", **values: str) -> None:
         ending = ENDINGS[cause]
         filled = {"how": "", "limit": "", "name": ""} | values
-        super().__init__(ending.message.format(who=who, **filled), hint=ending.hint, detail=detail)
+        super().__init__(ending.message.format(subject=subject, **filled), hint=ending.hint, detail=detail)
         self.cause = cause
 
 
-def of(who: str, status: int, words: str, ooms: int | None = None, detail: str = "") -> EndedError | None:
-    """The end of a program by something else than itself; None where it ended by itself.
+def find_ending(
+    subject: str, status: int, output: str, oom_kills_before: int | None = None, detail: str = ""
+) -> EndedError | None:
+    """Return what ended a program; None if it ended by itself.
 
     Args:
-        who: the first words of the sentence.
-        status: its exit status; negative is the number of a signal, and so is what a shell makes of one.
-        words: what it printed: a program that aborts says there that it got no memory.
-        ooms: ``oom_kills`` before it started.
-        detail: what is kept of its words.
+        subject: first words of the sentence.
+        status: exit status; a negative one is the number of a signal, as is 128 and more from a shell.
+        output: output of the program, which may say that it got no memory before it aborts.
+        oom_kills_before: ``count_oom_kills`` before the program started.
+        detail: output to show.
     """
     number = -status if status < 0 else status - 128
     name = signal.Signals(number).name if number in _SIGNALS else ""
-    if status and _OUT_OF_MEMORY.search(words) and name in ("", "SIGABRT"):
-        return EndedError("memory", who, detail)
+    if status and _OUT_OF_MEMORY.search(output) and name in ("", "SIGABRT"):
+        return EndedError("memory", subject, detail)
     if status >= 0 and name not in (*CRASHES, "SIGKILL", "SIGXCPU"):
         return None
     if name == "SIGXCPU":
-        return EndedError("time", who, detail)
-    if name == "SIGKILL" and ooms is not None and oom_kills() > ooms:
-        return EndedError("oom", who, detail)
-    return EndedError("crashed" if name in CRASHES else "killed", who, detail, how=name or f"signal {number}")
+        return EndedError("time", subject, detail)
+    if name == "SIGKILL" and oom_kills_before is not None and count_oom_kills() > oom_kills_before:
+        return EndedError("oom", subject, detail)
+    return EndedError("crashed" if name in CRASHES else "killed", subject, detail, how=name or f"signal {number}")
 
 
 _SIGNALS = {int(one) for one in signal.Signals}
 
 
-def oom_kills() -> int:
-    """Processes that the kernel has killed for want of memory: of this process's control group, else of the machine."""
-    for path in (_group() / "memory.events", Path("/proc/vmstat")):
+def count_oom_kills() -> int:
+    """Return how many processes the kernel has killed for lack of memory in this control group, else on the machine."""
+    for path in (_find_cgroup() / "memory.events", Path("/proc/vmstat")):
         try:
             lines = path.read_text(encoding="ascii").splitlines()
         except (OSError, UnicodeError):
@@ -123,8 +125,8 @@ def oom_kills() -> int:
     return 0
 
 
-def _group() -> Path:
-    """The folder of this process's control group (version 2), as its container sees it."""
+def _find_cgroup() -> Path:
+    """Return the folder of this process's control group (version 2), as its container sees it."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError):

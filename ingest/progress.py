@@ -1,4 +1,4 @@
-"""What the worker prints of the files that it takes: a line each, and on a terminal the one at hand as it goes."""
+"""Print a line per imported file, and on a terminal the progress of the current ones."""
 
 import sys
 from collections.abc import Iterator
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-class Lines:
-    """A line a file on standard output; what was wrong with it goes to standard error."""
+class ProgressLines:
+    """A line per file on standard output; its problem goes to standard error."""
 
-    def step(self, job: Job) -> None:
-        """How far a file is: nothing to print."""
+    def step(self, job: Job) -> None: ...
 
     def done(self, job: Job) -> None:
-        """What became of a file."""
         terminal.say(f"{job.state:<9} {job.name}  {job.report_id or '-'}  {job.seconds or 0:.2f} s")
         if job.state == "ready" and job.message:
             terminal.say(f"          {job.message}", sys.stderr)
@@ -29,15 +27,15 @@ class Lines:
             terminal.say(f"          {line}", sys.stderr)
 
 
-class Drawn(Lines):
-    """The same lines, and below them the files at hand with their steps and times."""
+class ProgressBars(ProgressLines):
+    """The same lines, with the current files, their steps and times below."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
     def step(self, job: Job) -> None:
-        """Shows how far a file is; without a message it is at hand no more."""
+        """Show the progress of a file; without a message, remove it."""
         if not job.message:
             self._remove(job)
             return
@@ -47,7 +45,7 @@ class Drawn(Lines):
         self._progress.update(self._tasks[job.path], description=words)
 
     def done(self, job: Job) -> None:
-        """Takes the file away and prints what became of it; rich moves the line above what it draws."""
+        """Remove the file's bar and print its line, which rich moves above the bars."""
         self._remove(job)
         super().done(job)
 
@@ -56,21 +54,20 @@ class Drawn(Lines):
             self._progress.remove_task(task)
 
 
-class Silent(Lines):
-    """Nothing: the log has an event a file (ingest.monitoring)."""
+class NoProgress(ProgressLines):
+    """Prints nothing: the JSON log has an event per file (ingest.monitoring)."""
 
-    def done(self, job: Job) -> None:
-        """What became of a file: nothing to print."""
+    def done(self, job: Job) -> None: ...
 
 
 @contextmanager
-def shown(log: str = "") -> Iterator[Lines]:
-    """Lines, or on a terminal also the file at hand; none where the log is JSON."""
+def show_progress(log: str = "") -> Iterator[ProgressLines]:
+    """Yield lines, bars on a terminal, or nothing if the log is JSON."""
     if log == logs.JSON:
-        yield Silent()
+        yield NoProgress()
         return
     if not terminal.draws():
-        yield Lines()
+        yield ProgressLines()
         return
     with terminal.progress() as progress:
-        yield Drawn(progress)
+        yield ProgressBars(progress)

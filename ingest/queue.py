@@ -1,7 +1,7 @@
-"""The files that wait for a worker of a team: jobs of procrastinate, in the database of the catalog.
+"""Queue of files for the workers of a team: jobs of procrastinate in the catalog's database.
 
-The catalog says what is to be done: a file in one of ``OPEN_STATES`` has a job, or gets one at the next look. So
-nothing is lost where a process dies between two writes, and one key a file keeps it from being there twice.
+The catalog decides: a file in one of ``OPEN_STATES`` has a job or gets one at the next look. So nothing is lost if a
+process dies between two writes, and a key per file prevents duplicates.
 """
 
 import hashlib
@@ -22,30 +22,30 @@ from profiledb.library.database import Shared
 from profiledb.library.inbox import Inbox
 
 TASK = "convert"
-ANY = "any"
-"""The queue that every worker takes from; beside it each has one of its own nsys."""
-FIRST = 200
-"""The priority of a file that was at hand already: what is dropped meanwhile does not overtake it."""
+ANY_WORKER = "any"
+"""Queue that every worker takes from. Each also takes from the queue of its nsys version."""
+FIRST_PRIORITY = 200
+"""Priority of a file that a worker had started: files dropped meanwhile do not overtake it."""
 _INBOX_FIRST = 100
 _WAIT_S = 10.0
-"""For a connection. psycopg tries again by itself, waits twice as long each time, and after this begins anew."""
+"""Seconds to wait for a connection. psycopg retries by itself with growing pauses; after this time it starts over."""
 _QUEUED = (
     "EXISTS (SELECT 1 FROM procrastinate.procrastinate_jobs AS queued WHERE queued.status IN (%s)"
     " AND queued.queueing_lock = encode(sha256(convert_to(job.path, 'UTF8')), 'hex'))"
 )
-_WAITS, _AT_HAND, _WAITS_OR_NOT = "'todo'", "'doing'", "'todo', 'doing'"
+_WAITING, _RUNNING, _WAITING_OR_RUNNING = "'todo'", "'doing'", "'todo', 'doing'"
 
 
-def app(settings: Settings) -> App:
-    """The application of a worker, which also takes jobs."""
-    kwargs = _arguments(settings.database)
+def make_app(settings: Settings) -> App:
+    """Return the application of a worker, which also takes jobs."""
+    kwargs = _connection_arguments(settings.database)
     return App(
         connector=PsycopgConnector(kwargs=kwargs, min_size=1, max_size=4, timeout=_WAIT_S, reconnect_timeout=_WAIT_S)
     )
 
 
-def of_nsys(version: str) -> str:
-    """The queue of the workers that have this version."""
+def nsys_queue(version: str) -> str:
+    """Return the name of the queue of workers with this nsys version."""
     return f"nsys {version}"
 
 
@@ -56,40 +56,41 @@ class Queue:
         self._settings = settings
         self._inbox = inbox
         self._shared = shared
-        connector = SyncPsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=1, timeout=_WAIT_S)
+        connector = SyncPsycopgConnector(
+            kwargs=_connection_arguments(settings.database), min_size=1, max_size=1, timeout=_WAIT_S
+        )
         self._app = App(connector=connector)
 
     def close(self) -> None:
-        """Closes its connections."""
         self._app.close()
 
     def put_missing(self) -> int:
-        """Puts all files there that are to be done and are not; how many that were."""
+        """Queue all open files that are not queued and return their number."""
         states = ", ".join(f"'{state}'" for state in catalog.OPEN_STATES)
-        missing = f"state IN ({states}) AND NOT {_QUEUED % _WAITS_OR_NOT}"
+        missing = f"state IN ({states}) AND NOT {_QUEUED % _WAITING_OR_RUNNING}"
         query = f"SELECT path FROM job WHERE {missing} ORDER BY changed_at, path"
         with self._shared.connect() as db:
             paths = [row["path"] for row in db.execute(query)]
         return sum(self.put(path) for path in paths)
 
     def wait_again(self) -> None:
-        """Has the catalog say that files wait which no worker has at hand any more."""
-        freed = f"state IN ('converting', 'loading') AND {_QUEUED % _WAITS} AND NOT {_QUEUED % _AT_HAND}"
+        """Set files back to waiting that no worker is converting any more."""
+        freed = f"state IN ('converting', 'loading') AND {_QUEUED % _WAITING} AND NOT {_QUEUED % _RUNNING}"
         with self._shared.connect(database.FILES) as db:
-            if db.execute(f"SELECT 1 FROM job WHERE {freed} LIMIT 1").fetchone():  # what is written is news for pages
+            if db.execute(f"SELECT 1 FROM job WHERE {freed} LIMIT 1").fetchone():  # each write makes pages look again
                 db.execute(f"UPDATE job SET state = 'waiting', message = '', changed_at = ? WHERE {freed}", [now()])
 
     def give_back(self, number: int) -> None:
-        """Notes that a job at hand is given back: that counts as no death of a worker."""
+        """Record that a worker gives its job back, which does not count as the death of a worker."""
         with self._shared.connect("") as db:
             db.execute("UPDATE procrastinate.procrastinate_jobs SET attempts = attempts - 1 WHERE id = ?", [number])
 
-    def put(self, path: str, queue: str = ANY) -> bool:
-        """Puts a file into a queue, small ones first, samples last; False where it waits already."""
+    def put(self, path: str, queue: str = ANY_WORKER) -> bool:
+        """Queue a file, small ones first, samples last; return False if it waits already."""
         lock = hashlib.sha256(path.encode()).hexdigest()
         size = state.bytes if (state := self._inbox.look(Path(path))) else 0
         first = 0 if self._settings.samples in Path(path).parents else _INBOX_FIRST
-        with _told():
+        with _translate_errors():
             self._app.open()
             deferrer = self._app.configure_task(
                 TASK, queue=queue, lock=lock, queueing_lock=lock, priority=first - size.bit_length()
@@ -101,21 +102,22 @@ class Queue:
         return True
 
 
-def waiting(jobs: Iterable[Job], known: dict[str, Job]) -> list[Job]:
-    """Files as they wait; a folder that was taken in before remembers as what, for the report to be replaced."""
+def mark_waiting(jobs: Iterable[Job], known: dict[str, Job]) -> list[Job]:
+    """Return files as waiting. A folder that was imported before keeps its report's id, so that the new report replaces
+    it."""
     before = {path: job.report_id for path, job in known.items() if job.state == "ready"}
     return [Job(**vars(job) | {"state": "waiting", "report_id": before.get(job.path)}) for job in jobs]
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Turns what procrastinate says of the database into our words."""
+def _translate_errors() -> Iterator[None]:
+    """Turn procrastinate's connection errors into CatalogError."""
     try:
         yield
     except (ConnectorException, PoolTimeout) as error:
         raise CatalogError("The catalog's database cannot be reached.", hint="It is asked again by itself.") from error
 
 
-def _arguments(url: str) -> dict[str, Any]:
-    given = postgres.connection_arguments(url)
-    return given | {"options": f"{given['options']} -c search_path=procrastinate"}
+def _connection_arguments(url: str) -> dict[str, Any]:
+    arguments = postgres.connection_arguments(url)
+    return arguments | {"options": f"{arguments['options']} -c search_path=procrastinate"}

@@ -1,8 +1,8 @@
-"""Brings reports up to date that an earlier version made and whose sources are gone (conversion/schema_upgrade.py).
+"""Upgrade reports of earlier versions whose sources are gone (conversion/schema_upgrade.py).
 
-One at a time, each into a file of its own that then takes the place of the old one: so the disk needs room for one more
-report, and whoever is stopped at any moment begins that report again. A report whose source is in the inbox is
-converted again instead, because that reads more. What cannot be brought up to date stays listed as it is.
+Each upgrade writes a new file that then replaces the old one, so the disk needs space for one more report and an
+interrupted upgrade starts over. A report whose source is in the inbox is converted again instead, which reads more
+data. A report that cannot be upgraded stays listed as it is.
 """
 
 import logging
@@ -14,7 +14,8 @@ from pathlib import Path
 
 from ingest import deferred_files
 from ingest.conversion import limits
-from ingest.conversion.child import DATABASE, Request, Runner
+from ingest.conversion.messages import DATABASE, Outcome, Request
+from ingest.conversion.runner import Runner
 from profiledb.config import Settings
 from profiledb.library.catalog import Manifest
 from profiledb.library.inbox import Inbox
@@ -26,8 +27,8 @@ _log = logging.getLogger("warpdeck")
 
 
 @dataclass
-class Upgrading:
-    """The reports that are left to do; of a library that this worker holds."""
+class ReportUpgrades:
+    """The reports of a library that wait for an upgrade; the worker holds the library's lock."""
 
     library: Library
     settings: Settings
@@ -36,33 +37,33 @@ class Upgrading:
     _tried: set[str] = field(default_factory=set)
     _not_before: float = 0.0
 
-    def look(self) -> bool:
-        """Brings one report up to date; False where none is left that can be."""
-        if self.runner.stopped.is_set() or time.monotonic() < self._not_before or (report := self._next()) is None:
+    def upgrade_next(self) -> bool:
+        """Upgrade one report; return False if none is left."""
+        if self.runner.stopped.is_set() or time.monotonic() < self._not_before or (report := self._find_next()) is None:
             return False
         outcome = self._upgrade(report)
         if self.runner.stopped.is_set():
             return False
-        if outcome["state"] == "ready":
-            _log.info("%s was brought up to date.", visible(report.name))
+        if outcome.state == "ready":
+            _log.info("%s was upgraded.", visible(report.name))
             return True
-        said = outcome.get("trace") or outcome.get("message", "")
-        _log.warning("%s stays as an older version made it: %s", visible(report.name), said)
-        if outcome["state"] == deferred_files.STATE:
+        reason = outcome.trace or outcome.message
+        _log.warning("%s could not be upgraded: %s", visible(report.name), reason)
+        if outcome.state == deferred_files.STATE:
             self._not_before = time.monotonic() + deferred_files.AGAIN_S
             return False
         self._tried.add(report.id)
         return True
 
-    def _next(self) -> Manifest | None:
+    def _find_next(self) -> Manifest | None:
         older = [one for one in self.library.list() if one.is_older and one.schema_version >= OLDEST_SCHEMA]
         if not older:
             return None
-        kept = self._with_source()
-        return next((one for one in older if one.id not in kept and one.id not in self._tried), None)
+        skipped = self._list_reports_with_source() | self._tried
+        return next((one for one in older if one.id not in skipped), None)
 
-    def _with_source(self) -> set[str]:
-        """Reports of which a file lies where the worker takes it up again."""
+    def _list_reports_with_source(self) -> set[str]:
+        """Return the reports whose source file lies where the worker converts it again."""
         places = {self.inbox.root, self.settings.samples}
         return {
             job.report_id
@@ -73,28 +74,28 @@ class Upgrading:
             and self.inbox.look(path) is not None
         }
 
-    def _upgrade(self, report: Manifest) -> dict[str, str]:
+    def _upgrade(self, report: Manifest) -> Outcome:
         path = self.library.outdated_database(report.id)
         if path is None:
-            return {"state": "failed", "message": "Its file is gone."}
+            return Outcome("failed", message="Its file is gone.")
         self.library.fetch_file(report.id, path)
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
         try:
-            most = limits.of(path.stat().st_size, self.library.folder, self.settings)
+            most = limits.compute_limits(path.stat().st_size, self.library.folder, self.settings)
             request = Request(path, work, self.library.folder, most, "upgrade")
-            (outcome,) = list(self.runner.run([request])) or [{"state": "failed"}]
-            if outcome["state"] == "ready":
-                made = Manifest.from_json(outcome["manifest"])
-                if made.id != report.id:
-                    return {"state": "failed", "message": "Its file is that of another report."}
-                self.library.publish(work / DATABASE, _as_known(report, made))
+            (outcome,) = list(self.runner.run([request])) or [Outcome("failed")]
+            if outcome.state == "ready":
+                upgraded = Manifest.from_json(outcome.manifest)
+                if upgraded.id != report.id:
+                    return Outcome("failed", message="Its file is that of another report.")
+                self.library.publish(work / DATABASE, _keep_known_facts(report, upgraded))
             return outcome
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _as_known(before: Manifest, made: Manifest) -> Manifest:
-    """The manifest with what the report's database does not know of itself."""
-    kept = {name: getattr(before, name) for name in ("ingested_at", "seconds", "sample", "parts", "space", "name")}
-    return replace(made, **kept)
+def _keep_known_facts(before: Manifest, upgraded: Manifest) -> Manifest:
+    """Return the new manifest with the facts that the report's database does not contain."""
+    facts = {name: getattr(before, name) for name in ("ingested_at", "seconds", "sample", "parts", "space", "name")}
+    return replace(upgraded, **facts)

@@ -1,4 +1,4 @@
-"""Has what the rules of retention let go removed once an hour, by a process of its own (``warpdeck retain``)."""
+"""Apply the retention rules once an hour, in a separate process (``warpdeck retain``)."""
 
 import subprocess
 import sys
@@ -13,8 +13,8 @@ EVERY_S = 3600.0
 ROOT = Path(__file__).resolve().parents[1]
 
 
-class Retaining:
-    """Starts that process where rules are set and it is time; the first time at the start of the worker."""
+class RetentionRunner:
+    """Starts the process if rules are set; the first time when the worker starts."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -22,8 +22,8 @@ class Retaining:
         self._due = clock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def look(self) -> None:
-        """Starts it where it is time. What goes wrong there is on standard error, and is tried again."""
+    def run_if_due(self) -> None:
+        """Start the process if an hour has passed. It prints errors on standard error and the next run tries again."""
         if self._settings.retention is None or self._clock() < self._due:
             return
         if self._process is not None and self._process.poll() is None:
@@ -35,7 +35,7 @@ class Retaining:
         self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=quiet, cwd=ROOT)
 
     def stop(self) -> None:
-        """Ends it: each deletion is whole by itself."""
+        """End the process; each deletion is atomic."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""Which files are worked on at the same time: small ones, as many as there are cores; each larger one alone."""
+"""Decide which files are converted at the same time: small ones in parallel, each larger one alone."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -13,19 +13,21 @@ MOST = 4
 """Files at a time on machines with many cores: each takes some hundred megabytes."""
 
 
-def run(jobs: Sequence[Job], inbox: Inbox, work: Callable[[Job], int], stop: Callable[[], None], most: int = 0) -> int:
-    """Calls ``work`` for each job in turn, small files in threads beside each other; returns the sum of its results.
+def run_jobs(
+    jobs: Sequence[Job], inbox: Inbox, convert: Callable[[Job], int], stop: Callable[[], None], most: int = 0
+) -> int:
+    """Call ``convert`` for each job in turn, for small files in parallel threads, and return the sum of the results.
 
     Files of the same size may have the same content: the second waits for the first, to be known as its duplicate.
 
     Args:
         jobs: the files.
-        inbox: that tells their sizes.
-        work: what is done with each; it raises nothing.
-        stop: ends what ``work`` does in other threads; called where this one is interrupted.
-        most: files at a time; where it is 0 as many as there are cores, up to ``MOST``.
+        inbox: inbox that knows their sizes.
+        convert: function that raises nothing.
+        stop: ends ``convert`` in other threads; called if this thread is interrupted.
+        most: files at a time; 0 means one per core, up to ``MOST``.
     """
-    most, done = most or min(MOST, os.cpu_count() or 1), 0
+    most, total = most or min(MOST, os.cpu_count() or 1), 0
     running: dict[Future[int], int] = {}
     alone = False
     with ThreadPoolExecutor(most) as pool:
@@ -35,19 +37,19 @@ def run(jobs: Sequence[Job], inbox: Inbox, work: Callable[[Job], int], stop: Cal
                 size = state.bytes if (state := inbox.look(path)) else 0
                 small = limits.is_small(path, size)
                 while running and (alone or not small or len(running) >= most or size in running.values()):
-                    done += _first(running)
-                running[pool.submit(work, job)], alone = size, not small
+                    total += _wait_for_first(running)
+                running[pool.submit(convert, job)], alone = size, not small
             while running:
-                done += _first(running)
+                total += _wait_for_first(running)
         except (KeyboardInterrupt, SystemExit):
             stop()
             raise
-    return done
+    return total
 
 
-def _first(running: dict[Future[int], int]) -> int:
-    """Waits until one has ended, takes it out and returns its result."""
-    ended, _ = wait(running, return_when=FIRST_COMPLETED)
-    future = ended.pop()
+def _wait_for_first(running: dict[Future[int], int]) -> int:
+    """Wait until one job has ended, remove it and return its result."""
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    future = done.pop()
     del running[future]
     return future.result()

@@ -1,5 +1,4 @@
-"""What lies in an inbox and is not read, such as links and pipes: an entry of the Library page and a line of the log
-each, as long as it lies there."""
+"""List the entries of an inbox that are not read, such as links and pipes, on the Library page and once in the log."""
 
 import logging
 import os
@@ -12,7 +11,7 @@ from profiledb.words import visible
 
 STATE = "skipped"
 MOST = 100
-"""Entries of an inbox at a time; one more says how many others there are."""
+"""Most listed entries of an inbox; one more entry tells the number of the others."""
 _MORE = "…/"
 _COPY = "Copy the file itself into the inbox."
 _REASONS = {
@@ -28,10 +27,15 @@ _REASONS = {
 _log = logging.getLogger("warpdeck")
 
 
-def tell(catalog: Catalog, found: Mapping[Path, str]) -> None:
-    """Brings the entries in line with what was ``found``: paths with what each is, one of the reasons."""
-    now = {job.path: job for job in (_entry(path, kind) for path, kind in islice(found.items(), MOST))}
-    if more := len(found) - len(now):
+def list_skipped(catalog: Catalog, skipped: Mapping[Path, str]) -> None:
+    """Update the catalog's entries.
+
+    Args:
+        catalog: the catalog.
+        skipped: paths with the reason for each, a key of ``_REASONS``.
+    """
+    now = {job.path: job for job in (_make_job(path, kind) for path, kind in islice(skipped.items(), MOST))}
+    if more := len(skipped) - len(now):
         message = f"{more} more entries of the inbox are skipped, too."
         now[_MORE] = Job(_MORE, _MORE, str(more), STATE, message=message, hint="Remove what is no report.")
     before = {job.path: job for job in catalog.jobs() if job.state == STATE}
@@ -44,13 +48,13 @@ def tell(catalog: Catalog, found: Mapping[Path, str]) -> None:
         catalog.forget_job(path)
 
 
-def _entry(path: Path, kind: str) -> Job:
-    """An entry; its key ends as no path of a file does, so that it is never taken for that of a file."""
+def _make_job(path: Path, kind: str) -> Job:
+    """Return the entry of a path. Its key ends with a slash, so that it is never a file's key."""
     message, hint = _REASONS[kind]
-    name = _legible(path.name if kind != "gone" else str(path))
-    return Job(f"{_legible(str(path))}/", name, kind, STATE, message=f"{name} {message}", hint=hint)
+    name = _make_printable(path.name if kind != "gone" else str(path))
+    return Job(f"{_make_printable(str(path))}/", name, kind, STATE, message=f"{name} {message}", hint=hint)
 
 
-def _legible(name: str) -> str:
-    """A name as any encoding can hold it: bytes that are no UTF-8 as ``\\xNN``."""
+def _make_printable(name: str) -> str:
+    """Return a name that any encoding can hold: bytes that are no UTF-8 become escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

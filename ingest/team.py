@@ -1,4 +1,4 @@
-"""A worker of many: one of them watches the inbox, all of them convert what it puts into the queue."""
+"""Run a worker of a team: one worker watches the inbox and queues files, all of them convert queued files."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from procrastinate import App, BaseRetryStrategy, RetryDecision
@@ -21,16 +21,17 @@ from procrastinate.jobs import Status
 from procrastinate.worker import Worker as Taker
 
 from ingest import queue, tools
-from ingest.conversion.child import Runner
-from ingest.conversion.fork_client import Forks
-from ingest.database_watch import LOST, Reached, quiet
-from ingest.prefetch import Opening
+from ingest.conversion.fork_client import ForkClient
+from ingest.conversion.runner import Runner
+from ingest.database_watch import CONNECTION_ERRORS, DatabaseWatch, silence_procrastinate
+from ingest.end_event import EndEvent
+from ingest.prefetch import Prefetcher
 from ingest.process_endings import TRIES
-from ingest.progress import Lines
+from ingest.progress import ProgressLines
 from ingest.queue import Queue
-from ingest.report_upgrades import Upgrading
-from ingest.retention import Retaining
-from ingest.team_worker import LEADER, GivenBack, TeamWorker
+from ingest.report_upgrades import ReportUpgrades
+from ingest.retention import RetentionRunner
+from ingest.team_worker import LEADER, JobGivenBack, TeamWorker
 from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
@@ -43,119 +44,115 @@ from profiledb.library.workers import WorkerInfo
 
 BEAT_S = 5.0
 STALLED_S = 20.0
-"""A worker that says nothing for so long is taken for dead, and others take its files over."""
+"""A worker that is silent for this many seconds counts as dead, and others take its files over."""
 _DAY_S = 86_400.0
-_LEADS = 0x7761727065
+_LEADER_LOCK = 0x7761727065
 _log = logging.getLogger("warpdeck")
-
-
-class Ends(Protocol):
-    """When this worker is to end (command.End)."""
-
-    def is_set(self) -> bool:
-        """Whether it is."""
-
-    def wait(self, timeout: float) -> bool:
-        """Waits for it."""
-
-    def then(self, *actions: Any) -> None:
-        """What to do then."""
 
 
 def run(
     library: Library,
     settings: Settings,
-    forks: Forks,
-    end: Ends,
-    shown: Lines,
-    looked: Callable[[], None],
+    forks: ForkClient,
+    end: EndEvent,
+    lines: ProgressLines,
+    note_look: Callable[[], None],
     *,
     once: bool,
 ) -> None:
-    """Works until the end, or once over what is there; ``looked`` hears of each look at the inbox."""
+    """Work until the end, or once over the present files; call ``note_look`` after each look at the inbox."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = WorkerInfo(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
-    opening = Opening(library.folder, settings.library_text, forks, shared=True)
-    reached = Reached("lead", "serve")
+    prefetcher = Prefetcher(library.folder, settings.library_text, forks, shared=True)
+    database = DatabaseWatch("lead", "serve")
     assert library.catalog.shared
     inbox = open_inbox(settings)
 
-    def done(job: Job) -> None:
-        shown.done(job)
-        opening.add(job)
+    def finish(job: Job) -> None:
+        lines.done(job)
+        prefetcher.add(job)
 
-    serving = _Told(end, settings.scan_s, reached, "serve")
+    serving = _ErrorReporter(end, settings.scan_s, database, "serve")
 
-    with closing(Queue(settings, library.catalog.shared, inbox)) as files:
+    with closing(Queue(settings, library.catalog.shared, inbox)) as jobs:
         worker, lead = (
-            TeamWorker(_own(library, name), settings, inbox, done, shown.step, Runner(forks), me=me, queue=files)
+            TeamWorker(
+                _with_own_work_folder(library, name),
+                settings,
+                inbox,
+                finish,
+                lines.step,
+                Runner(forks),
+                me=me,
+                queue=jobs,
+            )
             for name in (me.id, me.id + LEADER)
         )
-        end.then(worker.stop, lead.stop)
+        end.add_actions(worker.stop, lead.stop)
         if once:
-            _once(worker, lead, end, serving)
+            _run_once(worker, lead, end, serving)
             return
-        quiet(me.id)
+        silence_procrastinate(me.id)
         while not end.is_set():
             with serving:
                 worker.library.require_own_database()
                 break
-        leading = _Told(end, settings.scan_s, reached, "lead")
-        leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))
+        leading = _ErrorReporter(end, settings.scan_s, database, "lead")
+        leader = threading.Thread(target=_lead, args=(lead, end, leading, note_look))
         leader.start()
         try:
             while not end.is_set():
                 with serving:
-                    asyncio.run(_serve(worker, end, serving, opening.look))
+                    asyncio.run(_serve(worker, end, serving, prefetcher.run_if_idle))
         finally:
             leader.join()
-            opening.stop()
+            prefetcher.stop()
             with suppress(CatalogError):
                 worker.workers.leave(me.id)
-            _clear(worker, lead)
+            _remove_work_folders(worker, lead)
 
 
-def _own(library: Library, name: str) -> Library:
-    """The library with a folder for work that no other worker uses, on its disk."""
+def _with_own_work_folder(library: Library, name: str) -> Library:
+    """Return the library with a work folder of its own on the library's disk."""
     own = copy(library)
     own.work = library.work / name
     return own
 
 
-def _clear(*ended: TeamWorker) -> None:
-    for worker in ended:
+def _remove_work_folders(*workers: TeamWorker) -> None:
+    for worker in workers:
         shutil.rmtree(worker.library.work, ignore_errors=True)
 
 
-def _once(worker: TeamWorker, lead: TeamWorker, end: Ends, told: "_Told") -> None:
+def _run_once(worker: TeamWorker, lead: TeamWorker, end: EndEvent, errors: "_ErrorReporter") -> None:
     worker.workers.seen(worker.me)
     lead.prepare()
     watch = Watch(worker.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
-        time.sleep(0.05)  # between two looks
-    asyncio.run(_serve(worker, end, told, lambda: None, wait=False))
-    lead.take(watch.finished())  # what lies beside reports finds them now
-    upgrading = Upgrading(lead.library, lead.settings, lead.inbox, lead.runner)
-    while upgrading.look():
+        time.sleep(0.05)  # the second look decides, not this pause
+    asyncio.run(_serve(worker, end, errors, lambda: None, wait=False))
+    lead.take(watch.finished())  # sidecars find their new reports now
+    upgrades = ReportUpgrades(lead.library, lead.settings, lead.inbox, lead.runner)
+    while upgrades.upgrade_next():
         pass
     worker.workers.leave(worker.me.id)
-    _clear(worker, lead)
+    _remove_work_folders(worker, lead)
 
 
-class _Told:
-    """What goes wrong with the database or a disk in a part of the worker is told, and tried again after a pause."""
+class _ErrorReporter:
+    """Reports errors of the database or a disk in one part of the worker, and pauses before the next try."""
 
-    def __init__(self, end: Ends, pause_s: float, reached: Reached, part: str) -> None:
+    def __init__(self, end: EndEvent, pause_s: float, database: DatabaseWatch, part: str) -> None:
         self._end, self._pause_s = end, pause_s
-        self._reached, self._part = reached, part
+        self._database, self._part = database, part
 
-    def back(self) -> None:
-        """Says that the database answers."""
-        self._reached.back(self._part)
+    def note_answer(self) -> None:
+        """Record that the database answered."""
+        self._database.note_answer(self._part)
 
-    def lost(self, error: Exception) -> None:
-        """Says that the database does not answer, and why."""
-        self._reached.lost(error)
+    def note_loss(self, error: Exception) -> None:
+        """Report that the database does not answer, and why."""
+        self._database.note_loss(error)
 
     def __enter__(self) -> None:
         return None
@@ -163,8 +160,8 @@ class _Told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if error is None or not isinstance(error, Exception) or isinstance(error, ConfigError):
             return False
-        if isinstance(error, LOST):
-            self.lost(error)
+        if isinstance(error, CONNECTION_ERRORS):
+            self.note_loss(error)
         elif isinstance(error, StorageError):
             _log.error("%s", terminal.sentence(error))
         else:
@@ -173,162 +170,167 @@ class _Told:
         return True
 
 
-class _Again(BaseRetryStrategy):
-    """A job that could not be done is the next one, as often as it may."""
+class _RetryStrategy(BaseRetryStrategy):
+    """Puts a failed job in front of all others while it has tries left."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Queued) -> RetryDecision | None:
-        """At once, and without a time: the clocks of machines may differ."""
-        may_again = isinstance(exception, GivenBack) or job.attempts + 1 < TRIES
-        return RetryDecision(priority=queue.FIRST) if may_again else None
+        """Retry at once, without a time of day, because the clocks of machines may differ."""
+        may_retry = isinstance(exception, JobGivenBack) or job.attempts + 1 < TRIES
+        return RetryDecision(priority=queue.FIRST_PRIORITY) if may_retry else None
 
 
-async def _serve(worker: TeamWorker, end: Ends, told: _Told, then: Callable[[], None], *, wait: bool = True) -> None:
-    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none.
+async def _serve(
+    worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, on_beat: Callable[[], None], *, wait: bool = True
+) -> None:
+    """Take jobs from the queue one at a time, until the end or, without ``wait``, until the queue is empty.
 
-    A job that is at hand goes on while the database is away, and this worker says that it lives as soon as it can:
-    procrastinate would say so no more after the first loss. ``then`` is called each time that it was said.
+    The current job continues while the database is away, and this function sends the heartbeat again as soon as it can:
+    procrastinate would stop doing so after the first loss. ``on_beat`` is called after each heartbeat.
     """
-    app = queue.app(worker.settings)
-    app.task(name=queue.TASK, pass_context=True, retry=_Again())(worker.convert)
+    app = queue.make_app(worker.settings)
+    app.task(name=queue.TASK, pass_context=True, retry=_RetryStrategy())(worker.convert)
     async with app.open_async():
         taker = Taker(
             app=app,
-            queues=[queue.ANY, queue.of_nsys(worker.me.nsys)],
+            queues=[queue.ANY_WORKER, queue.nsys_queue(worker.me.nsys)],
             name=worker.me.id,
             wait=wait,
             install_signal_handlers=False,
             delete_jobs="always",
             update_heartbeat_interval=_DAY_S,
-            stalled_worker_timeout=_DAY_S,  # how long it remembers others, which may live and not reach the database
+            stalled_worker_timeout=_DAY_S,  # it then forgets silent workers, which may only lack the database
         )
         serving = asyncio.create_task(taker.run())  # type: ignore[no-untyped-call]
-        rounds = _Rounds(app, worker, taker, patience_s=STALLED_S if wait else 0)
-        beat_at, ending = 0.0, False
+        heartbeat = _Heartbeat(app, worker, taker, patience_s=STALLED_S if wait else 0)
+        beat_at, is_ending = 0.0, False
         try:
             while not serving.done():
-                if end.is_set() and not ending:
-                    ending = serving.cancel()  # it takes no more jobs, and waits for the one at hand
+                if end.is_set() and not is_ending:
+                    is_ending = serving.cancel()  # takes no more jobs and waits for the current one
                 if time.monotonic() - beat_at > BEAT_S:
                     beat_at = time.monotonic()
                     try:
-                        await rounds.go()
-                    except LOST as error:
-                        told.lost(error)
-                        rounds.lost()
+                        await heartbeat.beat()
+                    except CONNECTION_ERRORS as error:
+                        errors.note_loss(error)
+                        heartbeat.note_loss()
                     else:
-                        told.back()
-                        then()
+                        errors.note_answer()
+                        on_beat()
                 await asyncio.wait([serving], timeout=0.2)
         finally:
-            if not ending:
+            if not is_ending:
                 serving.cancel()
             with suppress(asyncio.CancelledError):
                 await serving
 
 
-class _Rounds:
-    """What a worker does every few seconds for itself and for the others.
+class _Heartbeat:
+    """Work that each worker does every few seconds for itself and the others.
 
     Args:
-        app: of the queue.
-        worker: this one.
+        app: application of the queue.
+        worker: this worker.
         taker: takes its jobs from the queue.
-        patience_s: how long the database has to have answered before another worker counts as dead: after a loss all
-            of them have said nothing for a while, and each gets its time to say that it lives.
+        patience_s: seconds that the database must have answered before another worker counts as dead. After a loss all
+            workers have been silent, and each needs time to send its heartbeat.
     """
 
     def __init__(self, app: App, worker: TeamWorker, taker: Taker, patience_s: float) -> None:
         self._app, self._worker, self._taker = app, worker, taker
         self._patience_s = patience_s
         self._answers_since = time.monotonic()
-        self._dropped: set[int | None] = set()
+        self._orphans: set[int | None] = set()
 
-    def lost(self) -> None:
-        """Notes that the database did not answer."""
+    def note_loss(self) -> None:
+        """Record that the database did not answer."""
         self._answers_since = time.monotonic() + BEAT_S
 
-    async def go(self) -> None:
-        """Says that this worker lives, and has files wait again that nobody has at hand."""
+    async def beat(self) -> None:
+        """Send this worker's heartbeat, and queue files again that no worker is converting."""
         worker, registered = self._worker, self._taker.worker_id
         await asyncio.to_thread(worker.workers.seen, worker.me)
         if registered is not None:
             await self._app.job_manager.update_heartbeat(registered)
-            for job in await self._mine(registered):
-                await _free(self._app, worker, job)
+            for job in await self._find_own_orphans(registered):
+                await _free_job(self._app, worker, job)
         if time.monotonic() - self._answers_since >= self._patience_s:
             for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
-                await _free(self._app, worker, job)
+                await _free_job(self._app, worker, job)
         await asyncio.to_thread(worker.queue.wait_again)
 
-    async def _mine(self, registered: int) -> list[Queued]:
-        """Jobs that the queue says are at hand here and are not: their end could not be written.
+    async def _find_own_orphans(self, registered: int) -> list[Queued]:
+        """Return jobs that the queue assigns to this worker although it is not running them: their end could not be
+        written.
 
-        The same job at two looks: the first may fall between a job's end and its being written.
+        A job must be an orphan at two looks, because the first may fall between a job's end and the write of that.
         """
-        held = await self._app.job_manager.list_jobs_async(status=Status.DOING.value, worker_id=registered)
-        dropped = [job for job in held if job.id != self._worker.at_work]
-        known, self._dropped = self._dropped, {job.id for job in dropped}
-        return [job for job in dropped if job.id in known]
+        running = await self._app.job_manager.list_jobs_async(status=Status.DOING.value, worker_id=registered)
+        orphans = [job for job in running if job.id != self._worker.at_work]
+        known, self._orphans = self._orphans, {job.id for job in orphans}
+        return [job for job in orphans if job.id in known]
 
 
-async def _free(app: App, worker: TeamWorker, job: Queued) -> None:
-    """Gives a job that nobody has at hand to all workers, as the next one."""
+async def _free_job(app: App, worker: TeamWorker, job: Queued) -> None:
+    """Put a job that no worker runs in front of the queue for all workers."""
     path = str(job.task_kwargs.get("path"))
     try:
         if job.attempts + 1 < TRIES:
-            await app.job_manager.retry_job(job, priority=queue.FIRST)
+            await app.job_manager.retry_job(job, priority=queue.FIRST_PRIORITY)
             return
         known = await asyncio.to_thread(worker.library.catalog.job, path)
         if known and known.state in catalog.OPEN_STATES:
-            told = f"{TRIES} workers ended while they read {known.name}."
-            failed = replace(known, state="failed", message=told, hint="See the logs of the workers.", report_id=None)
+            text = f"{TRIES} workers ended while they read {known.name}."
+            failed = replace(known, state="failed", message=text, hint="See the logs of the workers.", report_id=None)
             await asyncio.to_thread(worker.library.catalog.put_job, failed)
-    except UniqueViolation:  # the file waits already, in another job
+    except UniqueViolation:  # another job queues the file already
         pass
-    except ConnectorException:  # another worker was quicker, and the job is its affair
+    except ConnectorException:  # another worker was quicker
         return
     with suppress(ConnectorException):
         await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
 
-def _lead(worker: TeamWorker, end: Ends, told: _Told, looked: Callable[[], None]) -> None:
-    """Watches the inbox, as long as no other worker does; who dies, or loses the database, leads no more."""
+def _lead(worker: TeamWorker, end: EndEvent, errors: _ErrorReporter, note_look: Callable[[], None]) -> None:
+    """Watch the inbox while no other worker does. A worker that dies or loses the database stops leading."""
 
-    def seen() -> None:
-        told.back()
-        looked()
+    def note_answered_look() -> None:
+        errors.note_answer()
+        note_look()
 
     while not end.is_set():
-        with told, psycopg.connect(**postgres.connection_arguments(worker.settings.database), autocommit=True) as db:
+        with errors, psycopg.connect(**postgres.connection_arguments(worker.settings.database), autocommit=True) as db:
             while not end.is_set():
-                leads = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,)
-                told.back()
-                if leads:
-                    _watch(worker, end, db, seen)
+                is_leader = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADER_LOCK]).fetchone() == (True,)
+                errors.note_answer()
+                if is_leader:
+                    _watch(worker, end, db, note_answered_look)
                 end.wait(worker.settings.scan_s)
 
 
-def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked: Callable[[], None]) -> None:
-    watch, retaining = Watch(worker.inbox, patience_s=worker.settings.scan_s), Retaining(worker.settings)
-    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
+def _watch(worker: TeamWorker, end: EndEvent, db: "psycopg.Connection[Any]", note_look: Callable[[], None]) -> None:
+    watch, retention = Watch(worker.inbox, patience_s=worker.settings.scan_s), RetentionRunner(worker.settings)
+    upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
     worker.prepare()
     samples = worker.samples()
-    end.then(watch.wake.set)
+    end.add_actions(watch.wake.set)
     watch.start()
     try:
         while not end.is_set():
             watch.wake.clear()
-            began = time.monotonic()
+            started = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
-            worker.tell_skipped(watch.skipped)
-            db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
-            looked()
-            retaining.look()
-            if upgrading.look():
-                watch.wake.set()  # for the next one
-            end.wait(time.monotonic() - began)  # of many files a look takes seconds: not one after the other
+            worker.list_skipped(watch.skipped)
+            db.execute("SELECT 1")  # while this connection lives, no other worker leads
+            note_look()
+            retention.run_if_due()
+            if upgrades.upgrade_next():
+                watch.wake.set()  # for the next upgrade
+            end.wait(
+                time.monotonic() - started
+            )  # a look at many files takes seconds; this leaves as much time between two
             watch.wake.wait(watch.again_s)
     finally:
-        retaining.stop()
+        retention.stop()
         watch.stop()

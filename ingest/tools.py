@@ -1,4 +1,4 @@
-"""Finds nsys and ncu and runs them: the only place of the product that starts another program."""
+"""Find nsys and ncu and run them. Only this module of the product starts other programs."""
 
 import errno
 import os
@@ -32,7 +32,7 @@ NCU_PLACES = (
     "/opt/nsight/bin/ncu",
 )
 IMPORTER = "QdstrmImporter"
-"""What makes reports of raw capture data; it comes with the host part of Nsight Systems."""
+"""Program that converts raw capture data to reports; part of the host installation of Nsight Systems."""
 IMPORTER_PLACES = (
     f"/opt/nvidia/nsight-systems/*/host-linux-*/{IMPORTER}",
     f"/opt/nvidia/nsight-compute/*/host/linux-desktop-*/{IMPORTER}",
@@ -41,19 +41,19 @@ IMPORTER_PLACES = (
     f"/usr/local/cuda*/nsight-systems-*/host-linux-*/{IMPORTER}",
 )
 _BESIDE = (f"host-linux-*/{IMPORTER}", f"root/usr/lib/nsight-systems/host-linux-*/{IMPORTER}")
-"""Where it lies below a folder around nsys."""
+"""Places of the importer below the folders around nsys."""
 ANSWER_S = 30.0
-"""Seconds, of processor time or without any progress, in which a tool has to say its version or its options."""
+"""Seconds, of processor time or without progress, in which a tool must print its version or options."""
 ASKED_AGAIN_S = 300.0
-"""A tool that did not answer is asked again after so long: the machine may have been short of memory."""
+"""A tool that did not answer is asked again after this many seconds: the machine may have been short of memory."""
 _TOO_LONG = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
-"""Exit statuses of a program, and of a shell around it, that wrote more than RLIMIT_FSIZE."""
+"""Exit statuses of a program, and of a shell around it, that exceeded RLIMIT_FSIZE."""
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A profiler's command-line program that answered to ``--version``."""
+    """A profiler's command-line program that answered ``--version``."""
 
     name: str
     path: Path
@@ -61,44 +61,44 @@ class Tool:
 
     @property
     def label(self) -> str:
-        """Name and version as people write them, for example ``nsys 2023.4.4``."""
+        """Return name and version, for example ``nsys 2023.4.4``."""
         return f"{self.name} {'.'.join(map(str, self.version[:3]))}"
 
 
 @dataclass(frozen=True)
 class Completed:
-    """What a program left behind: exit status, and what it printed (``stdout`` is empty where it went to a file)."""
+    """Exit status and output of a program; ``stdout`` is empty if it went to a file."""
 
     returncode: int
     stdout: str
     stderr: str
 
     @property
-    def words(self) -> str:
-        """Everything printed, for an error report: the last of it, without what may be secret."""
-        return scrub.words(self.stderr + self.stdout)
+    def output(self) -> str:
+        """Return the end of all output without secrets, for an error report."""
+        return scrub.scrub_output(self.stderr + self.stdout)
 
 
 def run(
     argv: Sequence[str | Path], *, timeout: float | None = None, stdout: Path | None = None, cwd: Path | None = None
 ) -> Completed:
-    """Runs a program to its end and keeps what it printed: of a lot, the beginning and the end.
+    """Run a program to its end, and store the start and the end of its output.
 
-    The worker watches each conversion and ends it with all below it, so a converter needs no limit here.
+    The worker watches each conversion and ends it with its children, so a converter needs no limit here.
 
     Args:
         argv: program and arguments; no shell is involved.
-        timeout: seconds of processor time, or without any progress, after which the program is killed.
-        stdout: a file that takes standard output as a whole.
+        timeout: seconds of processor time, or without progress, after which the program is killed.
+        stdout: file that receives the whole standard output.
         cwd: folder to run in.
 
     Raises:
         ConversionError: the program could not be started.
-        EndedError: it was killed, crashed, got no memory or ran past its time.
-        OSError: it wrote a longer file than it may.
+        EndedError: it was killed, crashed, got no memory or exceeded its time.
+        OSError: it exceeded the file size limit.
     """
-    name, ooms = Path(argv[0]).name, process_endings.oom_kills()
-    who = " ".join([name, *map(str, argv[1:2])])
+    name, oom_kills_before = Path(argv[0]).name, process_endings.count_oom_kills()
+    subject = " ".join([name, *map(str, argv[1:2])])
     with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
         try:
             process = subprocess.Popen(
@@ -107,79 +107,79 @@ def run(
                 stdout=target,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env=_environment(),
+                env=_plain_environment(),
             )
         except OSError as error:
             raise ConversionError(f"{name} could not be started.", detail=str(error)) from error
-    printed = [Tail(pipe) if pipe else None for pipe in (process.stdout, process.stderr)]
-    watched = Watchdog(process.pid, timeout, timeout, process.kill) if timeout else None
+    tails = [Tail(pipe) if pipe else None for pipe in (process.stdout, process.stderr)]
+    watchdog = Watchdog(process.pid, timeout, timeout, process.kill) if timeout else None
     try:
-        with watched or nullcontext():
-            process.wait()  # without a limit: this process sleeps, and does not look like one that works
+        with watchdog or nullcontext():
+            process.wait()  # without a timeout this process sleeps, and does not look busy
     finally:
         process.kill()
         process.wait()
-    out, errors = (pipe.text() if pipe else "" for pipe in printed)
+    out, errors = (tail.text() if tail else "" for tail in tails)
     done = Completed(process.returncode, out, errors)
-    if watched and watched.verdict:
-        raise watched.error(who, done.words)
+    if watchdog and watchdog.verdict:
+        raise watchdog.make_error(subject, done.output)
     if done.returncode in _TOO_LONG:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), name)
-    if ended := process_endings.of(who, done.returncode, errors + out, ooms, done.words):
-        raise ended
+    if ending := process_endings.find_ending(subject, done.returncode, errors + out, oom_kills_before, done.output):
+        raise ending
     return done
 
 
 @cache
-def knows(tool: Tool, command: str, option: str) -> bool:
-    """Whether a command of a tool has an option, as its help tells; it refuses what it does not know."""
+def has_option(tool: Tool, command: str, option: str) -> bool:
+    """Return True if the help of a tool's command lists an option; the tool refuses unknown ones."""
     return option in run([tool.path, command, "--help"], timeout=ANSWER_S).stdout
 
 
 def find_nsys() -> Tool | None:
-    """The newest nsys of this machine; the setting WARPDECK_NSYS decides alone where it is set."""
+    """Return the newest nsys of this machine; WARPDECK_NSYS overrides the search."""
     return _find("nsys", config.load().nsys, NSYS_PLACES)
 
 
 def find_ncu() -> Tool | None:
-    """The newest ncu of this machine; the setting WARPDECK_NCU decides alone where it is set."""
+    """Return the newest ncu of this machine; WARPDECK_NCU overrides the search."""
     return _find("ncu", config.load().ncu, NCU_PLACES)
 
 
 def find_importers() -> list[Tool]:
-    """The importers of raw capture data: beside nsys, and where no setting names an nsys, those of the machine."""
+    """Return the importers of raw capture data beside nsys and, unless a setting names an nsys, of the machine."""
     setting = config.load().nsys
     if setting.lower() in ("off", "none"):
         return []
-    programs = [Path(setting)] if setting else _candidates("nsys", NSYS_PLACES)
+    programs = [Path(setting)] if setting else _list_candidates("nsys", NSYS_PLACES)
     folders = [folder for path in programs for folder in path.resolve().parents[:3] if len(folder.parts) > 1]
-    found = [path for folder in folders for pattern in _BESIDE for path in sorted(folder.glob(pattern))]
-    places = [] if setting else _candidates(IMPORTER, IMPORTER_PLACES)
-    probed = [_probe(IMPORTER, path, _stamp(path)) for path in dict.fromkeys([*found, *places])]
+    beside = [path for folder in folders for pattern in _BESIDE for path in sorted(folder.glob(pattern))]
+    places = [] if setting else _list_candidates(IMPORTER, IMPORTER_PLACES)
+    probed = [_probe(IMPORTER, path, _modified_at(path)) for path in dict.fromkeys([*beside, *places])]
     return [tool for tool in probed if tool]
 
 
 def _find(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:
     if setting.lower() in ("off", "none"):
         return None
-    candidates = [Path(setting)] if setting else _candidates(name, places)
-    tools = [tool for path in candidates if (tool := _probe(name, path, _stamp(path)))]
+    candidates = [Path(setting)] if setting else _list_candidates(name, places)
+    tools = [tool for path in candidates if (tool := _probe(name, path, _modified_at(path)))]
     return max(tools, key=lambda tool: tool.version, default=None)
 
 
-def _candidates(name: str, places: tuple[str, ...]) -> list[Path]:
-    return list(dict.fromkeys(_expand(name, places)))
+def _list_candidates(name: str, places: tuple[str, ...]) -> list[Path]:
+    return list(dict.fromkeys(_glob_places(name, places)))
 
 
-def _expand(name: str, places: tuple[str, ...]) -> Iterator[Path]:
+def _glob_places(name: str, places: tuple[str, ...]) -> Iterator[Path]:
     if on_path := shutil.which(name):
         yield Path(on_path)
     for place in places:
         yield from Path("/").glob(place.lstrip("/"))
 
 
-def _stamp(path: Path) -> int:
-    """Changes when the program is replaced, so that a found version is not remembered past an upgrade."""
+def _modified_at(path: Path) -> int:
+    """Return a time that changes when the program is replaced, so that the version is asked again after an upgrade."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -187,22 +187,22 @@ def _stamp(path: Path) -> int:
 
 
 _probed: dict[tuple[str, Path, int], tuple[float, Tool | ConversionError]] = {}
-"""What programs answered, and when; those that did not answer, with the reason."""
+"""Answers of programs with their times; for programs that did not answer, the reason."""
 
 
 def _probe(name: str, path: Path, stamp: int) -> Tool | None:
-    """Asks a program for its version; None where it does not answer as ``name`` does."""
+    """Ask a program for its version; return None if it does not answer as ``name`` does."""
     if not stamp or not os.access(path, os.X_OK):
         return None
     key = (name, path, stamp)
     asked_at, answer = _probed.get(key, (0.0, None))
     if answer is None or (isinstance(answer, ConversionError) and time.monotonic() - asked_at > ASKED_AGAIN_S):
-        answer = _ask(name, path)
+        answer = _ask_version(name, path)
         _probed[key] = (time.monotonic(), answer)
     return answer if isinstance(answer, Tool) else None
 
 
-def _ask(name: str, path: Path) -> Tool | ConversionError:
+def _ask_version(name: str, path: Path) -> Tool | ConversionError:
     hint = f"Run {path} --version on the worker's machine to see why, or name another {name} in the settings."
     try:
         answer = run([path, "--version"], timeout=ANSWER_S)
@@ -210,27 +210,27 @@ def _ask(name: str, path: Path) -> Tool | ConversionError:
         return ConversionError(error.message, hint=hint, detail=error.detail)
     version = _VERSION.search(answer.stdout)
     if version is None:
-        return ConversionError(f"{name} does not say its version.", hint=hint, detail=answer.words)
+        return ConversionError(f"{name} does not say its version.", hint=hint, detail=answer.output)
     return Tool(name, path, tuple(int(part) for part in version.groups() if part))
 
 
-def absent(name: str, otherwise: ConversionError) -> ConversionError:
-    """Why this machine has no such tool: one that is there may not answer.
+def explain_absence(name: str, otherwise: ConversionError) -> ConversionError:
+    """Return why this machine lacks a tool: an installed one may not answer.
 
     Args:
-        name: of the tool.
-        otherwise: the error where there is none.
+        name: name of the tool.
+        otherwise: the error if none is installed.
     """
-    reasons = (answer for (asked, _, _), (_, answer) in _probed.items() if asked == name)
+    reasons = (answer for (tool_name, _, _), (_, answer) in _probed.items() if tool_name == name)
     return next((reason for reason in reasons if isinstance(reason, ConversionError)), otherwise)
 
 
-def _environment() -> dict[str, str]:
-    """A plain environment: the tools' words must be English and must not depend on the user's settings."""
+def _plain_environment() -> dict[str, str]:
+    """Return an environment that keeps the tools' output in English and independent of the user's settings."""
     keep = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if key in os.environ}
     return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 
 
-def labels() -> str:
-    """The converters at hand: a report that failed is tried again when they change."""
+def converter_labels() -> str:
+    """Return the labels of the available converters; a failed report is tried again when they change."""
     return ", ".join(tool.label for tool in (find_nsys(), find_ncu()) if tool) or "no converter"

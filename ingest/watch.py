@@ -1,4 +1,4 @@
-"""Finds the files of an inbox that are finished: nobody has written to them between two looks."""
+"""Find the finished files of an inbox, to which nobody has written between two looks."""
 
 import os
 import threading
@@ -27,23 +27,23 @@ from profiledb.library.inbox.folder import PAUSE_S as QUICK_S
 from profiledb.report.file_names import is_accepted
 
 CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
-"""Events that say that something has changed; opened, and closed without writing, do not."""
+"""Events that report a change, unlike opening, and closing without writing."""
 DEEPEST = 64
-"""Levels of folders below the inbox that are looked into."""
+"""Levels of folders below the inbox that are searched."""
 
 
 class Watch:
-    """Looks at an inbox again and again; file system events only make it look sooner.
+    """Looks at an inbox repeatedly; file system events only make it look sooner.
 
     Events are hints, because moved-in folders, network file systems and bind mounts send none.
 
     Args:
-        inbox: with all folders below it; links are not followed.
-        patience_s: how long a file must stand still that does not show by itself that it is complete.
+        inbox: inbox with all folders below it; links are not followed.
+        patience_s: seconds without a change after which a file counts as finished, unless its content shows that.
 
-    ``restless`` says after a look whether a file has not stood still for long enough yet, so that another look is
-    worth while soon; ``wake`` is set when something happened in the folder. ``skipped`` has what the last look passed
-    over, each with the reason (skipped_files.py).
+    After a look, ``restless`` is True if some file is not finished yet, so that another look is due soon. ``wake`` is
+    set when the folder changed. ``skipped`` holds the entries that the last look passed over, each with the reason
+    (skipped_files.py).
     """
 
     def __init__(self, inbox: Inbox, patience_s: float) -> None:
@@ -52,15 +52,15 @@ class Watch:
         self.wake = threading.Event()
         self.restless = False
         self.skipped: dict[Path, str] = {}
-        self._seen: dict[Path, _Seen] = {}
+        self._seen: dict[Path, _StableState] = {}
         self._whole: set[Path] = set()
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
-        """Begins to listen to events; without them the scans alone find everything, later."""
+        """Start listening to events; without them the looks alone find everything, later."""
         if (folder := self.inbox.folder) is None:
             return
-        handler = _Wake(folder, self.wake, self._whole)
+        handler = _WakeHandler(folder, self.wake, self._whole)
         try:
             observer = Observer()
             observer.schedule(handler, str(folder), recursive=True)
@@ -70,26 +70,25 @@ class Watch:
         self._observer = observer
 
     def stop(self) -> None:
-        """Ends listening."""
         if self._observer:
             self._observer.stop()
             self._observer.join()
 
     def finished(self) -> list[Path]:
-        """Files and Parquet folders that stood still since an earlier look, in the order of their times."""
+        """Return the finished files and Parquet folders, oldest first."""
         moment = time.monotonic()
         whole = {self._whole.pop() for _ in range(len(self._whole))}
-        current: dict[Path, _Seen] = {}
+        current: dict[Path, _StableState] = {}
         ready: list[tuple[int, Path]] = []
         self.inbox.renew()
         self.skipped = {}
-        for path in units(self.inbox, self.skipped):
+        for path in list_units(self.inbox, self.skipped):
             state = self.inbox.look(path)
             if state is None:
                 continue
             before = self._seen.get(path)
             if before is None or before.state != state:
-                before = _Seen(state, moment, self._patience(path))
+                before = _StableState(state, moment, self._required_patience(path))
             if whole and not whole.isdisjoint((path, *path.parents)):
                 before = replace(before, patience_s=min(before.patience_s, QUICK_S))
             current[path] = before
@@ -101,26 +100,26 @@ class Watch:
 
     @property
     def again_s(self) -> float:
-        """When another look is due, seconds."""
+        """Return the seconds until the next look."""
         return self.inbox.pause_s if self.restless else self.patience_s
 
-    def _patience(self, path: Path) -> float:
-        return QUICK_S if self.inbox.folder and _shows_its_end(path) else max(self.patience_s, QUICK_S)
+    def _required_patience(self, path: Path) -> float:
+        return QUICK_S if self.inbox.folder and _is_complete_report(path) else max(self.patience_s, QUICK_S)
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """A state of a file, since when it has been in it, and how long it has to stand still (seconds)."""
+class _StableState:
+    """A state of a file, when it was first seen, and for how many seconds it must last."""
 
     state: State
     since: float
     patience_s: float
 
 
-def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
-    """What may become a report: files, and folders of Parquet files as a whole; nothing hidden or half-named.
+def list_units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
+    """Yield files and Parquet folders that may become a report, except hidden and unfinished ones.
 
-    ``skipped`` gets what is neither, folders without rights, and those nested deeper than ``DEEPEST``.
+    Other entries, unreadable folders and folders deeper than ``DEEPEST`` go to ``skipped``.
     """
     if inbox.folder and not inbox.folder.is_dir():
         skipped[inbox.root] = "gone"
@@ -139,7 +138,7 @@ def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
             path = here / name
             if not is_accepted(name):
                 continue
-            if reason := _reason(name, kind, depth):
+            if reason := _reason_to_skip(name, kind, depth):
                 skipped[path] = reason
             elif kind == "file":
                 yield path
@@ -147,9 +146,9 @@ def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
                 folders.append((path, depth + 1))
 
 
-def _reason(name: str, kind: Kind, depth: int) -> str:
-    """Why an entry is passed over; empty where it is not."""
-    if not is_text(name):
+def _reason_to_skip(name: str, kind: Kind, depth: int) -> str:
+    """Return why an entry is passed over; empty if it is not."""
+    if not is_encodable(name):
         return "name"
     if kind == "folder":
         return "" if depth < DEEPEST else "deep"
@@ -157,12 +156,12 @@ def _reason(name: str, kind: Kind, depth: int) -> str:
 
 
 def _is_unit(entries: Sequence[tuple[str, Kind]]) -> bool:
-    """Whether a folder has a Parquet file for each table of an nsys export (formats/nsys_parquet.py)."""
+    """Return True if a folder has a Parquet file for each table of an nsys export (formats/nsys_parquet.py)."""
     return is_export({Path(name).stem for name, kind in entries if kind == "file" and name.endswith(".parquet")})
 
 
-def is_text(name: str) -> bool:
-    """Whether a name can be written down: one in another encoding than the system's can in no table and on no page."""
+def is_encodable(name: str) -> bool:
+    """Return True if a name can be encoded; one that cannot fits into no table and no page."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -170,19 +169,20 @@ def is_text(name: str) -> bool:
     return True
 
 
-def _shows_its_end(path: Path) -> bool:
-    """Whether the last bytes are those that a report of nsys ends with: no more of a file is read here."""
+def _is_complete_report(path: Path) -> bool:
+    """Return True if a file has the start and the end mark of an nsys report; reads no more of it."""
     try:
         return nsys_report.matches(path) and nsys_report.is_complete(path)
     except OSError:
         return False
 
 
-class _Wake(FileSystemEventHandler):
-    """Any change makes the worker look; what changed, it finds out itself. Reading is none: the worker itself reads.
+class _WakeHandler(FileSystemEventHandler):
+    """Wakes the worker after any change; the worker finds out what changed. Reads do not count, because the worker
+    reads itself.
 
-    What gets its name by being moved from a hidden one inside the inbox is whole, as uploads and ``warpdeck open`` do
-    it: it is added to ``whole``, so that nobody waits whether it goes on growing.
+    A file that moves from a hidden name inside the inbox is complete, as uploads and ``warpdeck open`` move it. It goes
+    to ``whole``, so that nobody waits for it to stop growing.
     """
 
     def __init__(self, folder: Path, wake: threading.Event, whole: set[Path]) -> None:
@@ -191,7 +191,8 @@ class _Wake(FileSystemEventHandler):
         self._whole = whole
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Wakes the worker where something was written, made, moved or deleted; an upload grows under a hidden name."""
+        """Wake the worker after a write, creation, move or deletion, except of hidden names, under which uploads
+        grow."""
         paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
         if event.event_type == EVENT_TYPE_MOVED and len(paths) == 2 and self._is_hidden(paths[0]):
             self._whole.add(paths[1])

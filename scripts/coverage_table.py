@@ -1,10 +1,10 @@
-"""Writes docs/coverage.md: how right Warpdeck is on the reports of folders, against what nsys and ncu print of them.
+"""Write docs/coverage.md: Warpdeck's accuracy on the reports of folders, against the output of nsys and ncu.
 
 python scripts/coverage_table.py [FOLDER ...]
 
-Without folders it takes ../shared/corpus and sample_reports. Each report is taken in by a worker of its own, whose
-processor time are its seconds; nsys and ncu have to be installed. Every difference is named: those that the header of
-an analysis tells count as deliberate (tests/support/deliberate.py).
+The default folders are ../shared/corpus and sample_reports. A separate worker imports each report, and its processor
+time is shown as seconds; nsys and ncu must be installed. Every difference is named; differences that the header of an
+analysis documents count as deliberate (tests/support/deliberate.py).
 """
 
 import argparse
@@ -36,7 +36,7 @@ TARGET = ROOT / "docs" / "coverage.md"
 FOLDERS = (ROOT.parent / "shared" / "corpus", ROOT / "sample_reports")
 ENDINGS = (".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite", ".csv", ".json", ".gz")
 BESIDE = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv", ".meta.json")
-"""What lies beside a report and is none."""
+"""Endings of files beside a report that are no reports."""
 HEAD = """\
 # What is right on everyone's reports
 
@@ -56,7 +56,7 @@ _WRITTEN_BY = re.compile(r"written by nsys (\d+)\.(\d+)\.(\d+)")
 
 @dataclass
 class Row:
-    """What is known of a report: counts of pairs and values, and differences that nothing explains, a line each."""
+    """Results of a report: counts of pairs and values, and unexplained differences, a line each."""
 
     name: str
     captured: str
@@ -64,7 +64,7 @@ class Row:
     equal: int = 0
     silent: int = 0
     deliberate: dict[str, str] = field(default_factory=dict)
-    """Why, by pair."""
+    """Reasons by pair."""
     values: int = 0
     kernel_ns: int = 0
     other_ns: int = 0
@@ -75,26 +75,26 @@ class Row:
 
 
 def main(folders: Sequence[Path]) -> None:
-    """Writes the page, and says on which differences it stumbled."""
+    """Write the page and print unexplained differences."""
     nsys, ncu = tools.find_nsys(), tools.find_ncu()
     if nsys is None or ncu is None:
         raise SystemExit("nsys and ncu have to be installed: see scripts/install_nsight.sh")
     rows = []
-    for path in (path for folder in folders for path in _reports(folder)):
+    for path in (path for folder in folders for path in _list_reports(folder)):
         with TemporaryDirectory() as work:
-            rows.append(_row(path, Path(work), nsys, ncu))
-        print(f"{time.process_time():5.0f} s  {_line(rows[-1])}", flush=True)
-    TARGET.write_text(_page(rows, (nsys, ncu)), encoding="utf-8")
+            rows.append(_make_row(path, Path(work), nsys, ncu))
+        print(f"{time.process_time():5.0f} s  {_format_line(rows[-1])}", flush=True)
+    TARGET.write_text(_format_page(rows, (nsys, ncu)), encoding="utf-8")
     for row in rows:
         for line in row.wrong[:20]:
             print(f"{row.name}: {line}", file=sys.stderr)
     raise SystemExit(any(row.wrong for row in rows))
 
 
-def _reports(folder: Path) -> Iterator[Path]:
-    """The files of a folder, and of those in it of several GPUs and of PyTorch, that a user might drop.
+def _list_reports(folder: Path) -> Iterator[Path]:
+    """Return the files of a folder and its subfolders (several GPUs, PyTorch) that a user might drop.
 
-    No export beside its report.
+    An export beside its report is left out.
     """
     several = [path for part in (folder, folder / "ddp", folder / "torch") for path in sorted(part.glob("*"))]
     reports = {path.stem for path in several if path.suffix in NSYS_SUFFIXES}
@@ -104,12 +104,12 @@ def _reports(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
+def _make_row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
     library, seconds, job = _take_in(path, work)
     if job is None or job.report_id is None:
         return Row(path.name, "refused", seconds=seconds, refused=job.message if job else "")
     report = library.find(job.report_id)
-    row = Row(path.name, _captured(report), seconds=seconds)
+    row = Row(path.name, _read_capture(report), seconds=seconds)
     row.kernels = report.rows.get("kernel", 0) + report.rows.get("ncu_launch", 0)
     if report.kind == "nsys":
         _compare_nsys(row, path, library, report, nsys, work)
@@ -121,9 +121,9 @@ def _row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
 
 
 def _take_in(path: Path, work: Path) -> tuple[Library, float, Job | None]:
-    """A library of the file, the seconds of processor that a worker took for it, and what became of it.
+    """Return a library of the file, the worker's processor seconds, and the file's final state.
 
-    An export beside a report of Nsight Systems comes along; beside one of Nsight Compute it is of another report.
+    An export beside a report of Nsight Systems comes along; beside one of Nsight Compute it belongs to another report.
     """
     inbox, library = work / "inbox", Library(work / "library")
     inbox.mkdir()
@@ -131,22 +131,22 @@ def _take_in(path: Path, work: Path) -> tuple[Library, float, Job | None]:
     for one in {path, export} if path.suffix in NSYS_SUFFIXES and export.exists() else {path}:
         shutil.copy2(one, inbox)
     argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library.folder)]
-    before = _spent()
+    before = _read_cpu_s()
     subprocess.run(argv, cwd=ROOT, capture_output=True, check=False)
-    return library, _spent() - before, library.catalog.job(str(inbox / path.name))
+    return library, _read_cpu_s() - before, library.catalog.job(str(inbox / path.name))
 
 
-def _spent() -> float:
+def _read_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _captured(report: Manifest) -> str:
+def _read_capture(report: Manifest) -> str:
     return f"{report.tool or report.kind} {report.tool_version or ''}".strip()
 
 
 def _compare_nsys(row: Row, path: Path, library: Library, report: Manifest, nsys: tools.Tool, work: Path) -> None:
-    """Compares with what nsys prints, or a newer one has printed of a sample."""
+    """Compare with the output of nsys, or with a newer nsys's stored output for a sample."""
     paper = path.parent / "oracle" / path.stem
     paper = paper if paper.exists() else path.parent.parent / "oracle" / path.stem
     if paper.exists():
@@ -164,7 +164,7 @@ def _compare_nsys(row: Row, path: Path, library: Library, report: Manifest, nsys
 
 
 def _is_newer(report: Manifest, nsys: tools.Tool) -> bool:
-    """Whether an export was made by a newer nsys: it rounds and names otherwise."""
+    """Return True if a newer nsys made an export: it rounds and names differently."""
     written = _WRITTEN_BY.search(report.converter or "")
     return written is not None and tuple(map(int, written.groups())) > nsys.version[:3]
 
@@ -172,16 +172,16 @@ def _is_newer(report: Manifest, nsys: tools.Tool) -> bool:
 def _compare(row: Row, case: oracle.Case, expected: oracle.Table, ours: oracle.Table) -> None:
     if not expected and not ours:
         row.silent += 1
-    elif not (found := oracle.differences(expected, ours)):
+    elif not (differences := oracle.differences(expected, ours)):
         row.equal += 1
     elif why := deliberate.reason(row.name, case.analysis, silent=not expected):
         row.deliberate[str(case)] = why
     else:
-        row.wrong.append(f"{case}: {len(found)} differences, such as {found[0]}")
+        row.wrong.append(f"{case}: {len(differences)} differences, such as {differences[0]}")
 
 
 def _export(path: Path, nsys: tools.Tool, work: Path) -> Path | None:
-    """An SQLite export of a report by nsys; None where it cannot read the file."""
+    """Return nsys's SQLite export of a report; None if nsys cannot read the file."""
     target = work / "export.sqlite"
     if path.suffix == ".sqlite":
         return Path(shutil.copy(path, target))
@@ -194,11 +194,11 @@ def _compare_ncu(row: Row, path: Path, ncu: tools.Tool, work: Path) -> None:
     for name in ("ncu", "wheel"):
         (work / name).mkdir()
     try:
-        by_ncu = cli.read(ncu, path, work / "ncu")
+        by_ncu = cli.read_report(ncu, path, work / "ncu")
     except WarpdeckError:
         row.refused = "ncu cannot read it: nothing to compare with"
         return
-    by_wheel = wheel.read_quick(path, container.read(path), work / "wheel")
+    by_wheel = wheel.read_quick(path, container.read_frame(path), work / "wheel")
     row.values, row.wrong = ncu_agree.compared(by_ncu, by_wheel)
 
 
@@ -217,7 +217,7 @@ def _look_at_classes(row: Row, library: Library, report: Manifest) -> None:
     row.other_ns = int(split.loc[split["class"] == "other", "total_ns"].sum())
 
 
-def _line(row: Row) -> str:
+def _format_line(row: Row) -> str:
     compared = row.equal + len(row.deliberate) + sum("differences, such as" in one for one in row.wrong)
     steps = "" if row.steps is None else ("right" if row.steps.is_right else "wrong") + f": {row.steps.found}"
     cells = (
@@ -229,37 +229,37 @@ def _line(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _page(rows: Sequence[Row], used: Iterable[tools.Tool]) -> str:
+def _format_page(rows: Sequence[Row], used: Iterable[tools.Tool]) -> str:
     command = " ".join(["python scripts/coverage_table.py", *sys.argv[1:]])
-    seconds = words.duration(1e9 * (time.process_time() + _spent()))
+    seconds = words.duration(1e9 * (time.process_time() + _read_cpu_s()))
     head = HEAD.format(command=command, seconds=seconds, tools=" and ".join(tool.label for tool in used))
-    parts = [head, _totals(rows), "\n".join([TABLE, "|" + " --- |" * 9, *map(_line, rows)])]
+    parts = [head, _sum_rows(rows), "\n".join([TABLE, "|" + " --- |" * 9, *map(_format_line, rows)])]
     if wrong := [f"- {words.code(row.name)}: {words.code(line)}" for row in rows for line in row.wrong[:20]]:
         parts += ["## Differences that nothing explains", "\n".join(wrong)]
-    told = [f"- {words.code(row.name)}: {_reasons(row)}" for row in rows if row.deliberate]
+    deliberate = [f"- {words.code(row.name)}: {_group_reasons(row)}" for row in rows if row.deliberate]
     refused = [f"- {words.code(row.name)}: {words.plain(row.refused)}" for row in rows if row.refused]
-    parts += ["## Deliberate differences", "\n".join(told), "## Not compared", "\n".join(refused)]
+    parts += ["## Deliberate differences", "\n".join(deliberate), "## Not compared", "\n".join(refused)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def _reasons(row: Row) -> str:
-    """The pairs of a report that differ, by the reason."""
+def _group_reasons(row: Row) -> str:
+    """Return the differing pairs of a report by reason."""
     by_reason: dict[str, list[str]] = {}
     for case, why in row.deliberate.items():
         by_reason.setdefault(why, []).append(words.code(case))
     return "; ".join(f"{', '.join(cases)}: {words.plain(why.rstrip('.;'))}" for why, cases in by_reason.items())
 
 
-def _totals(rows: Sequence[Row]) -> str:
-    taken = [row for row in rows if row.captured != "refused"]
+def _sum_rows(rows: Sequence[Row]) -> str:
+    read = [row for row in rows if row.captured != "refused"]
     steps = [row.steps for row in rows if row.steps]
     precision, recall = step_set.precision_and_recall(steps)
     kernel_ns = sum(row.kernel_ns for row in rows)
-    equal, told = sum(row.equal for row in rows), sum(len(row.deliberate) for row in rows)
+    equal, deliberate = sum(row.equal for row in rows), sum(len(row.deliberate) for row in rows)
     wrong = sum(len(row.wrong) for row in rows)
     return (
-        f"**{len(taken)} reports**, {len(rows) - len(taken)} files refused. Pairs: {words.count(equal)} equal,"
-        f" {told} deliberate; values of ncu: {words.count(sum(row.values for row in rows))} equal;"
+        f"**{len(read)} reports**, {len(rows) - len(read)} files refused. Pairs: {words.count(equal)} equal,"
+        f" {deliberate} deliberate; values of ncu: {words.count(sum(row.values for row in rows))} equal;"
         f" {words.count(wrong)} differences unexplained. Other:"
         f" {words.percent(100 * sum(row.other_ns for row in rows) / max(1, kernel_ns))} of kernel time. Steps:"
         f" {sum(one.is_right for one in steps)} of {len(steps)} right (precision {precision:.2f}, recall {recall:.2f})."

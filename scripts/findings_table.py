@@ -1,4 +1,4 @@
-"""Writes docs/findings_samples.md: what every rule says of every sample, from a library that holds them.
+"""Write docs/findings_samples.md: the verdict of every rule on every sample, from a library that holds them.
 
 python scripts/findings_table.py LIBRARY
 """
@@ -29,25 +29,24 @@ out. Rules that cost time stand with the share that mending them saves at most; 
 
 
 def main(library_folder: Path) -> None:
-    """Writes the page."""
     library, rules = Library(library_folder), rulebook.load().values()
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
         if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "torch")):
             params = document.page_params(library, report, {})
-            found = judge.judge(library, report, params, rules, judge.steady_part(library, report, params))
-            parts.append(section(report.name, found))
+            findings = judge.judge(library, report, params, rules, judge.steady_part(library, report, params))
+            parts.append(format_section(report.name, findings))
     TARGET.write_text("\n".join(parts), encoding="utf-8")
 
 
-def section(name: str, found: list[Finding]) -> str:
-    """What fires in a report, and how many rules do not."""
+def format_section(name: str, findings: list[Finding]) -> str:
+    """Return the rules that fire in a report and the number of those that do not."""
     lines = [f"## {Path(name).stem}{' (Compute)' if name.endswith('.ncu-rep') else ''}", ""]
-    for one in found:
+    for one in findings:
         if one.verdict == "fires":
             share = f", {words.percent(one.saving_pct)}" if one.saving_pct is not None else ""
             lines.append(f"- `{one.rule.name}` ({one.severity}{share}): {sentences.says(one)}")
-    verdicts = [one.verdict for one in found]
+    verdicts = [one.verdict for one in findings]
     lines.append(f"- {verdicts.count('clear')} rules are clear, {verdicts.count('cannot_judge')} cannot be judged.")
     return "\n".join([*lines, ""])
 

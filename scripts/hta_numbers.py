@@ -1,6 +1,6 @@
-"""Numbers of HolisticTraceAnalysis on the two-rank sample, as tests compare ours with: tests/data/torch/hta.json.
+"""Compute HolisticTraceAnalysis's numbers of the two-rank sample for tests: tests/data/torch/hta.json.
 
-Run with a Python that has HolisticTraceAnalysis (it asks for old versions of what Warpdeck uses, so not with ours):
+Run it with a Python that has HolisticTraceAnalysis, which needs older packages than Warpdeck:
 ``python -m venv hta && hta/bin/pip install HolisticTraceAnalysis==0.5.0 && hta/bin/python scripts/hta_numbers.py``.
 """
 
@@ -17,11 +17,11 @@ TARGET = ROOT / "tests/data/torch/hta.json"
 
 
 def main() -> None:
-    """Writes the file: temporal breakdown and overlap by rank."""
-    from hta.trace_analysis import TraceAnalysis  # type: ignore[import-not-found]  # of another environment
+    """Write temporal breakdown and overlap by rank."""
+    from hta.trace_analysis import TraceAnalysis  # type: ignore[import-not-found]  # in another environment
 
     with TemporaryDirectory() as folder:
-        for path in SAMPLES:  # it needs the rank in the trace, which these have, and a file ending that it knows
+        for path in SAMPLES:  # it needs the rank in the trace, which these have, and a known file ending
             target = Path(folder) / path.name.replace(".pt.trace.json.gz", ".json")
             with gzip.open(path, "rb") as packed, target.open("wb") as plain:
                 shutil.copyfileobj(packed, plain)

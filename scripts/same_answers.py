@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Whether two checkouts answer the same, byte for byte: every analysis and the summary of every report of a folder.
+"""Check that two checkouts give the same answers, byte for byte: every analysis and the summary of every report of a
+folder.
 
 usage: scripts/same_answers.py BEFORE AFTER [REPORTS]     (checkouts; REPORTS: a folder, default AFTER/sample_reports)
 
-Each checkout takes the reports in by itself and prints its answers through its own command line. What differs is
-listed, and the exit status is 1. What only one of them can be asked is listed, too.
+Each checkout imports the reports by itself and prints its answers through its own command line. Differences, and
+questions that only one of them can answer, are listed; the exit status is then 1.
 """
 
 import filecmp
@@ -16,40 +17,40 @@ import tempfile
 from pathlib import Path
 
 
-def ask(checkout: Path, *arguments: str) -> str:
-    """What a command of a checkout prints."""
+def run_command(checkout: Path, *arguments: str) -> str:
+    """Return the output of a checkout's command."""
     environment = os.environ | {"WARPDECK_SAMPLES": "off", "PYTHONPATH": str(checkout)}
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True).stdout
 
 
-def answers(checkout: Path, reports: Path, folder: Path) -> None:
-    """Writes every answer of a checkout into ``folder``: a folder a report, a file an analysis."""
+def write_answers(checkout: Path, reports: Path, folder: Path) -> None:
+    """Write every answer of a checkout into ``folder``: a folder per report, a file per analysis."""
     library = folder.with_suffix(".library")
-    ask(checkout, "ingest", "--once", "--inbox", str(reports), "--library", str(library))
-    for report in json.loads(ask(checkout, "profiledb", "list", "--format", "json", "--library", str(library))):
+    run_command(checkout, "ingest", "--once", "--inbox", str(reports), "--library", str(library))
+    for report in json.loads(run_command(checkout, "profiledb", "list", "--format", "json", "--library", str(library))):
         if report["status"] != "ready":
             continue
         into = folder / report["name"]
-        ask(checkout, "profiledb", "export_stats", report["id"], str(into), "--library", str(library))
-        text = ask(checkout, "profiledb", "summary", report["id"], "--library", str(library))
+        run_command(checkout, "profiledb", "export_stats", report["id"], str(into), "--library", str(library))
+        text = run_command(checkout, "profiledb", "summary", report["id"], "--library", str(library))
         (into / "summary.md").write_text(text, encoding="utf-8")
 
 
-def files(folder: Path) -> set[Path]:
-    """The files below a folder, by their path in it."""
+def list_files(folder: Path) -> set[Path]:
+    """Return the files below a folder by relative path."""
     return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
 
 
 def main() -> int:
-    """Compares; 0 where nothing differs."""
+    """Compare and return 0 if nothing differs."""
     before, after = (Path(name).resolve() for name in sys.argv[1:3])
     reports = Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else after / "sample_reports"
     with tempfile.TemporaryDirectory() as work:
         folders = [Path(work) / "before", Path(work) / "after"]
         for checkout, folder in zip((before, after), folders, strict=True):
-            answers(checkout, reports, folder)
-        one, other = map(files, folders)
+            write_answers(checkout, reports, folder)
+        one, other = map(list_files, folders)
         differ = [
             path for path in sorted(one & other) if not filecmp.cmp(folders[0] / path, folders[1] / path, shallow=False)
         ]

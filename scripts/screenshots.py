@@ -1,4 +1,4 @@
-"""Takes the README's screenshots of pages with the samples in them: ``python scripts/screenshots.py [PAGE...]``."""
+"""Take the README's screenshots of pages with samples: ``python scripts/screenshots.py [PAGE...]``."""
 
 import os
 import re
@@ -9,14 +9,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from PIL import Image  # noqa: E402 (the root has to be on the path first)
-from playwright.sync_api import Page  # noqa: E402 (the root has to be on the path first)
+from PIL import Image  # noqa: E402 - the root must be on the path first
+from playwright.sync_api import Page  # noqa: E402 - the root must be on the path first
 
 from bench.pages import browser_page, dashboard, wait_at_rest  # noqa: E402
 from profiledb.library.library import Library  # noqa: E402
 
 HOMES = (Path("/srv"), Path.home())
-"""Where the data seems to lie in the Library's picture, which shows the folder: the first that can be written to."""
+"""Folders for the data, which the Library's picture shows: the first writable one is used."""
 TARGET = ROOT / "docs" / "screenshots"
 SAMPLES = ROOT / "sample_reports"
 TRAINING = "transformer_training"
@@ -38,22 +38,22 @@ HEIGHT = {"library": 1000, "kernels": 900}
 TALL = 1180
 DRAWN = """() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
     && (window.__warpdeck_timeline?.state().settled ?? !location.pathname.endsWith('/timeline'))"""
-"""Nothing is missing or old, and the timeline shows all that there is."""
+"""The page is complete, and the timeline shows all its data."""
 
 
 def main(names: list[str]) -> None:
-    """Writes a PNG per page to docs/screenshots: of the pages named, or of all."""
+    """Write a PNG per page to docs/screenshots, for the named pages or all."""
     TARGET.mkdir(parents=True, exist_ok=True)
     data = next(home for home in HOMES if os.access(home, os.W_OK)) / "warpdeck"
-    with tempfile.TemporaryDirectory() as made:
-        data.symlink_to(made, target_is_directory=True)
+    with tempfile.TemporaryDirectory() as folder:
+        data.symlink_to(folder, target_is_directory=True)
         try:
-            _pictures(data, names or list(PAGES))
+            _take_pictures(data, names or list(PAGES))
         finally:
             data.unlink()
 
 
-def _pictures(data: Path, names: list[str]) -> None:
+def _take_pictures(data: Path, names: list[str]) -> None:
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
     with dashboard(settings) as address, browser_page() as page:
         page.goto(address)
@@ -62,11 +62,11 @@ def _pictures(data: Path, names: list[str]) -> None:
         library = Library(data / "library")
         library.link(library.find(f"{TRAINING}.nsys-rep").id, library.find(f"{TRAINING}.ncu-rep").id)
         for name in names:
-            path = re.sub(r"{(.+?)}", lambda found: library.find(found[1]).id, PAGES[name])
-            _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
+            path = re.sub(r"{(.+?)}", lambda match: library.find(match[1]).id, PAGES[name])
+            _take_picture(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
 
 
-def _shoot(page: Page, url: str, target: Path, height: int) -> None:
+def _take_picture(page: Page, url: str, target: Path, height: int) -> None:
     page.set_viewport_size({"width": 1440, "height": height})
     page.goto(url)
     wait_at_rest(page, '[data-testid="stHeading"]')

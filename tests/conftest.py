@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from ingest import tools
-from ingest.sidecars.files import read as read_sidecar
+from ingest.sidecars.files import read_sidecar
 from profiledb.library.library import Library
 from tests.support import connection_pool, conversion_cache, edits, generated, groups, ingestion, needs
 from tests.support.answers import make_answers

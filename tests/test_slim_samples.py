@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.ncu.messages import message
+from ingest.ncu.messages import decode_message
 from scripts import slim_samples
 from tests.conftest import SAMPLES
 from tests.support.ncu_fixtures import blocks, write
@@ -24,19 +24,19 @@ def slim(report: Path) -> bytes:
 
 def element(key: int) -> bytes:
     """A value of a list, by a number."""
-    key_message = b"\x28" + slim_samples.as_varint(key)
+    key_message = b"\x28" + slim_samples.encode_varint(key)
     return b"\x0a" + bytes([len(key_message)]) + key_message + b"\x12\x02\x28\x07"
 
 
 def with_list(target: Path, name: bytes, keys: tuple[int, ...]) -> Path:
     """Writes the sample again with a list in a metric of each launch."""
     found = list(blocks(SAMPLE))
-    strings = [text for header, _ in found for text in message("Strings").FromString(header.strings).text]
+    strings = [text for header, _ in found for text in decode_message("Strings").FromString(header.strings).text]
     for header, parts in found:
         for at in range(len(parts) - header.kernels, len(parts)):
-            result = message("Result").FromString(parts[at])
+            result = decode_message("Result").FromString(parts[at])
             for place, blob in enumerate(result.metrics):
-                metric = message("Metric").FromString(blob)
+                metric = decode_message("Metric").FromString(blob)
                 if strings[metric.name] == name:
                     metric.elements.extend(map(element, keys))
                     result.metrics[place] = metric.SerializeToString()

@@ -1,5 +1,5 @@
-"""The command ``warpdeck``: the dashboard, the worker and the library under one name.
+"""The command ``warpdeck``: dashboard, worker and library under one name.
 
-It stands above ``app`` and ``ingest``, which do not know each other. A module here imports what it runs when it runs
-it: ``--help`` and completion answer without a database and without Streamlit.
+It stands above ``app`` and ``ingest``, which do not know each other. Modules import their dependencies when a command
+runs, so that ``--help`` and completion need neither a database nor Streamlit.
 """

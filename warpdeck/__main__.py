@@ -1,4 +1,4 @@
-"""``warpdeck`` and ``python -m warpdeck``."""
+"""Run a command: ``warpdeck`` and ``python -m warpdeck``."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Opens links in the browser, or says how to get there from another machine."""
+"""Open links in the browser, or tell how to reach them from another machine."""
 
 import os
 import socket
@@ -11,19 +11,19 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.server_file import Serving
 
 
-def link(serving: Serving, manifest: Manifest | None = None) -> str:
-    """The address of a report on a server of this machine, on its first page; without one that of the Library."""
+def make_link(serving: Serving, manifest: Manifest | None = None) -> str:
+    """Return the URL of a report's first page on a server of this machine, or without a report that of the Library."""
     home = f"http://localhost:{serving.port}{serving.base}/"
     return f"{home}{page_list.get_first_view(manifest).url}?{urlencode({'report': manifest.id})}" if manifest else home
 
 
 def can_open() -> bool:
-    """Whether there is a browser that somebody sees: one that BROWSER names, or a display."""
+    """Return True if there is a visible browser: BROWSER names one, or a display exists."""
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def show(address: str, serving: Serving) -> None:
-    """Opens a link; where that cannot be, says what to do."""
+def open_link(address: str, serving: Serving) -> None:
+    """Open a link, or print how to open it by hand."""
     if can_open() and webbrowser.open(address):
         return
     if os.environ.get("SSH_CONNECTION"):

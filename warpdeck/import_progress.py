@@ -1,4 +1,4 @@
-"""Follows files that the worker takes, until each is a report or has failed."""
+"""Follow the import of files until each is a report or has failed."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,35 +11,35 @@ from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import OPEN_STATES, Job
 from profiledb.library.library import Library
 from profiledb.words import visible
-from warpdeck.inbox_copy import Taken
+from warpdeck.inbox_copy import Copied
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LOOK_S = 0.1
-UNHELD_S = 30.0
-"""So long no worker may be there before that is said: one that starts anew takes a moment."""
-HELD_S = 2.0
-"""Time between two looks for a worker: a look takes its lock for a moment."""
+NO_WORKER_S = 30.0
+"""Seconds without a worker until an error: a restarting one takes a moment."""
+CHECK_WORKER_S = 2.0
+"""Seconds between two checks for a worker: a check takes its lock for a moment."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How it ended: with a report, else with a sentence."""
+class ImportResult:
+    """A file's report, or a message if it failed."""
 
-    taken: Taken
+    file: Copied
     report_id: str | None
-    words: str = ""
+    message: str = ""
 
 
-class Steps:
-    """How far each file is, a line a change."""
+class ProgressSteps:
+    """Prints a line for each change of a file's progress."""
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
     def show(self, name: str, step: str) -> None:
-        """Says how far a file is, where that has changed."""
+        """Print a file's progress if it has changed."""
         if self._last.get(name) != step:
             self._last[name] = step
             self._print(name, step)
@@ -48,11 +48,11 @@ class Steps:
         terminal.say(f"{name}: {step}")
 
     def end(self, name: str) -> None:
-        """A file is not under way any more."""
+        """Stop showing a file."""
 
 
-class Bars(Steps):
-    """The same, drawn."""
+class ProgressBars(ProgressSteps):
+    """Draws a bar per file."""
 
     def __init__(self, progress: "Progress") -> None:
         super().__init__()
@@ -60,84 +60,86 @@ class Bars(Steps):
         self._tasks: dict[str, TaskID] = {}
 
     def _print(self, name: str, step: str) -> None:
-        words = visible(f"{name}  {step}")
+        text = visible(f"{name}  {step}")
         if name not in self._tasks:
-            self._tasks[name] = self._progress.add_task(words, total=None)
-        self._progress.update(self._tasks[name], description=words)
+            self._tasks[name] = self._progress.add_task(text, total=None)
+        self._progress.update(self._tasks[name], description=text)
 
     def end(self, name: str) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if task := self._tasks.pop(name, None):
             self._progress.remove_task(task)
 
 
 @contextmanager
-def steps() -> Iterator[Steps]:
-    """Bars on a terminal, lines elsewhere."""
+def show_steps() -> Iterator[ProgressSteps]:
+    """Yield bars on a terminal, lines elsewhere."""
     if not terminal.draws():
-        yield Steps()
+        yield ProgressSteps()
         return
     with terminal.progress() as progress:
-        yield Bars(progress)
+        yield ProgressBars(progress)
 
 
-def follow(library: Library, files: Sequence[Taken], shown: Steps, require: Callable[[], None]) -> Iterator[Ended]:
-    """Each file as it ends; looks at the catalog whenever that has changed.
+def follow_files(
+    library: Library, files: Sequence[Copied], progress: ProgressSteps, require: Callable[[], None]
+) -> Iterator[ImportResult]:
+    """Yield each file's result when it is there; look at the catalog whenever it has changed.
 
     Args:
-        library: whose catalog says what becomes of files.
-        files: what to follow.
-        shown: what is told meanwhile.
-        require: raises WarpdeckError where nothing will come any more.
+        library: library whose catalog has the files.
+        files: files to follow.
+        progress: shows the steps meanwhile.
+        require: raises WarpdeckError once no more files can be imported.
     """
-    for taken in files:
-        if taken.job is None:
-            shown.end(taken.name)
-            yield Ended(taken, taken.report_id)
-    pending = {str(taken.job): taken for taken in files if taken.job}
+    for file in files:
+        if file.job is None:
+            progress.end(file.name)
+            yield ImportResult(file, file.report_id)
+    pending = {str(file.job): file for file in files if file.job}
     version: tuple[int, int] | None = None
     while pending:
         if version != (version := library.catalog.version()):
-            for path, taken in list(pending.items()):
-                ended = _look(library.catalog.job(path), taken, shown)
-                if ended:
+            for path, file in list(pending.items()):
+                result = _find_result(library.catalog.job(path), file, progress)
+                if result:
                     del pending[path]
-                    shown.end(taken.name)
-                    yield ended
+                    progress.end(file.name)
+                    yield result
         else:
             require()
-            time.sleep(LOOK_S)  # between two looks at the catalog's state; its change decides
+            time.sleep(LOOK_S)  # between two looks; a change of the catalog decides
 
 
-def _look(job: Job | None, taken: Taken, shown: Steps) -> Ended | None:
+def _find_result(job: Job | None, file: Copied, progress: ProgressSteps) -> ImportResult | None:
     if job is None or job.state in OPEN_STATES:
-        shown.show(taken.name, (job and job.message) or "waiting")
+        progress.show(file.name, (job and job.message) or "waiting")
         return None
     if job.state in ("ready", "duplicate") and job.report_id:
-        return Ended(taken, job.report_id)
-    return Ended(taken, None, f"{job.message} {job.hint}".strip() or f"{job.name}: {job.state}.")
+        return ImportResult(file, job.report_id)
+    return ImportResult(file, None, f"{job.message} {job.hint}".strip() or f"{job.name}: {job.state}.")
 
 
-class Held:
-    """Whether a worker takes the files of a library.
+class WorkerPresence:
+    """Checks whether a worker imports files for a library.
 
     Args:
-        held: whether one does now.
-        clock: seconds that never go back.
+        is_held: tells whether a worker runs now.
+        clock: monotonic seconds.
     """
 
-    def __init__(self, held: Callable[[], bool], clock: Callable[[], float] = time.monotonic) -> None:
-        self._held = held
+    def __init__(self, is_held: Callable[[], bool], clock: Callable[[], float] = time.monotonic) -> None:
+        self._is_held = is_held
         self._clock = clock
-        self._last = self._looked = clock()
+        self._held_at = self._checked_at = clock()
 
     def require(self) -> None:
-        """Raises WarpdeckError where none did for a while."""
+        """Raise WarpdeckError if no worker has run for a while."""
         now = self._clock()
-        if now - self._looked < HELD_S:
+        if now - self._checked_at < CHECK_WORKER_S:
             return
-        self._looked = now
-        if self._held():
-            self._last = now
-        elif now - self._last > UNHELD_S:
+        self._checked_at = now
+        if self._is_held():
+            self._held_at = now
+        elif now - self._held_at > NO_WORKER_S:
             raise WarpdeckError("No worker takes in files.", hint="Start one: warpdeck ingest")

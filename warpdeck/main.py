@@ -1,10 +1,10 @@
-"""``warpdeck``: reads the command line and runs one command."""
+"""``warpdeck``: parse the command line and run one command."""
 
 import argparse
 import sys
 from typing import Any
 
-from ingest import arguments as of_ingest
+from ingest import arguments as ingest_arguments
 from profiledb import terminal
 from profiledb.access.cli import main as library
 from warpdeck import completion, migrate, open_command, program_access, serve
@@ -13,40 +13,46 @@ ABOUT = "A dashboard for GPU profile reports. Without a command it serves the da
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command and returns its exit status, see ``terminal.guarded``."""
-    given = _with_command(sys.argv[1:] if argv is None else argv)
-    arguments = parser(_version() if "--version" in given else "").parse_args(given)
+    """Run a command and return its exit status (``terminal.guarded``)."""
+    words = _insert_default_command(sys.argv[1:] if argv is None else argv)
+    arguments = make_parser(_version() if "--version" in words else "").parse_args(words)
     return int(arguments.execute(arguments))
 
 
-def parser(version: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands; each sets ``execute``, which takes what was read and returns the exit status."""
+def make_parser(version: str = "") -> argparse.ArgumentParser:
+    """Return the parser of all commands; each sets ``execute``, which takes the arguments and returns the exit
+    status."""
     top = terminal.Parser(
         prog="warpdeck", description=ABOUT, epilog=f"Example: warpdeck open my.nsys-rep\n{terminal.STATUS}"
     )
     top.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    serve.add(commands)
-    open_command.add(commands)
-    _add_ingest(commands)
+    serve.add_command(commands)
+    open_command.add_command(commands)
+    _add_ingest_command(commands)
     library.add_all(commands)
-    program_access.add(commands)
-    migrate.add(commands)
-    completion.add(commands, parser)
+    program_access.add_command(commands)
+    migrate.add_command(commands)
+    completion.add_command(commands, make_parser)
     return top
 
 
-def _with_command(given: list[str]) -> list[str]:
-    """Options without a command are those of ``serve``."""
-    named = given and (not given[0].startswith("-") or given[0] in ("-h", "--help", "--version"))
-    return given if named else ["serve", *given]
+def _insert_default_command(words: list[str]) -> list[str]:
+    """Insert ``serve`` in front of options without a command."""
+    has_command = words and (not words[0].startswith("-") or words[0] in ("-h", "--help", "--version"))
+    return words if has_command else ["serve", *words]
 
 
-def _add_ingest(commands: Any) -> None:
+def _add_ingest_command(commands: Any) -> None:
     command = terminal.add(
-        commands, "ingest", of_ingest.SUMMARY, of_ingest.EXAMPLE, description=of_ingest.ABOUT, epilog=of_ingest.EPILOG
+        commands,
+        "ingest",
+        ingest_arguments.SUMMARY,
+        ingest_arguments.EXAMPLE,
+        description=ingest_arguments.ABOUT,
+        epilog=ingest_arguments.EPILOG,
     )
-    of_ingest.add(command)
+    ingest_arguments.add_arguments(command)
 
     def execute(arguments: argparse.Namespace) -> int:
         from ingest.__main__ import execute
@@ -57,7 +63,8 @@ def _add_ingest(commands: Any) -> None:
 
 
 def _version() -> str:
-    """The version that is installed; asked only where it is wanted, for it takes as long as all the rest."""
+    """Return the installed version; the lookup takes as long as the rest of the start, so only --version asks for
+    it."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""``warpdeck migrate``: the tables of a team's database, for who does not leave that to the workers."""
+"""``warpdeck migrate``: create or migrate the tables of a team's database without a worker."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ from profiledb import config, terminal
 from profiledb.errors import ConfigError
 
 
-def add(commands: Any) -> None:
-    """Adds the command to those of the parser."""
+def add_command(commands: Any) -> None:
     command = terminal.add(
         commands, "migrate", "make or change the tables of a team's database", "--down 0001",
         description="Brings the tables of WARPDECK_DATABASE to this version, as each worker does when it starts.",
@@ -15,10 +14,10 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--down", metavar="REVISION", help="go back to an older revision; 'base' removes all tables with what they hold"
     )
-    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _move(arguments.down)))
+    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _migrate(arguments.down)))
 
 
-def _move(down: str | None) -> None:
+def _migrate(down: str | None) -> None:
     settings = config.load()
     if not settings.database:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""``warpdeck open FILE...``: takes files in, shows progress, and opens the browser on them."""
+"""``warpdeck open FILE...``: import files, show progress, and open the browser on the first report."""
 
 import argparse
 import sys
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
-from warpdeck.serve import folders, require_free
+from warpdeck.serve import add_server_arguments, require_free
 
 if TYPE_CHECKING:
     from profiledb.library.inbox import Inbox
     from profiledb.library.library import Library
     from profiledb.library.server_file import Serving
-    from warpdeck.import_progress import Ended
-    from warpdeck.inbox_copy import Taken
-    from warpdeck.server_process import Started
+    from warpdeck.import_progress import ImportResult
+    from warpdeck.inbox_copy import Copied
+    from warpdeck.server_process import StartedServer
 
 ABOUT = (
     "If a server already serves the library, it is used. Otherwise one is started, without the sample reports, and runs"
@@ -31,8 +31,7 @@ EPILOG = (
 )
 
 
-def add(commands: Any) -> None:
-    """Adds the command to those of the parser."""
+def add_command(commands: Any) -> None:
     command = terminal.add(
         commands, "open", "take reports in and open the browser on them", "", description=ABOUT, epilog=EPILOG
     )
@@ -40,12 +39,12 @@ def add(commands: Any) -> None:
         "files", metavar="FILE", nargs="*", type=Path, help="a report, an export, or a folder of Parquet files"
     )
     command.add_argument("--no-browser", action="store_true", help="print the links, open no browser")
-    folders(command)
+    add_server_arguments(command)
     command.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Opens the files; returns when all are read, or if the server was started here, when that ends."""
+    """Open the files; return when all are imported, or when the server that was started here ends."""
     return terminal.guarded(lambda: _open(arguments))
 
 
@@ -54,9 +53,9 @@ def _open(arguments: argparse.Namespace) -> int:
 
     settings = config.load(inbox=arguments.inbox, library=arguments.library)
     refuse_newer(settings)
-    with _server(settings, arguments.port) as (serving, started):
-        show: Callable[[str], None] = _print_only if arguments.no_browser else _shower(serving)
-        failed = _take_all(arguments.files, settings, serving, show, started.require if started else None)
+    with _find_or_start_server(settings, arguments.port) as (serving, started):
+        show: Callable[[str], None] = _print_only if arguments.no_browser else _choose_browser(serving)
+        failed = _import_files(arguments.files, settings, serving, show, started.require if started else None)
         if started:
             terminal.say("The dashboard runs until Ctrl-C.")
             with suppress(KeyboardInterrupt):
@@ -66,121 +65,131 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _server(settings: Settings, port: int | None) -> "Iterator[tuple[Serving, Started | None]]":
-    """The server that runs, or one that runs as long as this; raises WarpdeckError."""
+def _find_or_start_server(settings: Settings, port: int | None) -> "Iterator[tuple[Serving, StartedServer | None]]":
+    """Yield the running server, or one that ends with this command.
+
+    Raises:
+        WarpdeckError: the server does not start.
+    """
     from warpdeck import server_process
 
     started = None
     try:
-        with server_process.alone(settings):
-            serving = server_process.find(settings)
+        with server_process.hold_server_lock(settings):
+            serving = server_process.find_server(settings)
             if serving is None:
                 if port:
                     require_free("localhost", port)
                 terminal.say("Starting the dashboard.")
-                started = server_process.Started.start(settings, port)
-                serving = started.serving(settings)
+                started = server_process.StartedServer.start(settings, port)
+                serving = started.wait_until_serving(settings)
         yield serving, started
     finally:
         if started:
             started.stop()
 
 
-def _take_all(
+def _import_files(
     paths: Sequence[Path],
     settings: Settings,
     serving: "Serving",
     show: Callable[[str], None],
     require_server: Callable[[], None] | None,
 ) -> bool:
-    """Takes files in, prints a link for each and shows the first; returns whether one failed."""
+    """Import files, print a link for each and show the first; return True if one failed."""
     from profiledb.library.locations import open_library
     from warpdeck import browser, import_progress, inbox_copy
 
     if not paths:
-        terminal.say(browser.link(serving))
-        show(browser.link(serving))
+        terminal.say(browser.make_link(serving))
+        show(browser.make_link(serving))
         return False
-    library, inbox = open_library(settings), _inbox(settings, serving)
+    library, inbox = open_library(settings), _choose_inbox(settings, serving)
     failed = False
-    taken: list[Taken] = []
-    with import_progress.steps() as shown:
-        for source in inbox_copy.sources(paths):
+    files: list[Copied] = []
+    with import_progress.show_steps() as progress:
+        for source in inbox_copy.list_sources(paths):
             try:
-                taken.append(inbox_copy.take(source, library, inbox, lambda name: shown.show(name, "reading")))
+                files.append(
+                    inbox_copy.copy_source(source, library, inbox, lambda name: progress.show(name, "reading"))
+                )
             except WarpdeckError as error:
                 terminal.say(terminal.sentence(error), sys.stderr)
                 failed = True
-        first = _First(taken, show)
-        for ended in import_progress.follow(library, taken, shown, _requirement(settings, require_server)):
-            address = _told(ended, library, serving)
-            first.ended(ended, address)
+        first = _FirstReport(files, show)
+        for result in import_progress.follow_files(library, files, progress, _make_check(settings, require_server)):
+            address = _print_result(result, library, serving)
+            first.add(result, address)
             failed |= not address
     return failed
 
 
-class _First:
-    """Shows the first of several files that has become a report, as soon as all before it have failed."""
+class _FirstReport:
+    """Shows the first of several files that has become a report, once all files before it have failed."""
 
-    def __init__(self, files: Sequence["Taken"], show: Callable[[str], None]) -> None:
-        self._left = list(files)
-        self._addresses: dict[Taken, str] = {}
+    def __init__(self, files: Sequence["Copied"], show: Callable[[str], None]) -> None:
+        self._pending = list(files)
+        self._addresses: dict[Copied, str] = {}
         self._show = show
 
-    def ended(self, ended: "Ended", address: str) -> None:
-        """Takes note of a file; no address is one that failed."""
-        self._addresses[ended.taken] = address
-        while self._left and self._left[0] in self._addresses:
-            if found := self._addresses[self._left.pop(0)]:
-                self._left.clear()
-                self._show(found)
+    def add(self, result: "ImportResult", address: str) -> None:
+        """Record a file's address; an empty one means that it failed."""
+        self._addresses[result.file] = address
+        while self._pending and self._pending[0] in self._addresses:
+            if first := self._addresses[self._pending.pop(0)]:
+                self._pending.clear()
+                self._show(first)
 
 
-def _told(ended: "Ended", library: "Library", serving: "Serving") -> str:
-    """Prints what became of a file; returns the link to its report, or nothing."""
+def _print_result(result: "ImportResult", library: "Library", serving: "Serving") -> str:
+    """Print a file's result and return the link to its report, or an empty string."""
     from warpdeck import browser
 
-    if ended.report_id is None:
-        terminal.say(ended.words, sys.stderr)
+    if result.report_id is None:
+        terminal.say(result.message, sys.stderr)
         return ""
-    address = browser.link(serving, library.find(ended.report_id))
-    terminal.say(f"{ended.taken.name}  {address}")
+    address = browser.make_link(serving, library.find(result.report_id))
+    terminal.say(f"{result.file.name}  {address}")
     return address
 
 
 def _print_only(_: str) -> None:
-    """The link stands on the terminal."""
+    """Do nothing: the link is printed anyway."""
 
 
-def _shower(serving: "Serving") -> Callable[[str], None]:
+def _choose_browser(serving: "Serving") -> Callable[[str], None]:
     from warpdeck import browser
 
-    return lambda address: browser.show(address, serving)
+    return lambda address: browser.open_link(address, serving)
 
 
-def _requirement(settings: Settings, require_server: Callable[[], None] | None) -> Callable[[], None]:
-    """Raises where no file will be read any more."""
+def _make_check(settings: Settings, require_server: Callable[[], None] | None) -> Callable[[], None]:
+    """Return a function that raises WarpdeckError once no more files can be imported."""
     from app import worker_process
-    from warpdeck.import_progress import Held
+    from warpdeck.import_progress import WorkerPresence
 
-    held = Held(lambda: worker_process.is_library_locked(settings.library))
+    presence = WorkerPresence(lambda: worker_process.is_library_locked(settings.library))
 
     def require() -> None:
         if require_server:
             require_server()
-        held.require()
+        presence.require()
 
     return require
 
 
-def _inbox(settings: Settings, serving: "Serving") -> "Inbox":
-    """The inbox as the worker of the server spells it; raises ConfigError if that is another one than ours."""
+def _choose_inbox(settings: Settings, serving: "Serving") -> "Inbox":
+    """Return the inbox, spelled as the server's worker does.
+
+    Raises:
+        ConfigError: the server has another inbox.
+    """
     from profiledb.library.locations import open_inbox
 
-    theirs = open_inbox(settings).spelled(serving.inbox)
-    if theirs is None:
+    inbox = open_inbox(settings).spelled(serving.inbox)
+    if inbox is None:
         raise ConfigError(
             f"The dashboard that runs takes files from {serving.inbox}, not from {settings.inbox_text}.",
             hint="Name it with --inbox.",
         )
-    return theirs
+    return inbox

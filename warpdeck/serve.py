@@ -1,4 +1,4 @@
-"""``warpdeck serve``: the dashboard's server, as ``streamlit run app/main.py`` starts it."""
+"""``warpdeck serve``: run the dashboard's server, as ``streamlit run app/main.py`` does."""
 
 import argparse
 import os
@@ -15,10 +15,9 @@ _FOLDERS = ("inbox", "library", "samples")
 _STATUS = "Exit status: 0, also after Ctrl-C; 1 after an error; 2 for a wrong command line."
 
 
-def add(commands: Any) -> None:
-    """Adds the command to those of the parser."""
+def add_command(commands: Any) -> None:
     command = terminal.add(commands, "serve", "serve the dashboard (the default)", "--port 8600", status=_STATUS)
-    folders(command)
+    add_server_arguments(command)
     command.add_argument(
         "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"
     )
@@ -27,15 +26,15 @@ def add(commands: Any) -> None:
     command.set_defaults(execute=execute)
 
 
-def folders(command: argparse.ArgumentParser) -> None:
-    """Adds what a server is started with to a command."""
+def add_server_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of a server to a command."""
     command.add_argument("--port", type=port, metavar="PORT", help="port (default: 8501, or the next one that is free)")
     command.add_argument("--inbox", metavar="DIR", help="folder to watch (default: WARPDECK_INBOX)")
     command.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
 
 
 def port(text: str) -> int:
-    """A TCP port; argparse turns a ValueError into its own words."""
+    """Return a TCP port. argparse shows this function's name in its error."""
     number = int(text)
     if not 0 <= number < 1 << 16:
         raise ValueError(text)
@@ -43,7 +42,7 @@ def port(text: str) -> int:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Serves until Ctrl-C; the exit status is then 0."""
+    """Serve until Ctrl-C, which is exit status 0."""
     return terminal.guarded(lambda: _serve(arguments))
 
 
@@ -59,7 +58,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             "No sample reports: they are part of a checkout, not of the installed package. --samples names a folder."
         )
     if arguments.until_stdin_closes:
-        threading.Thread(target=_after_stdin, daemon=True).start()
+        threading.Thread(target=_end_after_stdin, daemon=True).start()
     from app import command
 
     options = {"server.port": arguments.port, "server.address": arguments.address}
@@ -67,10 +66,10 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def require_free(address: str, number: int) -> None:
-    """Says in a sentence what Streamlit would log.
+    """Check a port before Streamlit does, whose error is only in the log.
 
     Raises:
-        ConfigError: another program listens on the port, or nobody may.
+        ConfigError: the port is in use, or not permitted.
     """
     try:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET  # as Streamlit chooses
@@ -84,8 +83,8 @@ def require_free(address: str, number: int) -> None:
         ) from error
 
 
-def _after_stdin() -> None:
-    """Ends the server when the other end of standard input is closed, however the process that held it ended."""
+def _end_after_stdin() -> None:
+    """End the server when standard input closes, however the process at its other end died."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

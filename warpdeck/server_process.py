@@ -1,4 +1,4 @@
-"""The server of a library: the one that runs already, or one that is started."""
+"""Find the running server of a library, or start one."""
 
 import fcntl
 import hmac
@@ -18,37 +18,37 @@ from profiledb.library import server_file
 from profiledb.library.server_file import Serving
 
 ADDRESS = "127.0.0.1"
-PATIENCE_S = 2.0
-"""Time in which a server that runs answers."""
+ANSWER_S = 2.0
+"""Seconds in which a running server must answer."""
 START_S = 90.0
-"""Time in which a server that starts answers."""
+"""Seconds in which a starting server must answer."""
 _LOOK_S = 0.1
 
 
-def find(settings: Settings) -> Serving | None:
-    """The server that serves this library now, on this machine."""
-    found = server_file.read_announcement(settings.library)
-    return found if found and answers(found) else None
+def find_server(settings: Settings) -> Serving | None:
+    """Return the server that serves this library now on this machine."""
+    serving = server_file.read_announcement(settings.library)
+    return serving if serving and answers(serving) else None
 
 
-def answers(found: Serving) -> bool:
-    """Whether a server answers as only the one can that wrote the file. Redirects are not followed."""
+def answers(serving: Serving) -> bool:
+    """Return True if a server proves that it wrote the server file. Redirects are not followed."""
     number = secrets.token_hex(16)
-    connection = http.client.HTTPConnection(ADDRESS, found.port, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection(ADDRESS, serving.port, timeout=ANSWER_S)
     try:
-        connection.request("GET", f"{found.base}{server_file.PATH}?{number}")
+        connection.request("GET", f"{serving.base}{server_file.PATH}?{number}")
         answer = connection.getresponse()
         text = answer.read(200)
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
-    return answer.status == 200 and hmac.compare_digest(text, found.answer(number).encode())
+    return answer.status == 200 and hmac.compare_digest(text, serving.answer(number).encode())
 
 
 @contextmanager
-def alone(settings: Settings) -> Iterator[None]:
-    """One command at a time looks for a server and starts one, so that two do not start two."""
+def hold_server_lock(settings: Settings) -> Iterator[None]:
+    """Let one command at a time look for a server and start one, so that two do not start two."""
     settings.library.mkdir(parents=True, exist_ok=True)
     with (settings.library / "server.lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -56,14 +56,14 @@ def alone(settings: Settings) -> Iterator[None]:
 
 
 @dataclass
-class Started:
-    """A server that this command started, and that ends with it: it reads from a pipe that only this one holds."""
+class StartedServer:
+    """A server that this command started. It reads from a pipe that only this process holds, and so ends with it."""
 
     process: subprocess.Popen[bytes]
 
     @classmethod
-    def start(cls, settings: Settings, port: int | None) -> "Started":
-        """Starts a server, without the samples unless they are asked for: what is opened comes first."""
+    def start(cls, settings: Settings, port: int | None) -> "StartedServer":
+        """Start a server, without samples unless they were asked for: the opened files come first."""
         samples = settings.samples if config.variables_with_prefix("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
@@ -73,14 +73,14 @@ class Started:
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,  # Streamlit's greeting; warnings and errors go where ours go
+            stdout=subprocess.DEVNULL,  # Streamlit's greeting; warnings and errors go to our standard error
             cwd=config.ROOT,
-            start_new_session=True,  # Ctrl-C is for this process, which then ends that one
+            start_new_session=True,  # Ctrl-C reaches this process, which then ends the server
         )
         return cls(process)
 
-    def serving(self, settings: Settings) -> Serving:
-        """Waits until it answers.
+    def wait_until_serving(self, settings: Settings) -> Serving:
+        """Wait until the server answers.
 
         Raises:
             WarpdeckError: it ended, or does not answer in time.
@@ -88,22 +88,22 @@ class Started:
         limit = time.monotonic() + START_S
         while time.monotonic() < limit:
             self.require()
-            if found := find(settings):
-                return found
+            if serving := find_server(settings):
+                return serving
             time.sleep(_LOOK_S)  # between two looks; the answer decides
         raise WarpdeckError(f"The dashboard does not answer after {START_S:.0f} seconds.")
 
     def require(self) -> None:
-        """Raises WarpdeckError if the server has ended."""
+        """Raise WarpdeckError if the server has ended."""
         if self.process.poll() is not None:
             raise WarpdeckError("The dashboard ended.")
 
     def wait(self) -> None:
-        """Returns when the server has ended."""
+        """Wait until the server has ended."""
         self.process.wait()
 
     def stop(self) -> None:
-        """Ends the server and waits for it."""
+        """End the server and wait for it."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.close()

@@ -15,13 +15,13 @@ from workloads.registry import WORKLOADS, load
 
 
 def list_workloads() -> None:
-    """Print a line a workload."""
+    """Print a line per workload."""
     for name, entry in sorted(WORKLOADS.items()):
         print(f"{name}  {entry.summary}")
 
 
 def run_workload(name: str, arguments: Sequence[str]) -> None:
-    """Run the workload `name` with its own options; what it leaves beside a report is in workloads.record."""
+    """Run the workload `name` with its own options; workloads.record writes files beside a report."""
     workload = load(name)
     summary = WORKLOADS[name].summary
     parser = Parser(
@@ -37,7 +37,7 @@ def run_workload(name: str, arguments: Sequence[str]) -> None:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Parse up to the workload's name; what follows belongs to the workload."""
+    """Return the parser up to the workload's name; later words belong to the workload."""
     parser = Parser(
         prog="python -m workloads", description="Programs worth profiling.", example="profile idle --mode host_bound"
     )
@@ -66,10 +66,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run one command and return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if words[:1] == ["profile"]:  # takes options of the workload among its own
+        if words[:1] == ["profile"]:  # profile mixes the workload's options with its own
             return profile.main(words[1:])
         chosen = build_parser().parse_args(words)
         if chosen.command == "list":

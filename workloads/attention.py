@@ -36,11 +36,11 @@ TOLERANCES = {"fp64": 1e-12, "fp32": 1e-4, "bf16": 2e-2}
 """Greatest relative error against attention in float64, in the Euclidean norm."""
 
 Attention = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
-"""From query, key and value (B, H, T, K) and whether attention is causal to (B, H, T, K)."""
+"""Maps query, key and value (B, H, T, K) and a causal flag to (B, H, T, K)."""
 
 
 def attention_scores(query: Tensor, key: Tensor, causal: bool) -> Tensor:
-    """Return query @ key^T / sqrt(K), of shape (B, H, T, T); minus infinity where a query may not look."""
+    """Return query @ key^T / sqrt(K), of shape (B, H, T, T); minus infinity where a query may not attend."""
     with annotate("computing_attention_scores"):
         scores: Tensor = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
         if causal:
@@ -76,7 +76,7 @@ VARIANTS: dict[str, Attention] = {"naive": naive, "softmax_by_hand": softmax_by_
 
 
 def relative_error(result: Tensor, inputs: Tensor, causal: bool) -> float:
-    """Compare the first sequence of `result` with attention in float64, written in other words than the variants."""
+    """Compare the first sequence of `result` with attention in float64 by a different implementation."""
     query, key, value = (part[0].double() for part in inputs)
     scores = torch.einsum("hik,hjk->hij", query, key) / math.sqrt(query.shape[-1])
     if causal:
@@ -86,7 +86,7 @@ def relative_error(result: Tensor, inputs: Tensor, causal: bool) -> float:
 
 
 def measure(names: list[str], tokens: int, inputs: Tensor, causal: bool) -> dict[str, tuple[Tensor, float]]:
-    """Run the variants `names` in the range of their length; returns each result and its seconds."""
+    """Run the variants `names` in the range of their length and return each result and its seconds."""
     measured: dict[str, tuple[Tensor, float]] = {}
     with annotate(f"tokens_{tokens}", STRUCTURE):
         for name in names:
@@ -99,7 +99,7 @@ def measure(names: list[str], tokens: int, inputs: Tensor, causal: bool) -> dict
 
 
 def checked(name: str, result: Tensor, inputs: Tensor, causal: bool, precision: str) -> float:
-    """Return the relative error of a result; too large a one ends the run."""
+    """Return the relative error of a result, or end the run if it is too large."""
     error = relative_error(result, inputs, causal)
     if not error <= TOLERANCES[precision]:  # NaN is wrong, too
         raise WorkloadError(
@@ -129,7 +129,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the variants at each length once for nothing and once in the capture window; check what came out."""
+    """Run the variants at each length once to warm up and once in the capture window, and check the results."""
     names, device = chosen_names(options.only), choose_device(options.device)
     on_gpu = device.type == "cuda"
     precision = options.precision or ("bf16" if on_gpu else "fp32")
@@ -170,9 +170,9 @@ def chosen_names(only: str | None) -> list[str]:
 
 def chosen_lengths(tokens: str) -> list[int]:
     """Return the lengths of `--tokens`, in the order given."""
-    parts = tokens.split(",")
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+    words = tokens.split(",")
+    if not all(part.isdecimal() and int(part) > 0 for part in words):
         raise WorkloadError(
             f"--tokens must be lengths with commas between them, as in 512,1024, and {tokens!r} is not."
         )
-    return list(dict.fromkeys(int(part) for part in parts))
+    return list(dict.fromkeys(int(part) for part in words))

@@ -1,4 +1,4 @@
-"""The parser of all commands here: an example and the exit statuses in each help, one line for each error."""
+"""Parser of all workload commands: help with an example and the exit statuses, and one-line errors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 
 STATUS = "Exit status: 0; 1 after an error; 2 for a wrong command line."
 WRONG = 2
-"""Exit status of a command line that was not understood."""
+"""Exit status of an invalid command line."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose help ends with `example` and the exit statuses, and whose errors are one line."""
 
     def __init__(self, *, example: str = "", status: str = STATUS, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)  # an example stays on its line
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)  # keeps an example on its line
         super().__init__(epilog=f"Example: %(prog)s {example}".rstrip() + f"\n{status}", **options)
 
     def error(self, message: str) -> NoReturn:

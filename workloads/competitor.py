@@ -1,7 +1,7 @@
-"""A program that keeps a GPU busy beside another one: `python -m workloads.competitor [GPU]`.
+"""Keep a GPU busy beside another program: `python -m workloads.competitor [GPU]`.
 
-It obeys the words GO and STOP, a line each, and ends with its input, so with whoever started it. Between a STOP and a
-GO it has memory on the GPU and uses no time of it. `Competitor` starts it.
+The program obeys the words GO and STOP, one per line, and ends with its input, and so with its parent. Between STOP and
+GO it holds memory on the GPU and uses no time. `Competitor` starts it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ LONGEST_S = 900.0
 
 
 class Competitor:
-    """The program, while this is entered; it waits for ``say(GO)``."""
+    """Runs the program while it is entered; the program waits for ``say(GO)``."""
 
     def __init__(self, gpu: int = 0) -> None:
         self.gpu = gpu
 
     def __enter__(self) -> Competitor:
-        """Start it, and wait until it is ready.
+        """Start the program and wait until it is ready.
 
         Raises:
             WorkloadError: it sees no GPU.
@@ -54,7 +54,7 @@ class Competitor:
         self._other.stdout.close()
 
     def say(self, word: str) -> None:
-        """Have it begin, or stop, and wait until it has."""
+        """Make the program start or stop, and wait until it has."""
         assert self._other.stdin
         self._other.stdin.write(f"{word}\n")
         self._other.stdin.flush()
@@ -95,7 +95,7 @@ def main(gpu: int) -> None:
             going.set()
         else:
             going.clear()
-        batch_done.wait(1.0 if word == STOP else None)  # the batch that was under way, or the first one
+        batch_done.wait(1.0 if word == STOP else None)  # the running batch, or the first one
         print(word, flush=True)
     ended.set()
 

@@ -1,4 +1,4 @@
-"""Capturing work in a CUDA graph, so that one launch starts all of its kernels."""
+"""Capture work in a CUDA graph, so that one launch starts all of its kernels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def capture_graph(work: Callable[[], Tensor], rehearsals: int = 3) -> tuple[Any,
     """Return a torch.cuda.CUDAGraph of `work` and the tensor that holds its result after each replay.
 
     `work` must launch the same kernels on the same memory every time and read nothing back. It runs `rehearsals` times
-    first, on a stream of its own as PyTorch demands, so that libraries and optimizer have what they need. None of this
-    shows as ranges.
+    first, on its own stream as PyTorch requires, so that libraries and optimizer are initialized. None of this shows as
+    ranges.
     """
     with send_to(NoSink()):
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call, unused-ignore]

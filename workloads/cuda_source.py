@@ -1,4 +1,4 @@
-"""Compiling kernels.cu with cupy, and launching what is in it on PyTorch's memory."""
+"""Compile kernels.cu with cupy and launch its kernels on PyTorch's memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def launch(name: str, blocks: int, threads: int, arguments: tuple[Tensor | int, 
     """Start the kernel `name` on the default stream, which PyTorch uses too.
 
     cupy passes an int as 8 bytes: a `long long`, or the address of a tensor. `shared_bytes` is dynamic shared memory;
-    more than 48 KiB of it has to be asked for.
+    more than 48 KiB must be requested.
     """
     kernel = compiled().get_function(name)
     if shared_bytes:

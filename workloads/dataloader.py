@@ -48,7 +48,7 @@ def make_loader(mode: str, images: Images, batch: int, workers: int, device: tor
 
 
 class Training:
-    """A classifier, its optimizer and the batches it is fed."""
+    """A classifier, its optimizer and its batches."""
 
     def __init__(self, batches: Iterator[list[Tensor]], width: int, device: torch.device) -> None:
         self.network = Classifier(width).to(device)
@@ -89,7 +89,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the steps and say how long they took."""
+    """Run the steps and report their duration."""
     device, plan = choose_device(options.device), chosen_plan(options)
     on_gpu = device.type == "cuda"
     batch, pixels = options.batch or (64 if on_gpu else 8), options.pixels or (128 if on_gpu else 16)

@@ -33,7 +33,7 @@ from workloads.transformer import SIZES, Size, Training, make_batches, note_fact
 
 
 class Loss(nn.Module):
-    """The loss of a model as a module of its own, as DistributedDataParallel wants it."""
+    """The loss of a model as a separate module, as DistributedDataParallel needs it."""
 
     def __init__(self, model: LanguageModel) -> None:
         super().__init__()
@@ -50,12 +50,12 @@ class RankTraining(Training):
     overlap = False
 
     def share_early(self) -> None:
-        """Let gradients travel while the backward pass still computes others."""
+        """Send gradients while the backward pass still computes others."""
         self.overlap = True
         self.loss = DistributedDataParallel(Loss(self.model))
 
     def after_backward(self) -> None:
-        """Add up the gradients of all ranks, in one piece, and divide them by the number of ranks."""
+        """Average the gradients of all ranks in one piece."""
         if self.overlap or not dist.is_initialized():
             return
         with annotate("allreduce", TRANSFER):
@@ -99,7 +99,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Train as one of the ranks that torchrun started, or start them; rank 0 says how long the steps took."""
+    """Train as one of the ranks that torchrun started, or start them; rank 0 reports the steps' duration."""
     device = choose_device(options.device)
     under_torchrun = "RANK" in os.environ
     ranks = int(os.environ["WORLD_SIZE"]) if under_torchrun else options.ranks or 1
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     here = int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
     if device.type == "cuda" and torch.cuda.device_count() < here:
         raise WorkloadError(f"{here} ranks need {here} GPUs, and PyTorch sees {torch.cuda.device_count()} here.")
-    choose_batch(options.batch, ranks, options.scaling)  # refuses what cannot be divided, before anything starts
+    choose_batch(options.batch, ranks, options.scaling)  # refuses an indivisible batch before anything starts
     if ranks > 1 and not under_torchrun:
         start_ranks(options, ranks)
     else:
@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 
 def start_ranks(options: argparse.Namespace, ranks: int) -> None:
-    """Run the same in `ranks` processes and wait for them."""
+    """Run the same options in `ranks` processes and wait for them."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -128,7 +128,7 @@ def start_ranks(options: argparse.Namespace, ranks: int) -> None:
 
 
 def run_spawned(rank: int, ranks: int, port: int, options: argparse.Namespace) -> None:
-    """Be one rank, as if torchrun had started it."""
+    """Run one rank as if torchrun had started it."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks))
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     prefix = prefix_from_environment()
@@ -144,7 +144,7 @@ def run_rank(options: argparse.Namespace, device: torch.device, ranks: int) -> I
     on_gpu = device.type == "cuda"
     if on_gpu:
         torch.cuda.set_device(local_rank)
-        # NVLink multicast can take down the GPUs of machines that are not set up for it: only for those who ask.
+        # NVLink multicast can take down the GPUs of machines that are not set up for it, so it must be requested.
         os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     if ranks > 1:
         bound = torch.device("cuda", local_rank) if on_gpu else None
@@ -157,11 +157,11 @@ def run_rank(options: argparse.Namespace, device: torch.device, ranks: int) -> I
 
 
 def train(options: argparse.Namespace, device: torch.device, rank: int, ranks: int) -> Iterator[str]:
-    """Run the plan; rank 0 says how long the steps took."""
+    """Run the plan; rank 0 reports the steps' duration."""
     size = SIZES[options.size or ("medium" if device.type == "cuda" else "small")]
     batch = choose_batch(options.batch, ranks, options.scaling)
     size = Size(replace(size.model, layers=options.layers or size.model.layers), batch)
-    torch.manual_seed(0)  # every rank begins with the same weights
+    torch.manual_seed(0)  # every rank starts with the same weights
     model = LanguageModel(size.model)
     training = RankTraining(model, part_of_batches(size, device, rank, ranks), device, options.precision)
     if options.overlap and ranks > 1:

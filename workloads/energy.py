@@ -32,7 +32,7 @@ HEADER = ("batch", "samples", "seconds", "joules", "joules_per_sample")
 
 @dataclass(frozen=True)
 class Measured:
-    """What one batch size took."""
+    """Measurements of one batch size."""
 
     batch: int
     samples: int
@@ -59,7 +59,7 @@ class Layers:
         self.samples: Tensor = draw(samples, width)
 
     def step(self, batch: int) -> Tensor:
-        """Send all samples through in batches; returns the last batch."""
+        """Send all samples through in batches and return the last batch."""
         hidden = self.samples[:batch]
         for first in range(0, len(self.samples), batch):
             hidden = self.samples[first : first + batch]
@@ -69,7 +69,7 @@ class Layers:
 
 
 def measure(layers: Layers, batch: int, least_seconds: float, monitor: GPUMonitor) -> Measured:
-    """Repeat steps for `least_seconds` at least; returns what they took."""
+    """Repeat steps for at least `least_seconds` and return the measurements."""
     device = layers.samples.device
     before, started, steps = monitor.joules_now(), time.perf_counter(), 0
     with annotate(f"batch_{batch}", STRUCTURE):
@@ -96,7 +96,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Measure each batch size and say what a sample costs."""
+    """Measure each batch size and report the cost of a sample."""
     device = choose_device(options.device)
     on_gpu = device.type == "cuda"
     samples, width = options.samples or (512 if on_gpu else 64), options.width or (32768 if on_gpu else 128)
@@ -129,9 +129,9 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 def chosen_batches(batches: str, samples: int) -> list[int]:
     """Return the sizes of `--batches`, in the order given."""
-    parts = batches.split(",")
-    if not all(part.isdecimal() and 0 < int(part) <= samples for part in parts):
+    words = batches.split(",")
+    if not all(part.isdecimal() and 0 < int(part) <= samples for part in words):
         raise WorkloadError(
             f"--batches must be numbers from 1 to {samples} (--samples) with commas between, and {batches!r} is not."
         )
-    return list(dict.fromkeys(int(part) for part in parts))
+    return list(dict.fromkeys(int(part) for part in words))

@@ -1,5 +1,5 @@
-"""The one error a workload raises for what its user can mend."""
+"""The error of workloads that their user can fix."""
 
 
 class WorkloadError(Exception):
-    """One sentence that says what is wrong and what to do."""
+    """Its message tells the problem and the remedy in one sentence."""

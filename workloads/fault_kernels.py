@@ -1,6 +1,6 @@
 """Kernels for `workloads.faults`: a matrix product in Triton whose tiles fill an SM, and a reversal in CUDA.
 
-Triton compiles the source of a kernel, annotations included, so that kernels can have no types of Python's.
+Triton compiles the source of a kernel, annotations included, so kernels cannot have Python types.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -43,17 +43,17 @@ def tiled_product(a, b, out, depth, columns, rows_tile: tl.constexpr, columns_ti
 
 
 def multiply(a: Tensor, b: Tensor, out: Tensor) -> None:
-    """Multiply two matrices in BF16 into `out`, a block a tile."""
+    """Multiply two matrices in BF16 into `out`, one block per tile."""
     grid = (a.shape[0] // ROWS, b.shape[1] // COLUMNS)
     tiled_product[grid](a, b, out, a.shape[1], b.shape[1], ROWS, COLUMNS, DEPTH, num_warps=8, num_stages=3)
 
 
 def reversal(tile: int, threads: int):
     """Return a function that reverses the tiles of a tensor into another one, with a block of `threads` for each."""
-    kernel = torch.cuda._compile_kernel(REVERSE, "reverse_tiles")  # noqa: SLF001 (public from PyTorch 2.10 on)
+    kernel = torch.cuda._compile_kernel(REVERSE, "reverse_tiles")  # noqa: SLF001 - public from PyTorch 2.10 on
     kernel.set_shared_memory_config(4 * tile)
 
-    def reverse(given: Tensor, out: Tensor) -> None:
-        kernel((given.numel() // tile, 1, 1), (threads, 1, 1), [given, out, tile], shared_mem=4 * tile)
+    def reverse(tensor: Tensor, out: Tensor) -> None:
+        kernel((tensor.numel() // tile, 1, 1), (threads, 1, 1), [tensor, out, tile], shared_mem=4 * tile)
 
     return reverse

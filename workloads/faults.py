@@ -23,17 +23,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workloads.layers import Training, layers, named
+from workloads.layers import Training, make_layers, nvtx_range
 
 WARMUP = 3
 Step = Callable[[int], None]
 Build = Callable[[bool], Step]
 FAULTS: dict[str, Build] = {}
-"""What makes the step of each fault; its argument says whether the fault is mended."""
+"""Functions that build the step of each fault; the argument tells whether the fault is mended."""
 
 
 def fault(build: Build) -> Build:
-    """Enter a fault under the name of its function."""
+    """Register a fault under the name of its function."""
     FAULTS[build.__name__] = build
     return build
 
@@ -41,7 +41,7 @@ def fault(build: Build) -> Build:
 @fault
 def many_synchronizations(mended: bool) -> Step:
     """Wait for the GPU after each layer."""
-    network, inputs = layers(1024, 40), torch.randn(512, 1024, device="cuda", dtype=torch.bfloat16)
+    network, inputs = make_layers(1024, 40), torch.randn(512, 1024, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
         given = inputs
@@ -61,7 +61,7 @@ def odd_vocabulary(mended: bool) -> Step:
     head = nn.Linear(1024, 50_304 if mended else 50_257, bias=False, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
-        with torch.no_grad(), named("head"):
+        with torch.no_grad(), nvtx_range("head"):
             head(tokens)
 
     return step
@@ -84,11 +84,11 @@ def optimizer_on_cpu(mended: bool) -> Step:
     optimizer = torch.optim.AdamW(copies, lr=1e-4)
 
     def step(_: int) -> None:
-        with named("forward"):
+        with nvtx_range("forward"):
             loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
-        with named("backward"):
+        with nvtx_range("backward"):
             torch.autograd.backward(loss)
-        with named("optimizer"):
+        with nvtx_range("optimizer"):
             for one, copy in zip(training.network.parameters(), copies, strict=True):
                 copy.grad = one.grad.cpu().float() if one.grad is not None else None
                 one.grad = None
@@ -104,11 +104,11 @@ def optimizer_on_cpu(mended: bool) -> Step:
 def same_data_each_step(mended: bool) -> Step:
     """Send a table that never changes to the GPU in each step."""
     training, table = Training(1024, 8, 4096), torch.randn(8192, 8192).pin_memory()
-    there = table.to("cuda")
+    on_gpu = table.to("cuda")
 
     def step(_: int) -> None:
-        with named("table"):
-            used = there if mended else table.to("cuda", non_blocking=True)
+        with nvtx_range("table"):
+            used = on_gpu if mended else table.to("cuda", non_blocking=True)
             used.sum()
         training.step()
 
@@ -120,7 +120,7 @@ def double_precision(mended: bool) -> Step:
     """Compute in FP64, as NumPy's arrays are."""
     kind = torch.float32 if mended else torch.float64
     torch.backends.cuda.matmul.allow_tf32 = True
-    network, inputs = layers(2048, 6, kind), torch.randn(2048, 2048, device="cuda", dtype=kind)
+    network, inputs = make_layers(2048, 6, kind), torch.randn(2048, 2048, device="cuda", dtype=kind)
 
     def step(_: int) -> None:
         with torch.no_grad():
@@ -139,14 +139,14 @@ def checkpointing_without_need(mended: bool) -> Step:
 
     def step(_: int) -> None:
         given = training.inputs
-        with named("forward"):
+        with nvtx_range("forward"):
             for part in blocks:
                 given = part(given) if mended else checkpoint(part, given, use_reentrant=False)
             loss = nn.functional.mse_loss(given, training.inputs)
-        with named("backward"):
+        with nvtx_range("backward"):
             training.optimizer.zero_grad()
             torch.autograd.backward(loss)
-        with named("optimizer"):
+        with nvtx_range("optimizer"):
             training.optimizer.step()
 
     return step
@@ -155,20 +155,20 @@ def checkpointing_without_need(mended: bool) -> Step:
 @fault
 def memory_that_grows(mended: bool) -> Step:
     """Keep a tensor of each step."""
-    training, held = Training(1024, 8, 16_384), []
+    training, tensors = Training(1024, 8, 16_384), []
 
     def step(_: int) -> None:
         training.step()
         kept = training.inputs * 2
         if not mended:
-            held.append(kept)
+            tensors.append(kept)
 
     return step
 
 
 @fault
 def allocation_in_each_step(mended: bool) -> Step:
-    """Have the allocator keep nothing, as PYTORCH_NO_CUDA_MEMORY_CACHING does."""
+    """Make the allocator cache nothing, as PYTORCH_NO_CUDA_MEMORY_CACHING does."""
     training = Training(1024, 12, 2048)
 
     def step(_: int) -> None:
@@ -187,7 +187,7 @@ def loss_read_each_step(mended: bool) -> Step:
     def step(_: int) -> None:
         loss = training.step()
         losses.append(loss if mended else loss.item())
-        with named("bookkeeping"):
+        with nvtx_range("bookkeeping"):
             sorted(((index * 7919) % 10007) / 10007 for index in range(30_000))
 
     return step
@@ -202,7 +202,7 @@ def checkpoint_in_the_loop(mended: bool) -> Step:
     def step(number: int) -> None:
         training.step()
         if not mended and number % 4 == 3:
-            with named("save"):
+            with nvtx_range("save"):
                 torch.save(training.network.state_dict(), path)
 
     return step
@@ -215,7 +215,7 @@ def unfused_elementwise(mended: bool) -> Step:
     weights = nn.Linear(8192, 1024, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
-        with torch.no_grad(), named("activation"):
+        with torch.no_grad(), nvtx_range("activation"):
             if mended:
                 made = nn.functional.gelu(inputs, approximate="tanh")
             else:
@@ -229,7 +229,7 @@ def unfused_elementwise(mended: bool) -> Step:
 @fault
 def decoding_without_graph(mended: bool) -> Step:
     """Decode a token at a time at batch 1, launching each kernel."""
-    network, token = layers(1024, 48), torch.randn(1, 1024, device="cuda", dtype=torch.bfloat16)
+    network, token = make_layers(1024, 48), torch.randn(1, 1024, device="cuda", dtype=torch.bfloat16)
     out = torch.empty_like(token)
 
     def decode() -> None:
@@ -273,7 +273,7 @@ def pageable_batches(mended: bool) -> Step:
         batches = [one.pin_memory() for one in batches]
 
     def step(number: int) -> None:
-        with named("batch"):
+        with nvtx_range("batch"):
             batch = batches[number % 4].to("cuda", non_blocking=True)
         training.step(batch)
 
@@ -291,13 +291,13 @@ def input_made_between_steps(mended: bool) -> Step:
         image = random.random((2048, 1024), dtype=np.float32)
         return torch.from_numpy((image - image.mean()) / image.std()).to(torch.bfloat16)
 
-    made = [make().to("cuda") for _ in range(4)]
+    batches = [make().to("cuda") for _ in range(4)]
 
     def step(number: int) -> None:
         if mended:
-            batch = made[number % 4]
+            batch = batches[number % 4]
         else:
-            with named("augment"):
+            with nvtx_range("augment"):
                 batch = make().to("cuda")
         training.step(batch)
 
@@ -307,7 +307,7 @@ def input_made_between_steps(mended: bool) -> Step:
 @fault
 def shapes_that_recompile(mended: bool) -> Step:
     """Give a compiled function another shape in each step."""
-    torch._dynamo.config.cache_size_limit = 64  # noqa: SLF001 (there is no other way to it)
+    torch._dynamo.config.cache_size_limit = 64  # noqa: SLF001 - no public option exists
 
     class Scale(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -327,7 +327,7 @@ def shapes_that_recompile(mended: bool) -> Step:
 def single_precision(mended: bool) -> Step:
     """Multiply in FP32 on CUDA cores."""
     torch.backends.cuda.matmul.allow_tf32 = mended
-    network, inputs = layers(4096, 6, torch.float32), torch.randn(4096, 4096, device="cuda")
+    network, inputs = make_layers(4096, 6, torch.float32), torch.randn(4096, 4096, device="cuda")
 
     def step(_: int) -> None:
         with torch.no_grad():
@@ -342,7 +342,7 @@ def attention_by_hand(mended: bool) -> Step:
     q, k, v = (torch.randn(8, 16, 2048, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
 
     def step(_: int) -> None:
-        with torch.no_grad(), named("attention"):
+        with torch.no_grad(), nvtx_range("attention"):
             if mended:
                 nn.functional.scaled_dot_product_attention(q, k, v)
             else:
@@ -354,17 +354,17 @@ def attention_by_hand(mended: bool) -> Step:
 
 @fault
 def gradients_zeroed(mended: bool) -> Step:
-    """Fill gradients with zeros, which backward then adds to, instead of letting go of them."""
+    """Fill gradients with zeros, to which backward adds, instead of dropping them."""
     training = Training(4096, 8, 256)
 
     def step(_: int) -> None:
-        with named("zero_grad"):
+        with nvtx_range("zero_grad"):
             training.optimizer.zero_grad(set_to_none=mended)
-        with named("forward"):
+        with nvtx_range("forward"):
             loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
-        with named("backward"):
+        with nvtx_range("backward"):
             torch.autograd.backward(loss)
-        with named("optimizer"):
+        with nvtx_range("optimizer"):
             training.optimizer.step()
 
     return step
@@ -372,7 +372,7 @@ def gradients_zeroed(mended: bool) -> Step:
 
 @fault
 def partial_waves(mended: bool) -> Step:
-    """Multiply with a few tiles more than the SMs hold at once; the same tiles in full waves, mended."""
+    """Multiply with a few more tiles than the SMs hold at once; mended, the same tiles in full waves."""
     from workloads.fault_kernels import COLUMNS, ROWS, multiply
 
     full = torch.cuda.get_device_properties(0).multi_processor_count // 12
@@ -394,19 +394,19 @@ def low_occupancy(mended: bool) -> Step:
     from workloads.fault_kernels import reversal
 
     reverse = reversal(2048, 256) if mended else reversal(24_576, 64)
-    given = torch.randn(24_576 * 8192, device="cuda")
-    out = torch.empty_like(given)
+    tensor = torch.randn(24_576 * 8192, device="cuda")
+    out = torch.empty_like(tensor)
 
     def step(_: int) -> None:
         for _ in range(4):
-            reverse(given, out)
+            reverse(tensor, out)
 
     return step
 
 
 @fault
 def few_cores(mended: bool) -> Step:
-    """Prepare each batch with eight threads, all of them on one core."""
+    """Prepare each batch with eight threads on a single core."""
     import numpy as np
 
     if not mended:
@@ -418,7 +418,7 @@ def few_cores(mended: bool) -> Step:
         return torch.from_numpy(np.tanh(np.sqrt(image) * 1.5) - np.sin(image))
 
     def step(_: int) -> None:
-        with named("prepare"):
+        with nvtx_range("prepare"):
             batch = torch.cat(list(pool.map(prepare, images)))
         training.step(batch.to("cuda", torch.bfloat16))
 
@@ -427,51 +427,51 @@ def few_cores(mended: bool) -> Step:
 
 @fault
 def decoding_one_by_one(mended: bool) -> Step:
-    """Decode a token of 16 sequences one after the other, where one pass over the weights serves them all."""
-    network = layers(8192, 8)
+    """Decode a token of 16 sequences one after the other, although one pass over the weights could serve all."""
+    network = make_layers(8192, 8)
     tokens = torch.randn(16, 8192, device="cuda", dtype=torch.bfloat16)
 
     def step(_: int) -> None:
         with torch.no_grad():
             for part in (tokens,) if mended else tokens.chunk(16):
-                with named("decode"):
+                with nvtx_range("decode"):
                     network(part)
 
     return step
 
 
 def void(_: object) -> None:
-    """Leave a result unread."""
+    """Ignore a result."""
 
 
 def run(name: str, steps: int, *, mended: bool) -> int:
-    """Run the steps of a fault; return the nanoseconds of those after the warm-up."""
+    """Run the steps of a fault and return the nanoseconds of those after the warm-up."""
     step = FAULTS[name](mended)
     for number in range(WARMUP):
-        with named("warmup"):
+        with nvtx_range("warmup"):
             step(number)
     torch.cuda.synchronize()
     began = time.perf_counter_ns()
     for number in range(steps):
-        with named(f"step_{number}"):
+        with nvtx_range(f"step_{number}"):
             step(number)
     torch.cuda.synchronize()
     return time.perf_counter_ns() - began
 
 
 def main() -> int:
-    """Run one fault and say how long it took."""
+    """Run one fault and print its duration."""
     parser = argparse.ArgumentParser(prog="python -m workloads.faults", description=__doc__)
     parser.add_argument("name", nargs="?", choices=sorted(FAULTS))
     parser.add_argument("--mended", action="store_true")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--list", action="store_true")
-    given = parser.parse_args()
-    if given.list or not given.name:
+    options = parser.parse_args()
+    if options.list or not options.name:
         print("\n".join(f"{name}: {build.__doc__}" for name, build in FAULTS.items()))
         return 0
-    ns = run(given.name, given.steps, mended=given.mended)
-    print(json.dumps({"fault": given.name, "mended": given.mended, "steps": given.steps, "ns": ns}))
+    ns = run(options.name, options.steps, mended=options.mended)
+    print(json.dumps({"fault": options.name, "mended": options.mended, "steps": options.steps, "ns": ns}))
     return 0
 
 

@@ -30,14 +30,14 @@ from workloads.torch_device import add_device_option, choose_device, describe
 
 def make_mlp(width: int, layers: int) -> nn.Sequential:
     """Return `layers` square layers of `width`, with ReLU between them."""
-    parts: list[nn.Module] = []
+    modules: list[nn.Module] = []
     for _ in range(layers):
-        parts += [nn.Linear(width, width), nn.ReLU()]
-    return nn.Sequential(*parts[:-1])
+        modules += [nn.Linear(width, width), nn.ReLU()]
+    return nn.Sequential(*modules[:-1])
 
 
 class Loop:
-    """A network that learns to give back its input, and the losses so far."""
+    """A network that learns to reproduce its input, and the losses so far."""
 
     def __init__(self, device: torch.device, width: int, layers: int, batch: int, reads_each: bool) -> None:
         self.network = make_mlp(width, layers).to(device)
@@ -48,7 +48,7 @@ class Loop:
         self.unread: list[Tensor] = []
 
     def step(self) -> None:
-        """Train on the batch once, and keep the loss."""
+        """Train on the batch once and store the loss."""
         with annotate("forward_mlp"):
             loss = nn.functional.mse_loss(self.network(self.inputs), self.inputs)
         with annotate("backward_mlp"):
@@ -65,7 +65,7 @@ class Loop:
             bookkeeping()
 
     def read(self) -> list[float]:
-        """Return all losses, reading those that are still on the GPU in one copy."""
+        """Return all losses, copying those still on the GPU at once."""
         if self.unread:
             with annotate("read_all_losses", TRANSFER):
                 self.losses += torch.stack(self.unread).tolist()
@@ -74,7 +74,7 @@ class Loop:
 
 
 def bookkeeping(numbers: int = 12_000) -> float:
-    """Do what programs do between steps: some statistics in plain Python, about 2 ms."""
+    """Compute some statistics in plain Python between steps, about 2 ms."""
     history = [((index * 7919) % 10007) / 10007 for index in range(numbers)]
     return statistics.median(history) + max(history) - min(history)
 
@@ -90,7 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the steps and say how long they took and what the loss became."""
+    """Run the steps and report their duration and the loss."""
     device, plan = choose_device(options.device), chosen_plan(options)
     on_gpu = device.type == "cuda"
     width, batch = options.width or (2048 if on_gpu else 64), options.batch or (2048 if on_gpu else 32)

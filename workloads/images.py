@@ -15,7 +15,7 @@ CLASSES = 10
 
 
 class Images(Dataset[tuple[Tensor, int]]):
-    """`count` noise images, made up and augmented when asked for, as a decoder would."""
+    """`count` noise images, generated and augmented on access, as a decoder would."""
 
     def __init__(self, count: int, pixels: int) -> None:
         """Make images (3, pixels, pixels) of float32."""
@@ -29,14 +29,14 @@ class Images(Dataset[tuple[Tensor, int]]):
         """Return an image and its class, the same for the same index."""
         if not 0 <= index < self.count:
             raise IndexError(index)
-        if get_worker_info() is not None:  # a process that no profiler follows
+        if get_worker_info() is not None:  # in a worker process, which no profiler follows
             return prepare(index, self.pixels), index % CLASSES
         with annotate("transform_image", HOST):
             return prepare(index, self.pixels), index % CLASSES
 
 
 def prepare(index: int, pixels: int) -> Tensor:
-    """Draw an image twice as large, then flip, shrink, blur and normalize it; its class shifts its brightness."""
+    """Draw an image at twice the size, then flip, shrink, blur and normalize it; its class shifts its brightness."""
     random = torch.Generator().manual_seed(index)
     image = torch.rand(1, 3, 2 * pixels, 2 * pixels, generator=random) + index % CLASSES / CLASSES
     if index % 2:

@@ -1,4 +1,4 @@
-"""Timing the iterations of any function, by CUDA events where PyTorch sees a GPU, else by Python's clock."""
+"""Time the iterations of any function, by CUDA events if PyTorch sees a GPU, else by Python's clock."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from workloads.record import window
 
 R = TypeVar("R")
 Clock = Callable[[], Callable[[], float]]
-"""Starts a measurement; what it returns ends it and gives a function of the seconds, to be asked when all is done."""
+"""Starts a measurement and returns a function that ends it, which returns a function for the seconds, to be called
+after all work."""
 
 
 def time_iterations(function: Callable[[], R], warmup: int, iterations: int) -> tuple[R, list[float]]:
-    """Run `function` in `warmup` and then in `step_N`; returns the last result and the seconds of each step."""
+    """Run `function` in `warmup` and then in `step_N`; return the last result and the seconds of each step."""
     torch = torch_with_gpu()
     with capture_window(torch):
         if warmup:
@@ -29,7 +30,7 @@ def time_iterations(function: Callable[[], R], warmup: int, iterations: int) -> 
 
 
 def timed(function: Callable[[], R], name: str, torch: Any | None) -> tuple[R, Callable[[], float]]:
-    """Run `function` in the range `name`; returns its result, and its seconds for the asking when the GPU is done."""
+    """Run `function` in the range `name`; return its result and a function for its seconds once the GPU is done."""
     with annotate(name, STRUCTURE):
         if torch is None:
             started = time.perf_counter()
@@ -44,7 +45,7 @@ def timed(function: Callable[[], R], name: str, torch: Any | None) -> tuple[R, C
 
 
 def torch_with_gpu() -> Any | None:
-    """Return torch where it is installed and sees a GPU."""
+    """Return torch if it is installed and sees a GPU."""
     if importlib.util.find_spec("torch") is None:
         return None
     import torch

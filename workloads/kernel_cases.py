@@ -1,7 +1,7 @@
-"""The cases of the workload `kernels`: what each computes, on what, and how its result is checked.
+"""Cases of the workload `kernels`: their computation, their inputs, and the check of their results.
 
 On the GPU a case is one launch of the kernel of its name in kernels.cu, or one matrix product of PyTorch. On the CPU
-PyTorch computes the same. Either is compared with a reference in float64.
+PyTorch computes the same. Both are compared with a reference in float64.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from workloads.cuda_source import launch
 
 THREADS = 256
 CHAINS = 8
-"""Chains of multiply-adds that a thread of compute_heavy works on."""
+"""Chains of multiply-adds per thread of compute_heavy."""
 BRANCHES = 16
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much work the cases do."""
+    """Amount of work of the cases."""
 
     floats: int
-    """In each array that streams through memory; reduction reads four times as many."""
+    """Floats in each array that streams through memory; reduction reads four times as many."""
     iterations: int
     """Multiply-adds of each chain; a multiple of 16."""
     matrix: int
@@ -41,13 +41,13 @@ class Case:
     """One kernel with its inputs."""
 
     compute: Callable[[], Tensor]
-    """One launch; on the GPU it returns before the result is there."""
+    """One launch; on the GPU it returns before the result exists."""
     compare: Callable[[Tensor], tuple[Tensor, Tensor]]
-    """From a result: two vectors of float64 that should agree, the second from the reference."""
+    """Returns two vectors of float64 for a result that should agree, the second from the reference."""
     tolerance: float
     """Greatest relative error, in the Euclidean norm."""
     bytes: int = 0
-    """What has to be read and written."""
+    """Bytes that must be read and written."""
     operations: int = 0
     """Floating-point operations; a multiply-add is two."""
 
@@ -232,7 +232,7 @@ def chains(start: Tensor, steps: Tensor, iterations: int) -> Tensor:
 
 
 def resident_blocks(device: torch.device) -> int:
-    """Return how many blocks of 256 threads run at once where 2048 threads fit an SM; a few on the CPU."""
+    """Return how many blocks of 256 threads run at once if 2048 threads fit an SM; a few on the CPU."""
     if device.type == "cpu":
         return 4
     return 8 * int(torch.cuda.get_device_properties(device).multi_processor_count)

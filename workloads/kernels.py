@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run each kernel once for nothing and once in the capture window; check what came out."""
+    """Run each kernel once to warm up and once in the capture window, and check the results."""
     names = chosen_names(options.only)
     device = choose_device(options.device)
     sizes = chosen_sizes(options, device)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 
 def timed(name: str, case: Case, device: torch.device) -> tuple[Tensor, float]:
-    """Run `case` in the range `name`; returns its result and the seconds until it was there."""
+    """Run `case` in the range `name` and return its result and its seconds."""
     started = time.perf_counter()
     with annotate(name):
         result = case.compute()
@@ -62,7 +62,7 @@ def timed(name: str, case: Case, device: torch.device) -> tuple[Tensor, float]:
 
 
 def report(name: str, case: Case, result: Tensor, seconds: float) -> str:
-    """Check a result and say how fast it came; a wrong one ends the run."""
+    """Check a result and return a line about its speed; a wrong result ends the run."""
     error = case.error(result)
     if not error <= case.tolerance:  # NaN is wrong, too
         raise WorkloadError(f"{name} computed something wrong: relative error {error:.1e}, at most {case.tolerance:g}.")
@@ -80,14 +80,14 @@ def chosen_names(only: str | None) -> list[str]:
 
 
 def chosen_sizes(options: argparse.Namespace, device: torch.device) -> Sizes:
-    """Return the sizes of `--size`, with what was given one by one in place of its own."""
+    """Return the sizes of `--size`, overridden by sizes given one by one."""
     size = options.size or ("large" if device.type == "cuda" else "small")
-    given = {
+    overrides = {
         name: getattr(options, name)
         for name in ("floats", "iterations", "matrix")
         if getattr(options, name) is not None
     }
-    sizes = replace(LARGE if size == "large" else SMALL, **given)
+    sizes = replace(LARGE if size == "large" else SMALL, **overrides)
     if sizes.floats < 8192 or sizes.floats & (sizes.floats - 1):
         raise WorkloadError(f"--floats must be a power of two from 8192 on, and {sizes.floats} is not.")
     if sizes.iterations < 16 or sizes.iterations % 16:

@@ -1,8 +1,8 @@
-"""A decoder-only transformer with attention written out as three operations, each in a range of its own.
+"""A decoder-only transformer with attention written out as three operations, each in its own range.
 
-Attention is naive on purpose: the matrix of scores (batch, heads, tokens, tokens) is written to memory and read back
-by every step, and that is what a profile should show. Fused attention, one kernel that keeps the scores on the chip, is
-there to compare with.
+Attention is naive on purpose: every step writes the matrix of scores (batch, heads, tokens, tokens) to memory and reads
+it back, which a profile should show. Fused attention, one kernel that keeps the scores on the chip, is available for
+comparison.
 
 Letters in shapes: B sequences, T tokens in each, H heads, K = d_model / H, D = d_model, V = vocabulary.
 """
@@ -22,7 +22,7 @@ from workloads.ranges import COMPUTE, STRUCTURE
 
 
 def annotate(name: str, color: int = COMPUTE) -> AbstractContextManager[None]:
-    """Put a range around the body; nothing in a compiled model, whose kernels belong to no one range."""
+    """Put a range around the body; not in a compiled model, whose kernels belong to no single range."""
     return nullcontext() if torch.compiler.is_compiling() else ranges.annotate(name, color)
 
 
@@ -39,7 +39,7 @@ class ModelSize:
 
 
 def causal_mask(tokens: int, device: torch.device | None = None) -> Tensor:
-    """Return (T, T) of bool, True where a query (row) may look at a key (column): itself and what came before."""
+    """Return (T, T) of bool, True where a query (row) may attend to a key (column): itself and earlier ones."""
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 
 
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Return what `scaled_dot_product_attention` returns for a causal mask, by PyTorch's fused kernels."""
+    """Return the result of `scaled_dot_product_attention` for a causal mask, by PyTorch's fused kernels."""
     with annotate("scaled_dot_product_attention"):
         return functional.scaled_dot_product_attention(query, key, value, is_causal=True)
 
@@ -133,11 +133,11 @@ class LanguageModel(nn.Module):
         return logits
 
     def loss(self, tokens: Tensor) -> Tensor:
-        """Return the mean cross-entropy, in nats, of predicting tokens[:, 1:] from what stands before each."""
+        """Return the mean cross-entropy, in nats, of predicting tokens[:, 1:] from the tokens before each."""
         logits = self(tokens[:, :-1])
         with annotate("loss"):
             return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
     def parameter_count(self) -> int:
-        """Count the trained numbers."""
+        """Count the trained parameters."""
         return sum(parameter.numel() for parameter in self.parameters())

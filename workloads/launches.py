@@ -23,7 +23,7 @@ from workloads.torch_device import add_device_option, choose_device, describe, w
 
 
 def tiny_kernels(values: Tensor, kernels: int) -> Tensor:
-    """Add 1 and take half, over and over, a kernel each; returns `values`, changed in place."""
+    """Add 1 and halve, repeatedly, one kernel each; return `values`, changed in place."""
     for number in range(kernels):
         if number % 2:
             values.mul_(0.5)
@@ -33,7 +33,7 @@ def tiny_kernels(values: Tensor, kernels: int) -> Tensor:
 
 
 def expected(start: float, kernels: int) -> float:
-    """Return what `tiny_kernels` makes of a number."""
+    """Return the result of `tiny_kernels` for one number."""
     for number in range(kernels):
         start = start * 0.5 if number % 2 else start + 1
     return start
@@ -73,7 +73,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the steps, then check what a last one makes of zeros."""
+    """Run the steps, then check the result of a last one on zeros."""
     if min(options.kernels, options.elements) < 1:
         raise WorkloadError("--kernels and --elements must be at least 1.")
     device, plan = choose_device(options.device), chosen_plan(options)

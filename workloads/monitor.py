@@ -56,21 +56,21 @@ R = TypeVar("R")
 
 @functools.cache
 def say_that_there_is_no_gpu() -> None:
-    """Say it, once a process."""
+    """Report it once per process."""
     print("No GPU that NVML can read: power and clocks are not logged.", file=sys.stderr)
 
 
 class GPUMonitor:
-    """Reads every GPU at a set rate, in a thread of its own, while its body runs."""
+    """Reads every GPU at a set rate in its own thread while its body runs."""
 
     def __init__(
         self, prefix: str | Path | None = None, interval_s: float = 0.02, devices: Sequence[int] | None = None
     ) -> None:
-        """Write PREFIX.nvml.csv at the end (nothing where `prefix` is None) of `devices`, by default all."""
+        """Write PREFIX.nvml.csv at the end (nothing if `prefix` is None) for `devices`, by default all."""
         self.prefix = None if prefix is None else Path(prefix)
         self.interval_s = interval_s
         self.rows: list[Row] = []
-        """As in the file: one a reading and GPU."""
+        """Rows of the file: one per reading and GPU."""
         self.devices = list(range(nvml.gpu_count()) if devices is None else devices)
         self._uuids = {device: nvml.uuid(device) for device in self.devices}
         self._stop = threading.Event()
@@ -98,7 +98,7 @@ class GPUMonitor:
             self.write(self.prefix.with_name(self.prefix.name + ".nvml.csv"))
 
     def write(self, path: Path, device: int | None = None) -> None:
-        """Write what was read so far, of one GPU where `device` names it; nothing where nothing was."""
+        """Write the readings so far, of one GPU if `device` is given; nothing without readings."""
         rows = [row for row in self.rows if device in (None, row[COLUMN["device"]])]
         if rows:
             write_csv(path, HEADER, rows)
@@ -115,7 +115,7 @@ class GPUMonitor:
             self.read()
 
     def joules_now(self) -> float | None:
-        """Return what the energy counters of the GPUs add up to now, in joules; None where there is none."""
+        """Return the sum of the GPUs' energy counters in joules; None without counters."""
         column = nvml.READINGS.index("energy_mj")
         counters = [nvml.read(device)[column] for device in self.devices]
         if not counters or None in counters:
@@ -152,23 +152,23 @@ def auto_profile(
 
 
 class Capture:
-    """What goes on in the body of `profiled`; its methods go around parts of it, on the same thread."""
+    """Wraps parts of the body of `profiled`; use its methods on the same thread."""
 
     def __init__(self) -> None:
         self.steps = 0
-        """Steps begun so far."""
+        """Steps started so far."""
 
     def step(self) -> AbstractContextManager[None]:
-        """Go around one step: `step_0`, `step_1`, ..., which the pages find."""
+        """Wrap one step: `step_0`, `step_1`, ..., which the pages find."""
         self.steps += 1
         return annotate(f"step_{self.steps - 1}", STRUCTURE)
 
     def warmup(self) -> AbstractContextManager[None]:
-        """Go around what comes before the measured steps; the pages leave it out."""
+        """Wrap the work before the measured steps; the pages exclude it."""
         return annotate("warmup", OVERHEAD)
 
     def range(self, name: str) -> AbstractContextManager[None]:
-        """Go around a part of a step."""
+        """Wrap a part of a step."""
         return annotate(name, COMPUTE)
 
     def note(self, **facts: object) -> None:
@@ -203,8 +203,8 @@ def profiled(
     prefix = prefix_from_environment() or Path(name)
     with recording(prefix, command=sys.argv, tool=tool), GPUMonitor(prefix), ExitStack() as stack:
         if tool == "torch":
-            asked = {"record_shapes": shapes, "with_stack": stacks, "with_modules": modules, "profile_memory": memory}
-            stack.enter_context(_traced(prefix, asked | {"with_flops": flops}, nvtx=nvtx))
+            options = {"record_shapes": shapes, "with_stack": stacks, "with_modules": modules, "profile_memory": memory}
+            stack.enter_context(_traced(prefix, options | {"with_flops": flops}, nvtx=nvtx))
             stack.enter_context(window())
         else:
             stack.enter_context(capture_window(torch_with_gpu()))
@@ -213,8 +213,8 @@ def profiled(
 
 @contextmanager
 def _traced(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
-    from workloads.torch_trace import TorchSink, traced  # here: it imports torch
+    from workloads.torch_recorder import TorchSink, record_trace  # here: it imports torch
 
     sinks: list[RangeSink] = [TorchSink(), *([default_sink()] if nvtx else [])]
-    with traced(prefix.with_name(prefix.name + TRACE_SUFFIX), extras), send_to(Sinks(sinks)):
+    with record_trace(prefix.with_name(prefix.name + TRACE_SUFFIX), extras), send_to(Sinks(sinks)):
         yield

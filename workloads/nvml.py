@@ -1,4 +1,4 @@
-"""Readings of the GPU through NVIDIA's management library (pynvml, the package nvidia-ml-py), where there is one."""
+"""Read GPUs through NVIDIA's management library (pynvml, the package nvidia-ml-py) if it is available."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Reading = tuple[float | None, ...]
 
 @cache
 def library() -> Any | None:
-    """Return pynvml, initialized; None where the package or the driver is missing."""
+    """Return pynvml, initialized; None if the package or the driver is missing."""
     try:
         pynvml = importlib.import_module("pynvml")
     except ModuleNotFoundError:
@@ -41,13 +41,13 @@ def library() -> Any | None:
 
 
 def gpu_count() -> int:
-    """Return how many GPUs the driver shows."""
+    """Return the number of GPUs that the driver shows."""
     pynvml = library()
     return int(_asked(pynvml.nvmlDeviceGetCount) or 0) if pynvml else 0
 
 
 def has_gpu() -> bool:
-    """Return whether there is a GPU, also one that NVML cannot be asked about."""
+    """Return True if there is a GPU, even one that NVML does not support."""
     return gpu_count() > 0 or any(Path("/dev").glob("nvidia[0-9]*"))
 
 
@@ -58,16 +58,16 @@ def driver_version() -> str | None:
 
 
 def uuid(index: int) -> str | None:
-    """Return the identity of a GPU, as in GPU-12ab..., which a report tells too; None where it tells none."""
+    """Return the identity of a GPU, such as GPU-12ab..., which reports contain too; None if unknown."""
     pynvml = library()
     assert pynvml is not None
     handle = _handle(index)
-    found = None if handle is None else _asked(pynvml.nvmlDeviceGetUUID, handle)
-    return None if found is None else _text(found)
+    answer = None if handle is None else _asked(pynvml.nvmlDeviceGetUUID, handle)
+    return None if answer is None else _text(answer)
 
 
 def describe_gpus() -> list[dict[str, object]]:
-    """Return name, memory and power limit of each GPU; None for what it does not tell."""
+    """Return name, memory and power limit of each GPU; None for unknown values."""
     pynvml = library()
     if not pynvml:
         return []
@@ -87,7 +87,7 @@ def describe_gpus() -> list[dict[str, object]]:
 
 
 def limits(index: int) -> tuple[float | None, float | None, float | None]:
-    """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None where it tells none."""
+    """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None for unknown values."""
     pynvml = library()
     assert pynvml is not None
     handle = _handle(index)
@@ -103,7 +103,7 @@ def limits(index: int) -> tuple[float | None, float | None, float | None]:
 
 
 def read(index: int) -> Reading:
-    """Return one value for each of READINGS; None for what this GPU does not tell."""
+    """Return one value for each of READINGS; None for values that this GPU does not report."""
     pynvml = library()
     assert pynvml is not None
     handle = _handle(index)
@@ -127,7 +127,7 @@ def read(index: int) -> Reading:
 
 
 def _handle(index: int) -> Any | None:
-    """Return what NVML knows a GPU by; None where it is lost."""
+    """Return NVML's handle of a GPU; None if it is lost."""
     pynvml = library()
     assert pynvml is not None
     return _asked(pynvml.nvmlDeviceGetHandleByIndex, index)
@@ -143,7 +143,7 @@ def _instant_power_mw(handle: Any) -> int | None:
 
 
 def _asked(function: Callable[..., Any], *arguments: object) -> Any | None:
-    """Call a function of NVML; None where this GPU does not support it, or does not answer."""
+    """Call a function of NVML; return None if this GPU does not support it, or does not answer."""
     pynvml = library()
     assert pynvml is not None
     try:

@@ -34,7 +34,7 @@ OUTPUTS = (".nsys-rep", ".sqlite", ".ncu-rep", TRACE_SUFFIX, ".nvml.csv", ".meta
 
 @dataclass(frozen=True)
 class Job:
-    """What is profiled, how, and where it goes."""
+    """What to profile, how, and where the output goes."""
 
     tool: str
     folder: Path
@@ -43,7 +43,7 @@ class Job:
     workload: str | None
     ranks: int
     window: bool
-    """Only what the program does between cudaProfilerStart and cudaProfilerStop."""
+    """Whether to profile only between cudaProfilerStart and cudaProfilerStop."""
     arguments: list[str]
     """Further options of the profiler."""
     environment: list[str]
@@ -55,7 +55,7 @@ class Job:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of profile's own options; others belong to the workload."""
+    """Return the parser of profile's own options; all others belong to the workload."""
     parser = Parser(
         prog="python -m workloads profile",
         usage="%(prog)s NAME [options] [options of the workload] | [options] -- PROGRAM ...",
@@ -103,7 +103,7 @@ def inbox() -> Path:
 
 
 def plan(words: Sequence[str]) -> tuple[Job, bool]:
-    """Return the job of a command line, and whether it is only to be printed."""
+    """Return the job of a command line, and whether only to print it."""
     before = list(words[: words.index("--")]) if "--" in words else list(words)
     program = list(words[len(before) + 1 :])
     workload = None
@@ -153,14 +153,14 @@ def build_command(job: Job) -> list[str]:
     elif job.tool == "torch":
         program = tools.torch_command(job.arguments, program)
     values = {VARIABLE: stem}
-    if job.tool == "torch" and not job.workload:  # what traces the program must be found from anywhere
+    if job.tool == "torch" and not job.workload:  # the module that traces the program must be importable from anywhere
         values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE_PARENT), os.environ.get("PYTHONPATH"))))
     environment = clean_environment(values, job.environment)
     return [*environment, *(namespaces() if job.tool == "nsys" else []), *launcher, *program]
 
 
 def check(job: Job) -> None:
-    """Refuse what cannot work."""
+    """Refuse impossible jobs."""
     if job.tool in ("nsys", "ncu"):
         tools.find(job.tool)
     if " " in job.stem():
@@ -170,13 +170,13 @@ def check(job: Job) -> None:
 
 
 def run(job: Job, command: Sequence[str]) -> int:
-    """Run `command` and complete what it leaves; returns its exit status."""
+    """Run `command` and complete its output; return its exit status."""
     job.folder.mkdir(parents=True, exist_ok=True)
     stems = [job.stem(), *(job.stem(rank) for rank in range(64))]
     for stem in stems:
         for suffix in OUTPUTS:
             Path(stem + suffix).unlink(missing_ok=True)  # of an earlier run
-    if job.tool == "ncu":  # runs each kernel many times: power would say nothing about the program
+    if job.tool == "ncu":  # runs each kernel many times: power would be that of the replays
         status = subprocess.run(command, check=False).returncode
     else:
         with GPUMonitor() as monitor:
@@ -188,17 +188,17 @@ def run(job: Job, command: Sequence[str]) -> int:
 
 
 def write_logs(job: Job, monitor: GPUMonitor) -> None:
-    """Write the log of all GPUs; where each rank has a report, that of its GPU beside it, as torchrun numbers them."""
+    """Write the log of all GPUs; if each rank has a report, that of its GPU beside it, as torchrun numbers them."""
     ranks = [rank for rank in range(64) if Path(f"{job.stem(rank)}.nsys-rep").exists()]
     for rank in ranks if monitor.devices else ():
         monitor.write(Path(f"{job.stem(rank)}.nvml.csv"), monitor.devices[rank % len(monitor.devices)])
     log = Path(f"{job.stem()}.nvml.csv")
-    if not ranks and not log.exists():  # else the program kept one itself
+    if not ranks and not log.exists():  # else the program wrote one itself
         monitor.write(log)
 
 
 def complete(job: Job, stems: Sequence[Path]) -> None:
-    """Export each report, and describe the program where it did not describe itself."""
+    """Export each report, and describe the program if it did not describe itself."""
     for stem in stems:
         report = stem.with_name(stem.name + ".nsys-rep")
         if report.exists():
@@ -216,7 +216,7 @@ def complete(job: Job, stems: Sequence[Path]) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Profile what the command line says; returns the exit status."""
+    """Profile as the command line asks and return the exit status."""
     job, only_print = plan(words)
     command = build_command(job)
     print(shlex.join(command), flush=True)

@@ -42,9 +42,9 @@ from workloads.tasks_gpu import choose_gpu
 
 ORACLE = "oracle"
 POLICIES = ("cpu", "gpu", "threshold", "model", ENERGY, ORACLE)
-"""The last one knows what the first two took."""
+"""The last one needs the results of the first two."""
 SIZES = "40,56,80,112,160,224,320,448,640,896,1280,1792,2560,3584"
-"""Between those that people measure, so that a model has seen none of them."""
+"""Sizes between those that people measure, so that a model has seen none of them."""
 SMALL = "24,40,80"
 FREE, COMPETING = "free", "competing"
 BLOCK = 50
@@ -52,7 +52,7 @@ BLOCK = 50
 LOG_INTERVAL_S = 0.1
 """Time between rows of the power log: NVML counts energy ten times a second."""
 SHOWN = "model"
-"""The policy whose tasks are recorded where --record names how many."""
+"""Policy whose tasks are recorded if --record gives their number."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Work off the queue under each policy; say times, energy and regret."""
+    """Process the queue under each policy and report times, energy and regret."""
     gpu = choose_gpu("torch", options.device)
     policies = _named(options.policies or ",".join(POLICIES), POLICIES, "--policies")
     tasks = _named(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         for task in tasks
         for flops in flops_by_task([task], [size]).values()
     }
-    precision = None if precisions[1:] else precisions[0]  # else each task has its own in its name
+    precision = None if precisions[1:] else precisions[0]  # otherwise the task's name contains it
     note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items), **queue.bytes_by_task())
     if options.summary:
         options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
@@ -132,7 +132,7 @@ def _work_off(
     queue: Queue, policies: Sequence[str], model: costs.TimeModel | None, log: DecisionLog, results: Results,
     options: argparse.Namespace,
 ) -> None:  # fmt: skip
-    """Works off the queue under each policy, and some of it once more where a profiler records that alone."""
+    """Process the queue under each policy, and some tasks once more if a profiler records those alone."""
     gpu = queue.gpu
     with ExitStack() as stack:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
@@ -157,7 +157,7 @@ def _work_off(
 
 
 class Runner:
-    """Works off the queue under one policy."""
+    """Processes the queue under one policy."""
 
     def __init__(
         self, queue: Queue, policy: str, model: costs.TimeModel | None, readings: Readings, log: DecisionLog,
@@ -172,7 +172,7 @@ class Runner:
         self.known: Known = {}
 
     def block(self, numbers: range, load: str) -> None:
-        """Work off some of the queue."""
+        """Process some of the queue."""
         self.known = self.results.known() if self.policy == ORACLE else {}
         with annotate(f"policy_{self.policy}", STRUCTURE):
             before, started = self.monitor.joules_now(), time.perf_counter()
@@ -183,7 +183,7 @@ class Runner:
         self.results.half(self.policy, load, wall_s, joules)
 
     def again(self, competitor: Competitor | None, count: int) -> None:
-        """Work on `count` tasks around the middle for a profiler."""
+        """Process `count` tasks around the middle for a profiler."""
         items, middle = self.queue.items, len(self.queue.items) // 2
         first = max(0, middle - count // 2)
         with window_of(self.queue.gpu), annotate(f"policy_{self.policy}", STRUCTURE):
@@ -195,7 +195,7 @@ class Runner:
             competitor.say(STOP)
 
     def one(self, item: Item, load: str) -> None:
-        """Decide about a task and work on it."""
+        """Decide about a task and run it."""
         decision, waited_s = self.decide(item, load), 0.0
         started = time.perf_counter()
         while decision.device == "wait":
@@ -210,7 +210,7 @@ class Runner:
         self.results.add(Done(self.policy, load, item.task, item.precision, item.size, decision, seconds))
 
     def decide(self, item: Item, load: str, waited_s: float = 0.0) -> Decision:
-        """Return what the policy says of a task."""
+        """Return the policy's decision about a task."""
         if self.policy in DECIDING:
             return self.scheduler.schedule(item.task, item.size, item.precision, waited_s=waited_s)
         started = time.perf_counter()
@@ -219,7 +219,7 @@ class Runner:
             device, reason = _faster(self.known, item, load)
         if not self.queue.gpu:
             device, reason = "cpu", "no GPU"
-        reading = next(iter(self.scheduler.readings.latest), None)  # what else went on, whoever decides
+        reading = next(iter(self.scheduler.readings.latest), None)  # load by others, whoever decides
         return Decision(
             item.task, item.size, item.precision, device, reason, 0 if device == "gpu" else None,
             time_ns=time.time_ns(), reading=reading, age_s=max(started - reading.read_s, 0.0) if reading else None,
@@ -228,14 +228,15 @@ class Runner:
 
 
 def halves_of(count: int, repeats: int, block: int) -> Iterator[tuple[str, list[range]]]:
-    """Return the numbers of the tasks of each half in blocks, as often as they are worked off."""
+    """Return the numbers of the tasks of each half in blocks, as often as they are processed."""
     middle = count // 2
     for load, first, last in ((FREE, 0, middle), (COMPETING, middle, count)):
         yield load, [range(at, min(at + block, last)) for _ in range(repeats) for at in range(first, last, block)]
 
 
 def in_turn(runners: Sequence[Runner], turn: int) -> list[Runner]:
-    """Return runners in the order of a turn: another one is first each time, and who must know the others last."""
+    """Return runners in the order of a turn: a different one is first each time, and the one that needs the others'
+    results is last."""
     first = turn % len(runners)
     return sorted([*runners[first:], *runners[:first]], key=lambda runner: runner.policy == ORACLE)
 
@@ -248,7 +249,7 @@ def _faster(known: Known, item: Item, load: str) -> tuple[str, str]:
 
 
 def _named(text: str, known: Sequence[str], option: str) -> list[str]:
-    """Return the names of an option, in the order of those that there are."""
+    """Return the names of an option in the order of the available ones."""
     names = set(text.split(","))
     if unknown := names - set(known):
         raise WorkloadError(f"{option} must be of {', '.join(known)}, and {min(unknown)!r} is not.")

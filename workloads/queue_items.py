@@ -1,4 +1,4 @@
-"""The tasks of a queue, and who works on them."""
+"""The tasks of a queue and the backends that run them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Item:
 
 
 class Queue:
-    """The tasks, who works on them, and what came of it."""
+    """The tasks, the backends, and their results."""
 
     def __init__(self, items: Sequence[Item], gpu: GpuBackend | None) -> None:
         self.items = items
@@ -43,21 +43,21 @@ class Queue:
         }  # fmt: skip
 
     def warm_up(self) -> None:
-        """Run every task once on every device, and compare the results with NumPy's."""
+        """Run every task once on every device and compare the results with NumPy's."""
         for bench in self.benches.values():
             bench.step(sorted({size for _, size in bench.inputs}))
             bench.rows.clear()
 
     def bytes_by_task(self) -> dict[str, dict[str, int]]:
-        """Return what Bench.bytes_by_task does, of all precisions."""
-        found: dict[str, dict[str, int]] = {}
+        """Return the result of Bench.bytes_by_task for all precisions."""
+        result: dict[str, dict[str, int]] = {}
         for bench in self.benches.values():
             for name, of in bench.bytes_by_task().items():
-                found.setdefault(name, {}).update(of)
-        return found
+                result.setdefault(name, {}).update(of)
+        return result
 
     def work(self, item: Item, device: str) -> float:
-        """Work on a task; returns the seconds that it took, copies included."""
+        """Run a task and return its seconds, copies included."""
         bench = self.benches[item.precision]
         started = time.perf_counter()
         if device == "gpu" and self.gpu:
@@ -72,6 +72,6 @@ class Queue:
 def draw_items(
     count: int, tasks: Sequence[str], sizes: Sequence[int], precisions: Sequence[str], seed: int
 ) -> list[Item]:
-    """Return a queue: kind, size and precision are drawn each by itself."""
+    """Return a queue: kind, size and precision are drawn independently."""
     draw = random.Random(seed)  # noqa: S311 - a queue, no secret
     return [Item(draw.choice(tasks), draw.choice(sizes), draw.choice(precisions)) for _ in range(count)]

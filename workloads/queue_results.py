@@ -1,4 +1,4 @@
-"""What came of a queue under each policy: times, energy, regret, and how right the predictions were."""
+"""Results of a queue under each policy: times, energy, regret, and errors of the predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Known = dict[tuple[str, str, int, str], dict[str, float]]
 
 @dataclass(frozen=True)
 class Done:
-    """A task that was worked on: the load is free or competing."""
+    """A finished task; the load is free or competing."""
 
     policy: str
     load: str
@@ -32,7 +32,7 @@ class Done:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What is measured again: task, precision, size, load."""
+        """Key of repeated measurements: task, precision, size, load."""
         return self.task, self.precision, self.size, self.load
 
 
@@ -45,7 +45,7 @@ class Half:
 
 
 class Results:
-    """Gathers what was done; ``model`` is that of the policy of this name."""
+    """Collects finished tasks; ``model`` is that of the policy of this name."""
 
     def __init__(self, model: costs.TimeModel | None) -> None:
         self.done: list[Done] = []
@@ -53,7 +53,7 @@ class Results:
         self._lines = model.lines(machine_of(model)[0]) if model else {}
 
     def add(self, done: Done) -> None:
-        """Keep a task."""
+        """Add a task."""
         self.done.append(done)
 
     def half(self, policy: str, load: str, wall_s: float, joules: float | None) -> None:
@@ -63,7 +63,7 @@ class Results:
         half.joules = None if joules is None or half.joules is None else half.joules + joules
 
     def known(self) -> Known:
-        """Return what tasks took under `cpu` and `gpu`."""
+        """Return the times of tasks under `cpu` and `gpu`."""
         times: dict[tuple[str, str, int, str], dict[str, list[float]]] = {}
         for one in self.done:
             if one.policy in ("cpu", "gpu") and one.decision.device == one.policy:
@@ -116,22 +116,22 @@ class Results:
         line = self._lines.get((one.task, one.precision))
         if not line or one.seconds <= 0:
             return None
-        found = line(one.size)
-        return 100 * abs((found.gpu_s if one.decision.device == "gpu" else found.cpu_s) / one.seconds - 1)
+        estimate = line(one.size)
+        return 100 * abs((estimate.gpu_s if one.decision.device == "gpu" else estimate.cpu_s) / one.seconds - 1)
 
     def terms(self, items: Sequence[Any]) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the costs that the model learned of each task of the queue: seconds by device and term."""
-        found: dict[str, dict[str, dict[str, float]]] = {}
+        """Return the costs that the model learned for each task of the queue: seconds by device and term."""
+        result: dict[str, dict[str, dict[str, float]]] = {}
         for item in items:
             if line := self._lines.get((item.task, item.precision)):
                 cpu, gpu, _, _ = line.costs
-                found[item.label] = {
+                result[item.label] = {
                     "cpu": dict(zip(costs.TERMS, cpu, strict=True)), "gpu": dict(zip(costs.TERMS, gpu, strict=True))
                 }  # fmt: skip
-        return found
+        return result
 
     def lines(self) -> Iterator[str]:
-        """Say the figures, a line a policy and load."""
+        """Return the figures, a line per policy and load."""
         for policy, loads in self.summary().items():
             for load, of in loads.items():
                 regret = "" if of["regret_pct"] is None else f", regret {of['regret_pct']:.1f} %"

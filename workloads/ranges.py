@@ -1,7 +1,7 @@
-"""Named ranges around phases of a program: NVTX where the `nvtx` package is installed, nothing where it is not.
+"""Named ranges around phases of a program, by NVTX if the `nvtx` package is installed.
 
 Names go to NVTX's default domain, so a profiler shows `forward` and not `some_domain:forward`. A stopwatch can time the
-same ranges with Python's clock, for comparison with what the profiler says.
+same ranges with Python's clock, for comparison with the profiler.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Protocol
 
-# Colors of the range bars, 0xAARRGGBB, by what the time is spent on.
+# Colors of the range bars, 0xAARRGGBB, by the use of the time.
 COMPUTE = 0xFF00A000  # green: work on the GPU
 TRANSFER = 0xFFE0C000  # yellow: copies between host and device
-OVERHEAD = 0xFFD00000  # red: time a measurement should leave out
-STRUCTURE = 0xFF808080  # gray: a step or a layer, only there to group
+OVERHEAD = 0xFFD00000  # red: time that a measurement should exclude
+STRUCTURE = 0xFF808080  # gray: a step or a layer, for grouping only
 HOST = 0xFF2060E0  # blue: work on the CPU
-ALLOCATION = 0xFF00C0C0  # cyan: memory asked for
+ALLOCATION = 0xFF00C0C0  # cyan: allocation of memory
 
 
 class RangeSink(Protocol):
-    """Where ranges go. Ranges of a thread nest, so a pop always ends the innermost one."""
+    """Receives ranges. Ranges of a thread nest, so a pop always ends the innermost one."""
 
     def push(self, name: str, color: int) -> None:
         """Open a range on the calling thread."""
@@ -39,14 +39,11 @@ class RangeSink(Protocol):
 class NoSink:
     """Drops every range."""
 
-    def push(self, name: str, color: int) -> None:
-        """Do nothing."""
+    def push(self, name: str, color: int) -> None: ...
 
-    def pop(self) -> None:
-        """Do nothing."""
+    def pop(self) -> None: ...
 
-    def mark(self, name: str, color: int) -> None:
-        """Do nothing."""
+    def mark(self, name: str, color: int) -> None: ...
 
 
 class NvtxSink:
@@ -64,7 +61,7 @@ class NvtxSink:
         self._nvtx.pop_range()
 
     def mark(self, name: str, color: int) -> None:
-        """Leave an NVTX mark, whose name the package keeps: of few names."""
+        """Leave an NVTX mark. The package stores each name, so use few names."""
         self._nvtx.mark(name, color=color)
 
 
@@ -91,7 +88,7 @@ class Sinks:
 
 
 class Stopwatch:
-    """Times ranges on the host: what a launch takes, and not what the GPU takes, where nobody waits for the GPU."""
+    """Times ranges on the host: the duration of a launch, not of the GPU's work, unless the program waits for that."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, float]] = []
@@ -118,7 +115,7 @@ class Stopwatch:
 
 
 def default_sink() -> RangeSink:
-    """Return NVTX where it is installed: a workload runs without it, and shows no ranges."""
+    """Return NVTX if it is installed; without it, a workload shows no ranges."""
     try:
         return NvtxSink(importlib.import_module("nvtx"))
     except ModuleNotFoundError:
@@ -132,7 +129,7 @@ _stopwatch: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
 
 @contextmanager
 def annotate(name: str, color: int = COMPUTE) -> Iterator[None]:
-    """Put a range called `name` around the body; it ends when the body raises, too."""
+    """Put a range called `name` around the body; it also ends when the body raises."""
     sink, stopwatch = _sink.get(), _stopwatch.get()
     sink.push(name, color)
     if stopwatch:
@@ -162,7 +159,7 @@ def send_to(sink: RangeSink) -> Iterator[None]:
 
 @contextmanager
 def timed_by(stopwatch: Stopwatch | None) -> Iterator[None]:
-    """Time the ranges that this thread opens in the body; by nothing where `stopwatch` is None."""
+    """Time the ranges that this thread opens in the body, unless `stopwatch` is None."""
     token = _stopwatch.set(stopwatch)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Putting a profiler inside torchrun, so that each rank gets a report of its own."""
+"""Put a profiler inside torchrun, so that each rank gets its own report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOCAL = ["--local-addr", "127.0.0.1"]
 
 
 def launcher_words(program: Sequence[str]) -> int:
-    """Return how many words of `program` start torchrun: 0 where it does not."""
+    """Return how many words of `program` start torchrun; 0 if it does not."""
     if program and program[0].rsplit("/", 1)[-1] == "torchrun":
         return 1
     if len(program) > 2 and program[1] == "-m" and program[2] in LAUNCHERS:
@@ -21,9 +21,9 @@ def launcher_words(program: Sequence[str]) -> int:
 
 
 def split_torchrun(program: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return torchrun with its options, told to start programs, and the program that each rank runs.
+    """Return torchrun with its options, set to start programs, and the program of each rank.
 
-    Where `program` is not torchrun, the first is empty and the second is `program`.
+    If `program` is not torchrun, the first is empty and the second is `program`.
     """
     words = launcher_words(program)
     if not words:

@@ -1,6 +1,6 @@
-"""What a run leaves beside its report: NAME.meta.json (what was run on what) and NAME.timings.csv (Python's timers).
+"""Files of a run beside its report: NAME.meta.json (facts of the run) and NAME.timings.csv (Python's timers).
 
-Where the environment variable WORKLOADS_RECORD holds a path without suffix, as `python -m workloads profile` sets it,
+If the environment variable WORKLOADS_RECORD holds a path without suffix, as `python -m workloads profile` sets it,
 `run` writes both files there. `%q{RANK}` in the path stands for the environment variable RANK, as in nsys.
 """
 
@@ -19,7 +19,7 @@ from workloads.system import describe_system
 
 VARIABLE = "WORKLOADS_RECORD"
 TRACE_SUFFIX = ".pt.trace.json.gz"
-"""Of what the PyTorch profiler writes (workloads.torch_trace)."""
+"""Suffix of traces of the PyTorch profiler (workloads.torch_trace)."""
 TIMINGS_HEADER = ("label", "step", "seconds")
 
 
@@ -36,7 +36,7 @@ class Record:
         return self.prefix.with_name(self.prefix.name + suffix)
 
     def write(self) -> None:
-        """Write what there is; nothing where the work was done by other processes."""
+        """Write the files; nothing if other processes did the work."""
         if not self.stopwatch.rows:
             return
         self.prefix.parent.mkdir(parents=True, exist_ok=True)
@@ -45,20 +45,20 @@ class Record:
 
 
 _records: list[Record] = []
-"""The record of the run that is going on, if any."""
+"""The record of the current run, if any."""
 around_window: list[Callable[[], AbstractContextManager[object]]] = []
-"""What else records the capture window, such as the PyTorch profiler."""
+"""Contexts around the capture window, such as the PyTorch profiler."""
 
 
 def prefix_from_environment(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the path that WORKLOADS_RECORD holds, None where it is not set."""
+    """Return the path in WORKLOADS_RECORD, None if it is not set."""
     text = environment.get(VARIABLE, "")
     return Path(re.sub(r"%q\{(\w+)\}", lambda match: environment.get(match[1], ""), text)) if text else None
 
 
 @contextmanager
 def recording(prefix: Path | None, **facts: object) -> Iterator[None]:
-    """Record the run in the body, and write the files when it ended well; nothing where `prefix` is None."""
+    """Record the run in the body and write the files after success; nothing if `prefix` is None."""
     if prefix is None:
         yield
         return
@@ -79,13 +79,13 @@ def note(**facts: object) -> None:
 
 
 def beside(suffix: str) -> Path | None:
-    """Return where a further file of this run belongs, None where the run is not recorded."""
+    """Return the path of a further file of this run, None if the run is not recorded."""
     return _records[-1].file(suffix) if _records else None
 
 
 @contextmanager
 def window() -> Iterator[None]:
-    """Go around what is measured: ranges are timed in the body, and nowhere else."""
+    """Wrap the measured work: ranges are timed only in the body."""
     with ExitStack() as stack:
         for make in around_window:
             stack.enter_context(make())
@@ -100,7 +100,7 @@ def write_meta(path: Path, facts: Mapping[str, object]) -> None:
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write `header` and `rows` as CSV, in a folder that is made where it is missing."""
+    """Write `header` and `rows` as CSV and create the folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

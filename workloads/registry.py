@@ -1,4 +1,4 @@
-"""The table of workloads. A workload is a module, imported only when it is run: `list` needs no torch."""
+"""The table of workloads, which are modules that are imported only when they run: `list` needs no torch."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workloads.errors import WorkloadError
 
 
 class Workload(Protocol):
-    """What a workload module offers."""
+    """Interface of a workload module."""
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the workload's own options."""
 
     def run(self, options: argparse.Namespace) -> Iterable[str]:
-        """Do the work; the lines say what was run and how long it took."""
+        """Do the work; yield lines about it and its duration."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Entry:
     module: str
     summary: str
     example: str
-    """Options of a run, for the end of its help."""
+    """Options of an example run, for the end of its help."""
 
 
 WORKLOADS: dict[str, Entry] = {

@@ -18,18 +18,18 @@ from workloads.torch_device import capture_window, wait_for
 
 @dataclass(frozen=True)
 class Plan:
-    """How many iterations, and which of them a profiler sees."""
+    """Numbers of iterations, and which of them a profiler sees."""
 
     prime: int
-    """Before the capture window: pays for library handles and module loading."""
+    """Before the capture window: initializes library handles and modules."""
     warmup: int
-    """Inside the window, in the range `warmup`: recorded, but not to be measured."""
+    """In the window, in the range `warmup`: recorded, but not to be measured."""
     steps: int
-    """Inside the window, in `step_0`, `step_1`, ...: the measurement."""
+    """In the window, in `step_0`, `step_1`, ...: the measurement."""
 
     @property
     def iterations(self) -> int:
-        """All of them."""
+        """Return the number of all iterations."""
         return self.prime + self.warmup + self.steps
 
 
@@ -52,9 +52,9 @@ def chosen_plan(options: argparse.Namespace) -> Plan:
 
 
 def run_plan(step: Callable[[], object], plan: Plan, device: torch.device) -> list[float]:
-    """Run the iterations of `plan`; returns the seconds of each measured step, as the host saw it.
+    """Run the iterations of `plan` and return each measured step's seconds on the host.
 
-    A step that ends by reading a result back from the device is seen whole.
+    This includes all of the GPU's work if a step ends by reading a result back.
     """
     return _run(step, plan, device)[0]
 
@@ -62,9 +62,9 @@ def run_plan(step: Callable[[], object], plan: Plan, device: torch.device) -> li
 def run_for_average(
     step: Callable[[], object], plan: Plan, device: torch.device, last: Callable[[], object] | None = None
 ) -> float:
-    """Run the iterations of `plan`, and `last` after them; returns the average seconds of a step.
+    """Run the iterations of `plan`, and `last` after them; return the average seconds of a step.
 
-    All that the steps launched is counted, whether they waited for it or not.
+    The time includes all launched work, whether the steps waited for it or not.
     """
     return _run(step, plan, device, last)[1] / max(plan.steps, 1)
 

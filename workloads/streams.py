@@ -31,11 +31,11 @@ from workloads.torch_device import add_device_option, choose_device, describe, w
 
 @dataclass(frozen=True)
 class Shape:
-    """How much work a step is."""
+    """Amount of work in a step."""
 
     chunks: int
     rows: int
-    """Of a chunk: rows x width of float32."""
+    """Rows of a chunk: rows x width of float32."""
     width: int
     """The weight is width x width."""
 
@@ -45,7 +45,7 @@ class Shape:
 
 
 class Pipeline:
-    """Chunks on the host, and room for each of them on the device."""
+    """Chunks on the host, and memory for each of them on the device."""
 
     def __init__(self, shape: Shape, device: torch.device, streams: int) -> None:
         """Put the chunks on `streams` streams in turn, from page-locked memory; 0: on the current one, pageable."""
@@ -81,7 +81,7 @@ class Pipeline:
         return chosen
 
     def check(self) -> None:
-        """Compare the last chunk that came back with the product computed on the host."""
+        """Compare the last returned chunk with the product computed on the host."""
         expected: Tensor = self.inputs[-1].double() @ self.weight.cpu().double()
         error = float((self.outputs[-1].double() - expected).norm() / expected.norm())
         if not error < 1e-4:
@@ -100,7 +100,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the steps and check what came back."""
+    """Run the steps and check the returned chunks."""
     device, plan = choose_device(options.device), chosen_plan(options)
     on_gpu = device.type == "cuda"
     shape = Shape(options.chunks, options.rows or (2048 if on_gpu else 64), options.width or (4096 if on_gpu else 64))

@@ -1,4 +1,4 @@
-"""What a run ran on: the revision of the code, the GPUs, and the versions of what matters."""
+"""Describe the environment of a run: the code's revision, the GPUs, and versions of software."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PACKAGES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "numba", "numpy",
 
 
 def describe_system() -> dict[str, object]:
-    """Return git revision, GPUs, CPU, and versions of Python, packages, CUDA and driver; None for what is unknown."""
+    """Return git revision, GPUs, CPU, and versions of Python, packages, CUDA and driver; None if unknown."""
     return {
         "git_revision": git_revision(), "gpus": nvml.describe_gpus(), "cpu_name": cpu_name(), "versions": versions()
     }  # fmt: skip
 
 
 def cpu_name() -> str:
-    """Return the name of the processor, as Linux has it; nothing elsewhere."""
+    """Return the name of the processor on Linux; an empty name elsewhere."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -31,7 +31,7 @@ def cpu_name() -> str:
 
 
 def git_revision() -> str | None:
-    """Return the commit that this package stands at, with `-dirty` where files differ; None outside a checkout."""
+    """Return the commit of this package, with `-dirty` if files differ; None outside a checkout."""
     git = shutil.which("git")
     if not git:
         return None
@@ -43,15 +43,15 @@ def git_revision() -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of Python, of each of PACKAGES that is installed, of CUDA in PyTorch, and of the driver."""
-    found = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
+    """Return the versions of Python, of the installed PACKAGES, of CUDA in PyTorch, and of the driver."""
+    result = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
     torch = sys.modules.get("torch")
     if torch and torch.version.cuda:
-        found["cuda"] = torch.version.cuda
+        result["cuda"] = torch.version.cuda
     driver = nvml.driver_version()
-    return {**found, "driver": driver} if driver else found
+    return {**result, "driver": driver} if driver else result

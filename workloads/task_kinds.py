@@ -1,4 +1,4 @@
-"""The kinds of work that CPU and GPU are compared on: what each reads, computes and writes.
+"""The kinds of work on which CPU and GPU are compared: their inputs, computations and outputs.
 
 A size n is the rows and columns of a matrix. Each kind is written once for NumPy and CuPy, which share an interface,
 and once for PyTorch; all read parts of the same two matrices.
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 HEAD = 64
-"""Numbers in a head of attention, at most."""
+"""Most numbers in a head of attention."""
 TAPS = 5
 """Rows and columns of the kernel of the convolution."""
 NONZEROS = 32
-"""Nonzeros in a row of the sparse matrix, at most."""
+"""Most nonzeros in a row of the sparse matrix."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class Kind:
 
     name: str
     inputs: Callable[[Array, Array], tuple[Array, ...]]
-    """What it reads, contiguous, of two (n, n) matrices of numbers from 0 to 1."""
+    """Returns the contiguous inputs, from two (n, n) matrices of numbers from 0 to 1."""
     result: Callable[[int], tuple[int, ...]]
-    """Shape of what it writes."""
+    """Shape of the output."""
     arrays: Callable[..., None]
     """(numpy or cupy, inputs, out): computes into ``out``."""
     torch: Callable[..., Any]
-    """(torch, inputs, out): launches, and returns where the result will be."""
+    """(torch, inputs, out): launches, and returns the future result."""
     flops: Callable[[int], int | None]
     """Floating-point operations, a multiply-add is two; None for work that counts none."""
     is_complex: bool = False
 
-    def dtype(self, of: np.dtype[Any]) -> np.dtype[Any]:
-        """The type of what it writes, from that of what it reads."""
-        return np.result_type(of, np.complex64) if self.is_complex else of
+    def dtype(self, input_type: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type of the output for a type of the inputs."""
+        return np.result_type(input_type, np.complex64) if self.is_complex else input_type
 
 
 def _both(a: Array, b: Array) -> tuple[Array, ...]:
@@ -77,7 +77,7 @@ def _gelu(xp: Any, inputs: Sequence[Any], out: Any) -> None:
 
 
 def _convolve(_: Any, inputs: Sequence[Any], out: Any) -> None:
-    """Each tap adds the image, shifted; no library of signals is needed."""
+    """Convolve by adding the shifted image per tap, without a signal library."""
     image, taps = inputs
     rows, columns = out.shape
     out[...] = 0
@@ -117,7 +117,7 @@ def _sparse_torch(torch: Any, inputs: Sequence[Any], out: Any) -> Any:
 
 
 def _sparse_inputs(a: Array, b: Array) -> tuple[Array, ...]:
-    """Values and columns of the nonzeros of each row, where each row begins, and a vector."""
+    """Return values and columns of the nonzeros of each row, the start of each row, and a vector."""
     n = len(a)
     many = min(NONZEROS, n)
     columns = np.sort(np.argpartition(b[:, : 4 * many], many - 1, axis=1)[:, :many], axis=1) * max(1, n // (4 * many))
@@ -173,4 +173,4 @@ KINDS = {
 }  # fmt: skip
 """Every kind by its name. The FFT counts 2.5 N log2 N of N real numbers, as FFTW's benchmark does."""
 BASIC = ("vector_add", "matmul", "reduction")
-"""Kinds that every library has here."""
+"""Kinds that every library here supports."""

@@ -32,17 +32,20 @@ from workloads.tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
 from workloads.tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
 
 HEADER = ("task", "size", "device", "part", "seconds")
-MORE = ("time_ns", "repetitions")
-"""Columns of what was repeated for its energy (tasks_energy.py)."""
+ENERGY_HEADER = ("time_ns", "repetitions")
+"""Further columns of tasks that were repeated to measure their energy."""
+REPEATED = "repeated"
+EnergyRow = tuple[str, int, str, str, float, int, int]
+"""Task, size, none, REPEATED, total seconds, start (CLOCK_REALTIME, ns), repetitions."""
 PRECISIONS: dict[str, tuple[np.dtype[Any], float]] = {
     "fp32": (np.dtype(np.float32), 1e-4),
     "fp64": (np.dtype(np.float64), 1e-10),
 }
-"""Type of the numbers, and how far results may differ from what NumPy computes, relatively."""
+"""Type of the numbers, and the tolerated relative difference from NumPy's results."""
 
 
 class Bench:
-    """Inputs of each task and size, who works on them, and the times so far."""
+    """Inputs of each task and size, the backends, and the times so far."""
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Bench:
         precision: str = "fp32",
         suffix: str = "",
     ) -> None:
-        self.suffix = suffix  # behind the name of a task in its ranges
+        self.suffix = suffix  # follows the name of a task in its ranges
         random = np.random.default_rng(0)
         self.dtype, self.tolerance = PRECISIONS[precision]
         self.kinds = [KINDS[task] for task in tasks]
@@ -77,8 +80,8 @@ class Bench:
         """Return the bytes to the GPU and back of each task and size, and those back alone."""
         names = {(task, size): f"{task}{self.suffix}_{size}" for task, size in self.inputs}
         back = {names[key]: array.nbytes for key, array in self.references.items()}
-        there = {names[key]: sum(array.nbytes for array in inputs) for key, inputs in self.inputs.items()}
-        both = {name: there[name] + back[name] for name in back}
+        input_bytes = {names[key]: sum(array.nbytes for array in inputs) for key, inputs in self.inputs.items()}
+        both = {name: input_bytes[name] + back[name] for name in back}
         return {"bytes_by_task": both, "result_bytes_by_task": back}
 
     def step(self, sizes: Sequence[int]) -> None:
@@ -90,7 +93,7 @@ class Bench:
                     self.check(kind.name, size, self.on_gpu(self.gpu, kind, size))
 
     def on_cpu(self, kind: Kind, size: int) -> Array:
-        """Run a task on the CPU; returns its result."""
+        """Run a task on the CPU and return its result."""
         task = kind.name
         with annotate(f"{task}{self.suffix}_{size}/cpu", HOST):
             with self.part(task, size, "cpu", "allocate", ALLOCATION):
@@ -100,32 +103,32 @@ class Bench:
         return out
 
     def on_gpu(self, gpu: GpuBackend, kind: Kind, size: int) -> Array:
-        """Run a task on the GPU; returns its result on the host."""
+        """Run a task on the GPU and return its result on the host."""
         task = kind.name
         inputs, result = self.inputs[task, size], self.references[task, size]
         with annotate(f"{task}{self.suffix}_{size}/gpu"):
             with self.part(task, size, "gpu", "allocate", ALLOCATION):
-                held, out = [gpu.allocate(array) for array in inputs], gpu.allocate(result)
+                arrays, out = [gpu.allocate(array) for array in inputs], gpu.allocate(result)
             with self.part(task, size, "gpu", "to_device", TRANSFER):
-                for array, device in zip(inputs, held, strict=True):
+                for array, device in zip(inputs, arrays, strict=True):
                     gpu.to_device(array, device)
                 gpu.wait()
             with self.part(task, size, "gpu", "compute", COMPUTE):
-                computed = gpu.compute(kind, held, out)
+                computed = gpu.compute(kind, arrays, out)
                 gpu.wait()
             with self.part(task, size, "gpu", "to_host", TRANSFER):
                 return gpu.to_host(computed)
 
     @contextmanager
     def part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
-        """Put a range around the body and keep how long it took."""
+        """Put a range around the body and record its duration."""
         with annotate(part, color):
             started = time.perf_counter()
             yield
             self.rows.append((task, size, device, part, time.perf_counter() - started))
 
     def check(self, task: str, size: int, result: Array) -> None:
-        """Compare a result with what NumPy computes; a wrong one ends the run."""
+        """Compare a result with NumPy's; a wrong one ends the run."""
         with annotate("check_result", OVERHEAD):
             expected = self.references[task, size]
             error = float(np.linalg.norm(result - expected) / np.linalg.norm(expected))
@@ -170,7 +173,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Run the tasks once for nothing, then in the capture window; say the median of each and write the CSV."""
+    """Run the tasks once to warm up, then in the capture window; report the median of each and write the CSV."""
     gpu = choose_gpu(options.gpu, options.device)
     sizes = chosen_sizes(options.sizes or ("256,1024,4096" if gpu else "64,256"))
     tasks = chosen_tasks(options)
@@ -195,25 +198,38 @@ def run(options: argparse.Namespace) -> Iterator[str]:
             with annotate(f"step_{number}", STRUCTURE):
                 bench.step(sizes)
     path = options.csv or beside(".tasks.csv")
-    energy = _repeated(bench, options.energy_seconds)
+    least_s = options.energy_seconds
+    energy = list(repeat_for_energy(bench, bench.gpu, least_s)) if least_s and bench.gpu else []
     if path:
-        write_csv(path, (*HEADER, *(MORE if energy else ())), [*padded(bench.rows, bool(energy)), *energy])
+        write_csv(path, (*HEADER, *(ENERGY_HEADER if energy else ())), [*padded(bench.rows, bool(energy)), *energy])
     yield from summary(bench.rows)
 
 
-def _repeated(bench: Bench, least_s: float) -> Sequence[Sequence[object]]:
-    from workloads.tasks_energy import repeated  # here: it imports this module
+def repeat_for_energy(bench: Bench, gpu: GpuBackend, least_s: float) -> Iterator[EnergyRow]:
+    """Repeat each task and size on the GPU for at least `least_s` seconds, and yield a row each.
 
-    return list(repeated(bench, bench.gpu, least_s)) if least_s and bench.gpu else []
+    NVML counts energy some ten times a second, so the power log tells the energy of a thousand repetitions of a
+    millisecond, not of a single one.
+    """
+    for kind in bench.kinds:
+        for size in sorted({size for task, size in bench.inputs if task == kind.name}):
+            rows, count = len(bench.rows), 0
+            started_ns, started = time.time_ns(), time.perf_counter()
+            with annotate(f"{kind.name}_{size}/{REPEATED}", COMPUTE):
+                while time.perf_counter() - started < least_s:
+                    bench.on_gpu(gpu, kind, size)
+                    count += 1
+            yield kind.name, size, "none", REPEATED, time.perf_counter() - started, started_ns, count
+            del bench.rows[rows:]
 
 
 def padded(rows: Sequence[Sequence[object]], pad: bool) -> list[tuple[object, ...]]:
-    """Return rows with nothing in the columns MORE, where these are there."""
-    return [(*row, *((None,) * len(MORE) if pad else ())) for row in rows]
+    """Return rows, extended by empty ENERGY_HEADER columns if ``pad`` is set."""
+    return [(*row, *((None,) * len(ENERGY_HEADER) if pad else ())) for row in rows]
 
 
 def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
-    """Say the fastest compute of each task, size and device."""
+    """Yield the fastest compute time of each task, size and device."""
     best: dict[tuple[str, int, str], float] = {}
     for task, size, device, part, seconds in rows:
         if part == "compute":
@@ -225,14 +241,14 @@ def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
 
 
 def flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
-    """Return the operations of each task and size that counts some."""
+    """Return the operations of each task and size that counts them."""
     found = {f"{task}_{size}": KINDS[task].flops(size) for task in tasks for size in sizes}
     return {name: flops for name, flops in found.items() if flops is not None}
 
 
 @contextmanager
 def window_of(gpu: GpuBackend | None) -> Iterator[None]:
-    """Go around what a profiler records."""
+    """Wrap the work that a profiler records."""
     from workloads.record import window
 
     with gpu.capture_window() if gpu else window():
@@ -240,11 +256,11 @@ def window_of(gpu: GpuBackend | None) -> Iterator[None]:
 
 
 def chosen_sizes(sizes: str) -> list[int]:
-    """Return the sizes of `--sizes`, the smallest first."""
-    parts = sizes.split(",")
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+    """Return the sizes of `--sizes` in ascending order."""
+    words = sizes.split(",")
+    if not all(part.isdecimal() and int(part) > 0 for part in words):
         raise WorkloadError(f"--sizes must be numbers with commas between them, as in 256,1024, and {sizes!r} is not.")
-    return sorted({int(part) for part in parts})
+    return sorted({int(part) for part in words})
 
 
 def chosen_tasks(options: argparse.Namespace) -> tuple[str, ...]:

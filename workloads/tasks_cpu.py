@@ -10,7 +10,7 @@ from workloads.errors import WorkloadError
 from workloads.task_kinds import Array, Kind
 
 CpuBackend = Callable[[Kind, Sequence[Array], Array], None]
-"""Computes a task of its inputs into the last argument."""
+"""Computes a task from its inputs into the last argument."""
 CPU_BACKENDS = ("numpy", "numba")
 
 

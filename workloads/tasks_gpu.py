@@ -25,7 +25,7 @@ class GpuBackend(Protocol):
         """Copy an array to the device."""
 
     def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
-        """Launch a task; returns where its result will be: `out`, or an array of its own."""
+        """Launch a task and return the array of its future result: `out`, or a new one."""
 
     def to_host(self, device: Any) -> Array:
         """Copy a result to the host."""
@@ -34,11 +34,11 @@ class GpuBackend(Protocol):
         """Wait for the device."""
 
     def capture_window(self) -> AbstractContextManager[object]:
-        """Go around what a profiler records."""
+        """Wrap the work that a profiler records."""
 
 
 class TorchBackend:
-    """PyTorch; on the CPU, too, which the tests use."""
+    """PyTorch, which also runs on the CPU for tests."""
 
     def __init__(self, device: str = "cuda") -> None:
         import torch
@@ -72,14 +72,14 @@ class TorchBackend:
             self.torch.cuda.synchronize()
 
     def capture_window(self) -> AbstractContextManager[object]:
-        """Go around what a profiler records."""
+        """Wrap the work that a profiler records."""
         from workloads.torch_device import capture_window
 
         return capture_window(self.device)
 
 
 class TritonBackend(TorchBackend):
-    """Kernels of our own in Triton, on PyTorch's memory."""
+    """Our own Triton kernels on PyTorch's memory."""
 
     def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
         """Launch a task."""
@@ -121,7 +121,7 @@ class CupyBackend:
 
     @contextmanager
     def capture_window(self) -> Iterator[None]:
-        """Go around what a profiler records."""
+        """Wrap the work that a profiler records."""
         runtime = self.cupy.cuda.runtime
         self.wait()
         runtime.profilerStart()
@@ -134,7 +134,7 @@ class CupyBackend:
 
 
 def choose_gpu(name: str, device: str | None) -> GpuBackend | None:
-    """Return the backend `name`; None for the CPU alone, which is also the choice where there is no GPU."""
+    """Return the backend `name`; None for the CPU alone, or if there is no GPU."""
     if device == "cpu":
         return None
     try:
@@ -155,7 +155,7 @@ def choose_gpu(name: str, device: str | None) -> GpuBackend | None:
 
 
 def sees_gpu(name: str) -> bool:
-    """Return whether the library behind the backend `name` sees a GPU."""
+    """Return True if the library of the backend `name` sees a GPU."""
     library = importlib.import_module(name)
     if name == "cupy":
         return bool(library.cuda.is_available())

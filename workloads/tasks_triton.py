@@ -1,6 +1,6 @@
 """The tasks as Triton kernels on float32 tensors. With TRITON_INTERPRET=1 they run on the CPU, as the tests do.
 
-Triton compiles the source of a kernel, annotations included, so that kernels can have no types of Python's.
+Triton compiles the source of a kernel, annotations included, so kernels cannot have Python types.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -74,7 +74,7 @@ def multiply(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
 
 
 def total(a: Tensor) -> Tensor:
-    """Return the sum of a tensor: passes that leave a 1024th each, until one number is left."""
+    """Return the sum of a tensor, in passes that each leave a 1024th of the numbers, until one is left."""
     values = a.reshape(-1)
     while values.numel() > 1:
         sums = torch.empty(triton.cdiv(values.numel(), BLOCK), device=a.device)

@@ -22,7 +22,7 @@ NSYS = {
 }
 NSYS_WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop"}
 TORCH_OPTIONS = ("--with_stack", "--with_modules", "--with_flops", "--profile_memory")
-"""What the PyTorch profiler records only when asked, by torch.profiler's names; each costs time and space."""
+"""Optional records of the PyTorch profiler, by torch.profiler's names; each costs time and space."""
 BLOBS = "--include-blobs"
 """Option of `nsys export`: payloads of NVTX ranges, such as the bytes of an NCCL message."""
 NCU = {"--force-overwrite": "", "--nvtx": "", "--clock-control": "none", "--set": "full", "--launch-count": "20"}
@@ -30,22 +30,22 @@ NCU_WINDOW = {"--profile-from-start": "off"}
 
 
 def named(tool: str) -> str:
-    """Return the path of `nsys` or `ncu`: what $NSYS or $NCU names, else what is on PATH, else its bare name."""
+    """Return the path of `nsys` or `ncu`: $NSYS or $NCU, else from PATH, else its bare name."""
     return os.environ.get(tool.upper()) or shutil.which(tool) or tool
 
 
 def find(tool: str) -> str:
-    """Return the path of `nsys` or `ncu`, which must be there."""
-    found = shutil.which(named(tool))
-    if not found:
+    """Return the path of `nsys` or `ncu`, or raise if it is missing."""
+    path = shutil.which(named(tool))
+    if not path:
         variable = os.environ.get(tool.upper())
         missing = f"${tool.upper()} names {variable}, which is no program" if variable else f"{tool} is not on PATH"
         raise WorkloadError(f"{missing}: install it, or let ${tool.upper()} name it (or choose another --tool).")
-    return found
+    return path
 
 
 def options_of(defaults: dict[str, str], arguments: Sequence[str]) -> list[str]:
-    """Return `--name=value` for each default, those of `arguments` in place of defaults of their name."""
+    """Return `--name=value` for each default, unless `arguments` override it."""
     merged = dict(defaults)
     for argument in arguments:
         name, _, value = argument.partition("=")
@@ -62,7 +62,7 @@ def nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: S
 
 
 def export_command(report: Path) -> list[str]:
-    """Return the command that writes the SQLite export beside `report`, with what NCCL says of its messages."""
+    """Return the command that writes the SQLite export beside `report`, with the payloads of NCCL."""
     nsys = find("nsys")
     options = ["--quiet=true", "--type=sqlite", "--force-overwrite=true"]
     known = subprocess.run([nsys, "export", "--help"], check=False, capture_output=True, text=True).stdout
@@ -74,12 +74,12 @@ def export_command(report: Path) -> list[str]:
 def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `ncu` of `program`, which leaves PREFIX.ncu-rep; with `window`, of its capture window only."""
     options = options_of(NCU | (NCU_WINDOW if window else {}), arguments)
-    words = [word for option in options for word in option.split("=", 1)]  # as ncu wants them
+    words = [word for option in options for word in option.split("=", 1)]  # as ncu expects them
     return [named("ncu"), "-o", prefix, *words, *program]
 
 
 def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]:
-    """Return `program`, a Python program, under the PyTorch profiler with what `arguments` ask of it."""
+    """Return `program`, a Python program, under the PyTorch profiler with the options in `arguments`."""
     if len(program) < 2 or not Path(program[0]).name.startswith("python"):
         raise WorkloadError("--tool torch runs Python programs only, as in: profile --tool torch -- python train.py")
     for option in arguments:

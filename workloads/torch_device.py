@@ -1,4 +1,4 @@
-"""Choosing the device, and the window that a profiler records."""
+"""Choose the device, and mark the window that a profiler records."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 from workloads.errors import WorkloadError
 from workloads.record import window
 
-# PyTorch does not annotate this one.
+# PyTorch has no annotation for this one.
 _cudart: Callable[[], Any] = torch.cuda.cudart
 
 
 def choose_device(name: str | None) -> torch.device:
-    """Return the device called `name` (cpu or cuda); without a name the GPU where there is one, else the CPU."""
+    """Return the device called `name` (cpu or cuda); without a name the GPU if there is one, else the CPU."""
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
         raise WorkloadError("PyTorch sees no CUDA device here: run with --device cpu.")
@@ -25,22 +25,22 @@ def choose_device(name: str | None) -> torch.device:
 
 
 def describe(device: torch.device) -> str:
-    """Name the device as its vendor does."""
+    """Return the vendor's name of the device."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
 
 
 def wait_for(device: torch.device) -> None:
-    """Wait until everything that was launched on `device` has finished."""
+    """Wait until everything launched on `device` has finished."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 @contextmanager
 def capture_window(device: torch.device) -> Iterator[None]:
-    """Mark what `nsys --capture-range=cudaProfilerApi` and `ncu --profile-from-start off` record.
+    """Mark the window that `nsys --capture-range=cudaProfilerApi` and `ncu --profile-from-start off` record.
 
-    Launches are asynchronous: without the waits the window would hold kernels of work before it and lose its own last
-    ones. On the CPU there is nothing to mark. Whatever else records this run (`workloads.record`) sees the same.
+    Launches are asynchronous: without the waits the window would hold kernels of earlier work and lose its own last
+    ones. On the CPU there is nothing to mark. Other recorders of this run (`workloads.record`) get the same window.
     """
     if device.type != "cuda":
         with window():

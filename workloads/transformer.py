@@ -44,12 +44,12 @@ from workloads.steps import add_plan_options, chosen_plan, count_flops, run_plan
 from workloads.torch_device import add_device_option, choose_device, describe
 
 Result = TypeVar("Result")
-"""What a step brings to the host."""
+"""Result of a step on the host."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """A model and the batches it is fed."""
+    """A model and its batches."""
 
     model: ModelSize
     batch: int
@@ -64,10 +64,10 @@ SIZES: dict[str, Size] = {
 
 
 def make_batches(size: Size, device: torch.device, *, pinned: bool, seed: int = 0) -> Iterator[Tensor]:
-    """Yield token ids (B, context + 1) in host memory, four batches over and over.
+    """Yield token ids (B, context + 1) in host memory, cycling through four batches.
 
-    Each token follows from the one before it by a fixed permutation, so a model can learn to predict it. Copies from
-    pageable memory are staged and hold up the host; `pinned` avoids that.
+    A fixed permutation determines each token from the previous one, so a model can learn to predict it. Copies from
+    pageable memory are staged and block the host; `pinned` avoids that.
     """
     random = torch.Generator().manual_seed(seed)
     successor = torch.randperm(size.model.vocabulary, generator=random)
@@ -82,7 +82,7 @@ def make_batches(size: Size, device: torch.device, *, pinned: bool, seed: int = 
 
 
 class Worker(Generic[Result]):
-    """A model on a device with its batches; a subclass says what one step does."""
+    """A model on a device with its batches; subclasses define a step."""
 
     def __init__(self, model: LanguageModel, batches: Iterator[Tensor], device: torch.device, precision: str) -> None:
         self.model = model.to(device)
@@ -90,10 +90,10 @@ class Worker(Generic[Result]):
         self.device = device
         self.precision = precision
         self.keep_casts = True
-        """Whether autocast may cast a weight once a step. What a CUDA graph replays cannot be cached."""
+        """Whether autocast may cache a cast weight within a step. A CUDA graph cannot replay the cache."""
 
     def compute(self, tokens: Tensor) -> Tensor:
-        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterward."""
+        """Launch the GPU's work of a step on (B, context + 1) token ids and return the value to read afterward."""
         raise NotImplementedError
 
     def read(self, result: Tensor) -> Result:
@@ -119,7 +119,7 @@ class Inference(Worker[list[int]]):
     """Predicts the token after each sequence of a batch."""
 
     def compute(self, tokens: Tensor) -> Tensor:
-        """Run one forward pass; returns B token ids."""
+        """Run one forward pass and return B token ids."""
         with torch.inference_mode(), annotate("forward"), self.autocast():
             following: Tensor = self.model(tokens[:, :-1])[:, -1].argmax(dim=-1)
             return following
@@ -148,7 +148,7 @@ class Training(Worker[float]):
         self.loss: Callable[[Tensor], Tensor] = model.loss
 
     def compute(self, tokens: Tensor) -> Tensor:
-        """Take one optimizer step; returns the loss before it."""
+        """Take one optimizer step and return the loss before it."""
         with annotate("zero_grad"):
             self.optimizer.zero_grad()
         with annotate("forward"), self.autocast():
@@ -161,7 +161,7 @@ class Training(Worker[float]):
         return loss.detach()
 
     def after_backward(self) -> None:
-        """Do what a subclass does with the gradients."""
+        """Process the gradients; a hook for subclasses."""
 
     def read(self, result: Tensor) -> float:
         """Return the loss, in nats a token."""
@@ -171,7 +171,7 @@ class Training(Worker[float]):
 
 
 class Graphed:
-    """Replays what a worker computes as one CUDA graph, in the range `replay_graph`."""
+    """Replays a worker's computation as one CUDA graph, in the range `replay_graph`."""
 
     def __init__(self, worker: Worker[Any]) -> None:
         worker.keep_casts = False
@@ -216,7 +216,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Build model and batches from `options`, run them, and say how long the steps took."""
+    """Build model and batches from `options`, run them, and report the steps' duration."""
     device = choose_device(options.device)
     if options.cuda_graph and device.type != "cuda":
         raise WorkloadError("CUDA graphs need a GPU: run without --cuda-graph.")
@@ -236,7 +236,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 
 def make_worker(options: argparse.Namespace, size: Size, device: torch.device) -> Worker[Any]:
-    """Build the model, the same for the same options, and who runs it."""
+    """Build the model, deterministically from the options, and its worker."""
     torch.manual_seed(0)
     batches = make_batches(size, device, pinned=options.pin_memory)
     model = LanguageModel(size.model, fused=options.attention == "fused")
@@ -248,7 +248,7 @@ def make_worker(options: argparse.Namespace, size: Size, device: torch.device) -
 
 
 def note_facts(size: Size, parameters: int, precision: str, *, training: bool) -> None:
-    """Say in the meta.json what a step is."""
+    """Describe a step in the meta.json."""
     shape = (size.batch, size.model.context)
     note(
         precision=precision,

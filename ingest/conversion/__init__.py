@@ -1,1 +1,1 @@
-"""One conversion: a child of its own, bounded and sealed, and what it answers."""
+"""Conversion of one file by a bounded, sandboxed child process."""

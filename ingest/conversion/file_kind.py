@@ -1,31 +1,32 @@
-"""What a dropped file is, by its content: a report, an export that belongs to a report, or a file beside one."""
+"""Tell by content whether a dropped file is a report, an export that belongs to a report, or a sidecar."""
 
 import os
 from pathlib import Path
 
-from ingest.conversion.child import Request
+from ingest import formats
+from ingest.conversion.messages import Request
 from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
-from ingest.formats import ncu_csv, nsys_report, torch_snapshot, torch_trace
+from ingest.formats import nsys_report
 from ingest.sidecars import files
 from ingest.sidecars.files import Sidecar
 from profiledb.report.sidecar import Columns
 
 
-def sidecar(request: Request) -> Sidecar | None:
-    """The text of a file that by its name lies beside a report; None for what is a report of its own.
+def read_sidecar(request: Request) -> Sidecar | None:
+    """Read a file whose name is a sidecar's; return None if its content is a report of its own.
 
     Raises:
-        ColumnsNeededError: a table whose columns nobody has named.
-        ConversionError: it is neither.
+        ColumnsNeededError: a table whose columns no user has named.
+        ConversionError: neither a report nor a sidecar.
     """
-    if any(one.matches(request.source) for one in (ncu_csv, torch_trace, torch_snapshot)):
+    if any(one.matches(request.source) for one in formats.all_formats()):
         return None
-    return files.read(request.source, Columns(**request.columns) if request.columns else None)
+    return files.read_sidecar(request.source, Columns(**request.columns) if request.columns else None)
 
 
 def is_companion(path: Path) -> bool:
-    """Whether a file is the export of a report beside it, and so no report of its own."""
+    """Return True if a file is the export of a report beside it, and so no report of its own."""
     if path.suffix != EXPORT_SUFFIX:
         return False
     reports = [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES]
-    return any(nsys_report.export_beside(report) == path for report in reports if os.path.isfile(report))  # noqa: PTH113 - as there
+    return any(nsys_report.find_export(report) == path for report in reports if os.path.isfile(report))  # noqa: PTH113 - as in export_beside

@@ -1,9 +1,8 @@
-"""Starts the processes that read dropped files: forked by a server that has everything imported, or from nothing.
+"""Start the processes that read dropped files: forked by a server that has everything imported, or from scratch.
 
-The server (fork_server.py) is there on Linux and as long as this process adopts orphans (processes.py): a process
-that it
-forks is then a child of this one, as one started from nothing is. Where it is gone, a new one is started for the next
-file; where that fails, too, files are read all the same, each by a process that imports everything for itself.
+The server (fork_server.py) runs on Linux while this process adopts orphans (processes.py), so that the processes it
+forks become children of this one. If the server dies, a new one starts with the next file; if that fails as well, each
+file gets a process that imports everything by itself.
 """
 
 import os
@@ -14,23 +13,22 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from ingest.conversion import processes
-from ingest.conversion.fork_server import ARRAYS, PLAIN, PREPARE, QUIET
+from ingest.conversion.messages import ARRAYS, PLAIN, PREPARE, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CONVERSION = (sys.executable, "-m", "ingest.conversion.job")
 SERVER = (sys.executable, "-m", "ingest.conversion.fork_server")
-PATIENCE_S = 60.0
-"""Seconds for the server to import everything and to fork once: a limit for when it hangs."""
-_OF_ARRAYS = (".ncu-rep", ".ncu-repz", ".trace.json", ".json.gz", ".zip")
+QUIET = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+"""Environment that keeps numpy and pyarrow from starting threads in the server when they are imported."""
+ANSWER_TIMEOUT_S = 60.0
+"""Seconds that the server may take to import everything and to fork once."""
 
 
 @dataclass
 class Process:
-    """A process that reads files: the worker's ends of its standard input, output and errors."""
+    """A process that reads files, with the worker's ends of its standard input, output and errors."""
 
     pid: int
     stdin: IO[bytes]
@@ -38,79 +36,79 @@ class Process:
     stderr: IO[bytes]
 
     def wait(self) -> int:
-        """Waits for its end and returns the exit status; negative is the number of a signal."""
+        """Wait for the process to end and return its exit status; a negative one is the number of a signal."""
         _, status = os.waitpid(self.pid, 0)
         return os.waitstatus_to_exitcode(status)
 
 
-class Forks:
-    """Starts processes that read files, each in a session of its own; may be shared by threads.
+class ForkClient:
+    """Starts processes that read files, each in its own session. Threads may share it.
 
-    ``start`` and ``end_strays`` exclude each other, so that no process is taken for a stray before it is known.
+    A lock keeps ``start`` and ``_end_strays`` apart, so that a new process never counts as a stray.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
-        self._line: socket.socket | None = None
+        self._socket: socket.socket | None = None
         self._running: set[int] = set()
-        self._beside: list[subprocess.Popen[bytes]] = []
+        self._helpers: list[subprocess.Popen[bytes]] = []
         self._prepares = False
 
     def warm(self, *, prepare: bool = False) -> None:
-        """Starts the server, so that it is there when a file is; returns at once.
+        """Start the server ahead of the first file; return at once.
 
         Args:
-            prepare: also what the first conversion would do for itself; worth it for more than one.
+            prepare: also prepare files that each conversion needs, which pays off for more than one.
         """
         with self._lock, suppress(OSError):
-            if (line := self._line or self._connect()) and prepare and not self._prepares:
+            if (connection := self._socket or self._connect()) and prepare and not self._prepares:
                 self._prepares = True
-                line.send(PREPARE)
+                connection.send(PREPARE)
 
-    def running(self) -> list[int]:
-        """Ids of the processes that read files; for handlers of signals, which wait for no lock."""
+    def running_pids(self) -> list[int]:
+        """Return the ids of the running processes without taking the lock, so that signal handlers may call it."""
         return list(self._running)
 
-    def start(self, name: str) -> Process:
-        """Starts a process that reads files (ingest.conversion.job) and returns its ends.
+    def start(self, *, arrays: bool = False) -> Process:
+        """Start a process that reads files (ingest.conversion.job).
 
         Args:
-            name: of the first file: by it the server knows what to import.
+            arrays: the process will need numpy and pyarrow.
 
         Raises:
-            OSError: no process can be started.
+            OSError: the process cannot be started.
         """
         stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
-        theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdin[1], stdout[0], stderr[0])
+        its_ends, our_ends = (stdin[0], stdout[1], stderr[1]), (stdin[1], stdout[0], stderr[0])
         try:
             with self._lock:
-                pid = self._forked(name, theirs) or _started(theirs)
+                pid = self._fork(ARRAYS if arrays else PLAIN, its_ends) or _spawn(its_ends)
                 self._running.add(pid)
         except BaseException:
-            for descriptor in ours:
+            for descriptor in our_ends:
                 os.close(descriptor)
             raise
         finally:
-            for descriptor in theirs:
+            for descriptor in its_ends:
                 os.close(descriptor)
-        return Process(pid, *(os.fdopen(end, mode) for end, mode in zip(ours, ("wb", "rb", "rb"), strict=True)))
+        return Process(pid, *(os.fdopen(end, mode) for end, mode in zip(our_ends, ("wb", "rb", "rb"), strict=True)))
 
-    def beside(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
-        """Starts a process that goes on while files are read; whoever asked for it waits for its end.
+    def start_helper(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
+        """Start a process that keeps running while files are read; the caller waits for its end.
 
-        It ends by itself when its standard input is closed, as that of a process is that has died.
+        The process ends by itself when its standard input closes, which also happens if this process dies.
         """
         quiet = subprocess.DEVNULL
         with self._lock:
             process = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT, start_new_session=True
             )
-            self._beside = [one for one in (*self._beside, process) if one.returncode is None]
+            self._helpers = [one for one in (*self._helpers, process) if one.returncode is None]
         return process
 
-    def ended(self, process: Process) -> int:
-        """Ends a process with all that it started, and returns its exit status."""
+    def end(self, process: Process) -> int:
+        """End a process with its children and return its exit status."""
         processes.end_group(process.pid)
         status = process.wait()
         with self._lock:
@@ -119,30 +117,29 @@ class Forks:
         return status
 
     def close(self) -> None:
-        """Ends the server."""
+        """End the server."""
         with self._lock:
-            self._forget()
+            self._disconnect()
 
-    def _forked(self, name: str, files: tuple[int, ...]) -> int | None:
-        """The id of a process that the server forked; None where it cannot."""
-        order = ARRAYS if name.lower().endswith(_OF_ARRAYS) else PLAIN
-        for _ in range(2):  # a server that is gone is started anew, once
+    def _fork(self, order: bytes, files: tuple[int, ...]) -> int | None:
+        """Have the server fork a process and return its id; None if that fails."""
+        for _ in range(2):  # a dead server is restarted once
             try:
-                if (line := self._line or self._connect()) is None:
+                if (connection := self._socket or self._connect()) is None:
                     return None
-                socket.send_fds(line, [order], list(files))
-                if answer := line.recv(32):
+                socket.send_fds(connection, [order], list(files))
+                if answer := connection.recv(32):
                     return int(answer) or None
             except (OSError, ValueError):
                 pass
-            self._forget()
+            self._disconnect()
         return None
 
     def _connect(self) -> socket.socket | None:
         if not processes.adopts():
             return None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(PATIENCE_S)
+        ours.settimeout(ANSWER_TIMEOUT_S)
         with theirs:
             self._server = subprocess.Popen(
                 SERVER,
@@ -152,29 +149,29 @@ class Forks:
                 env=os.environ | QUIET,
                 start_new_session=True,
             )
-        self._line = ours
+        self._socket = ours
         if self._prepares:
             ours.send(PREPARE)
         return ours
 
-    def _forget(self) -> None:
-        """Ends the server, if it has not ended by itself, and what it forked without telling."""
-        if self._line:
-            self._line.close()
+    def _disconnect(self) -> None:
+        """End the server and any process that it forked without reporting it."""
+        if self._socket:
+            self._socket.close()
         if self._server:
             self._server.kill()
             self._server.wait()
-            self._line = self._server = None
+            self._socket = self._server = None
             self._end_strays()
 
     def _end_strays(self) -> None:
-        others = (*self._beside, *([self._server] if self._server else []))
-        processes.end_adopted({*self._running, *(one.pid for one in others if one.returncode is None)})
+        helpers = (*self._helpers, *([self._server] if self._server else []))
+        processes.end_adopted({*self._running, *(one.pid for one in helpers if one.returncode is None)})
 
 
-def _started(files: tuple[int, ...]) -> int:
-    """The id of a process that imports everything for itself."""
+def _spawn(files: tuple[int, ...]) -> int:
+    """Start a process that imports everything by itself and return its id."""
     stdin, stdout, stderr = files
     process = subprocess.Popen(CONVERSION, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, cwd=ROOT)
-    process.returncode = 0  # it is waited for by its id (Process): this object must not do so first
+    process.returncode = 0  # Process.wait reaps it by its id; this object must not
     return process.pid

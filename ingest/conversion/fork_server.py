@@ -1,10 +1,9 @@
-"""Forks conversions from a process that has everything imported: ``python -m ingest.conversion.fork_server`` (Linux).
+"""Fork conversions from a process that has everything imported: ``python -m ingest.conversion.fork_server`` (Linux).
 
-The worker starts it (fork_client.py) and asks for a process at a time over a socket, its standard input. It reads
-nothing of
-what was dropped, opens no database and has no second thread: a fork copies locks that are held, and of the threads none
-but the one that forks. What it prepares once for all conversions is in memory that nobody can write to any more: an
-empty report, and the SQLite extension after DuckDB's own check of its signature (prepared_files.py).
+The worker starts the server (fork_client.py) and orders one process at a time over a socket, the server's standard
+input. The server reads no dropped file, opens no database and has a single thread: a fork copies held locks, but no
+thread except the one that forks. Files that it prepares once for all conversions are in memory that nobody can write
+to any more: an empty report, and the SQLite extension after DuckDB checked its signature (prepared_files.py).
 """
 
 import gc
@@ -16,53 +15,52 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-QUIET = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-"""Keeps numpy and pyarrow from starting threads when they are imported."""
-FILES = 3
-"""Files that come with the order for a process: its standard input, output and errors."""
-PLAIN, ARRAYS, PREPARE = b"plain", b"arrays", b"prepare"
-"""Orders: a process; one that will need numpy and pyarrow; what is to be ready for those to come."""
+from ingest.conversion.messages import ARRAYS, FILES, PREPARE
 
-_MODULES = ("ingest.conversion.job", "ingest.formats.nsys_report", "ingest.formats.nsys_sqlite",
-            "ingest.formats.nsys_parquet", "ingest.formats.torch_trace", "ingest.formats.ncu_csv", "psutil",
-            "sqlite3")  # fmt: skip
-_ARRAYS = ("pandas", "pyarrow.parquet", "ingest.torch.load", "ingest.formats.ncu_report", "ingest.ncu.pages",
-           "ingest.ncu.tables", "ncu_report")  # fmt: skip
+_MODULES = ("ingest.conversion.job", "psutil", "sqlite3")
+_ARRAY_MODULES = ("pandas", "pyarrow.parquet")
 
 
 def main() -> int:
-    """Serves until the worker closes the other end."""
-    line = socket.socket(fileno=os.dup(0))
+    """Serve until the worker closes its end."""
+    connection = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    _import(_MODULES)
-    from ingest.conversion.prepared_files import Prepared
+    import_modules(arrays=False)
+    from ingest.conversion.prepared_files import PreparedFiles
 
-    prepared = Prepared()
+    prepared = PreparedFiles()
     while True:
-        order, files, _, _ = socket.recv_fds(line, 64, FILES)
+        order, files, _, _ = socket.recv_fds(connection, 64, FILES)
         if not order:
             return 0
         if order == PREPARE:
-            prepared.begin()
+            prepared.start()
             continue
         if order == ARRAYS:
-            _import(_ARRAYS)
-        prepared.take()
+            import_modules(arrays=True)
+        prepared.collect()
         pid = _fork(files)
         for file in files:
             os.close(file)
         try:
-            line.send(b"%d" % pid)
-        except OSError:  # the worker died meanwhile; what was forked ends by itself
+            connection.send(b"%d" % pid)
+        except OSError:  # the worker died meanwhile; the forked process ends by itself
             return 0
 
 
-def _import(names: tuple[str, ...]) -> None:
-    """Imports modules that are there, and sees to it that none of them left a thread behind."""
-    for name in names:
+def import_modules(*, arrays: bool) -> None:
+    """Import the modules of conversions, with ``arrays`` also the readers that need numpy and pyarrow.
+
+    Raises:
+        RuntimeError: an import left a thread behind, so that this process must not fork.
+    """
+    from ingest import formats
+
+    readers = [module for one in formats.all_formats() for module in one.ARRAY_READERS]
+    for name in (*_MODULES, *((*_ARRAY_MODULES, *readers) if arrays else ())):
         try:
             import_module(name)
-        except ImportError:  # a platform without it: who needs it says so
+        except ImportError:  # missing on this platform: the conversion that needs it reports that
             continue
     import duckdb
 
@@ -70,48 +68,48 @@ def _import(names: tuple[str, ...]) -> None:
     if (threads := len(list(Path("/proc/self/task").iterdir()))) > 1:
         raise RuntimeError(f"{threads} threads: nothing can be forked from this process")
     gc.collect()
-    gc.freeze()  # what is here already is looked at by no collection of a child, which would copy its pages
+    gc.freeze()  # garbage collections of children then skip these objects instead of copying their pages
 
 
 def _fork(files: list[int]) -> int:
-    """Starts a conversion in a session of its own and returns its id; 0 where there is no room for another process.
+    """Start a conversion in its own session and return its id; 0 if the system has no room for another process.
 
-    It is the child of a process that ends at once, so that the worker, which adopts orphans, waits for it and not this.
+    Its parent ends at once, so that the worker adopts it and waits for it instead of this process.
     """
-    told, tell = os.pipe()
+    pid_reader, pid_writer = os.pipe()
     try:
-        between = os.fork()
+        parent = os.fork()
     except OSError:
-        os.close(told)
-        os.close(tell)
+        os.close(pid_reader)
+        os.close(pid_writer)
         return 0
-    if between == 0:
-        os._exit(_between(files, tell))
-    os.close(tell)
-    with os.fdopen(told, "rb") as pipe:
+    if parent == 0:
+        os._exit(_fork_again(files, pid_writer))
+    os.close(pid_writer)
+    with os.fdopen(pid_reader, "rb") as pipe:
         pid = int(pipe.readline() or b"0")
-    os.waitpid(between, 0)
+    os.waitpid(parent, 0)
     return pid
 
 
-def _between(files: list[int], tell: int) -> int:
+def _fork_again(files: list[int], pid_writer: int) -> int:
     try:
         if os.fork():
             return 0
     except OSError:
         return 1
-    os.setsid()  # before anybody knows its id: whoever does may end the group
-    os.write(tell, b"%d\n" % os.getpid())
-    return _convert(files)
+    os.setsid()  # before anybody knows the id: whoever does may end the group
+    os.write(pid_writer, b"%d\n" % os.getpid())
+    return _run_job(files)
 
 
-def _convert(files: list[int]) -> int:
-    """What ``python -m ingest.conversion.job`` does, in this process; returns the exit status."""
+def _run_job(files: list[int]) -> int:
+    """Run ``ingest.conversion.job`` in this process and return its exit status."""
     from ingest.conversion import job, prepared_files
 
     for number, file in enumerate(files):
         os.dup2(file, number)
-    _close_all(set(prepared_files.ready().extensions.values()))
+    _close_files(set(prepared_files.ready().extensions.values()))
     try:
         return job.main()
     except BaseException:  # noqa: BLE001 - as the interpreter does at the end of a program
@@ -122,11 +120,11 @@ def _convert(files: list[int]) -> int:
         sys.stderr.flush()
 
 
-def _close_all(keep: set[int]) -> None:
-    """Closes all files of the server: a conversion has its own three, and what is sealed."""
+def _close_files(keep: set[int]) -> None:
+    """Close the server's files, except the three standard ones and ``keep``."""
     for descriptor in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
         if descriptor > 2 and descriptor not in keep:
-            with suppress(OSError):  # that of the listing itself
+            with suppress(OSError):  # the listing's own descriptor is closed already
                 os.close(descriptor)
 
 

@@ -1,8 +1,8 @@
-"""Reads dropped files, a process of its own: ``python -m ingest.conversion.job`` (child.Request, a list as JSON).
+"""Read dropped files in a process of its own: ``python -m ingest.conversion.job`` (a list of messages.Request as JSON).
 
-It tells the worker how far it is, a JSON object a line on standard output, with a line for each outcome. It changes
-nothing outside the folders of the requests, so that killing it at any moment leaves nothing behind. All that is read of
-a dropped file is read here, under the limits of the request.
+The process reports its progress to the worker on standard output, one JSON object per line, and one line per outcome.
+It changes nothing outside the folders of the requests, so it can be killed at any moment. All reading of a dropped file
+happens here, under the limits of the request.
 """
 
 import json
@@ -14,12 +14,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ingest import format_detection
 from ingest.conversion import file_kind, prepared_files, processes, sandbox, schema_upgrade
-from ingest.conversion.child import DATABASE, SIDECAR, Request
-from ingest.conversion.outcome import Outcome, failed
+from ingest.conversion.failures import describe_error
+from ingest.conversion.messages import DATABASE, SIDECAR, Outcome, Request
 from ingest.derive import classes
-from ingest.file_state import contents, parts
-from ingest.formats import detect
+from ingest.file_state import hash_contents, list_parts
 from profiledb import config, priority
 from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
@@ -30,12 +30,13 @@ from profiledb.query import precomputed_answers
 from profiledb.report import damage, schema, store
 
 HASH_FIRST_S = 0.05
-_OF_ANY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
-"""Tables that have rows where a capture has none."""
+"""Seconds to wait for a file's hash before converting it: the hash of a small file can tell a duplicate first."""
+_NEVER_EMPTY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
+"""Tables that have rows even if the capture has none."""
 
 
 def main() -> int:
-    """Serves requests and prints the outcome of each; the exit status is 0 whenever there is one for all."""
+    """Serve requests and print the outcome of each; return 0 once all have one."""
     requests = [Request.from_dict(fields) for fields in json.loads(sys.stdin.buffer.readline())]
     processes.adopt()
     priority.step_back(priority.CONVERSION)
@@ -48,23 +49,23 @@ def main() -> int:
 
 
 def serve(request: Request) -> Outcome:
-    """Makes the database ``WORK/report.duckdb`` from a source, or the text of a sidecar, or says why not."""
+    """Write ``WORK/report.duckdb`` from a source, or the text of a sidecar, and return the outcome, also of errors."""
     try:
         return _TASKS[request.task](request)
-    except Exception as error:  # noqa: BLE001 - whatever a hostile file brings about is the outcome of that file
-        return failed(error, request)
+    except Exception as error:  # noqa: BLE001 - whatever a hostile file causes is the outcome of that file
+        return describe_error(error, request)
 
 
-def _companion(request: Request) -> Outcome:
+def _check_companion(request: Request) -> Outcome:
     return Outcome("companion" if file_kind.is_companion(request.source) else "report")
 
 
-def _sidecar(request: Request) -> Outcome:
-    table = file_kind.sidecar(request)
-    if table is None:
+def _read_sidecar(request: Request) -> Outcome:
+    sidecar = file_kind.read_sidecar(request)
+    if sidecar is None:
         return Outcome("report")
-    (request.work / SIDECAR).write_text(table.text, encoding="utf-8", newline="")
-    return Outcome("sidecar", kind=table.kind, message=table.note)
+    (request.work / SIDECAR).write_text(sidecar.text, encoding="utf-8", newline="")
+    return Outcome("sidecar", kind=sidecar.kind, message=sidecar.note)
 
 
 def _convert(request: Request) -> Outcome:
@@ -74,24 +75,29 @@ def _convert(request: Request) -> Outcome:
     if before is None:
         raise FileNotFoundError(source)
     with ThreadPoolExecutor(1) as pool:
-        # A small file is known by its hash before anything is converted; a large one is hashed meanwhile.
-        hashing = pool.submit(contents, source)
+        # Hash a small file before converting it; a large one is hashed meanwhile.
+        hashing = pool.submit(hash_contents, source)
         wait([hashing], timeout=HASH_FIRST_S)
-        if hashing.done() and (duplicate := _known(hashing.result(), request.library)):
+        if hashing.done() and (duplicate := _find_duplicate(hashing.result(), request.library)):
             return duplicate
-        made = _build(request, hashing, before[0])
-    if duplicate := _known(made.source_sha256, request.library):
+        manifest = _build(request, hashing, before[0])
+    if duplicate := _find_duplicate(manifest.source_sha256, request.library):
         return duplicate
     if read_state(source) != before:
         return Outcome("changed", message=f"{source.name} changed while it was read.")
-    made = replace(made, seconds=round(time.monotonic() - started, 3))
-    return Outcome("ready", made.id, made.to_json())
+    manifest = replace(manifest, seconds=round(time.monotonic() - started, 3))
+    return Outcome("ready", manifest.id, manifest.to_json())
 
 
-_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "upgrade": schema_upgrade.upgrade}
+_TASKS = {
+    "convert": _convert,
+    "companion": _check_companion,
+    "sidecar": _read_sidecar,
+    "upgrade": schema_upgrade.upgrade,
+}
 
 
-def _known(sha256: str, library: Path) -> Outcome | None:
+def _find_duplicate(sha256: str, library: Path) -> Outcome | None:
     report_id = sha256[:16]
     path = report_path(library, report_id)
     return Outcome("duplicate", report_id) if path.exists() and damage.can_open(path) else None
@@ -99,8 +105,8 @@ def _known(sha256: str, library: Path) -> Outcome | None:
 
 def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
     source = request.source
-    reader = detect(source)
-    _tell("converting")
+    reader = format_detection.detect(source)
+    _report_step("converting")
     scratch = request.work / "scratch"
     scratch.mkdir()
     if not reader.RUNS_TOOLS:
@@ -113,27 +119,27 @@ def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
         request.limits.threads,
     ) as db:
         reader.convert(source, db, scratch)
-        _tell("finishing")
-        classes.classify(db)
+        _report_step("finishing")
+        classes.classify_kernels(db)
         precomputed_answers.write(db)
         name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
-        made = manifest_rebuild.read_manifest(db)
-    if made is None or not made.rows.keys() - _OF_ANY:
+        manifest = manifest_rebuild.read_manifest(db)
+    if manifest is None or not manifest.rows.keys() - _NEVER_EMPTY:
         raise ConversionError("The file was read but has no data.", hint="Capture again.")
-    return replace(made, parts=parts(source))
+    return replace(manifest, parts=list_parts(source))
 
 
 def _die_with_worker() -> None:
-    """Ends this process and all below it when the worker is gone, so that no converter works on for nobody."""
+    """End this process and its children when the worker is gone, so that no converter runs without one."""
     while os.read(0, 4096):
         pass
     processes.end_adopted()
     processes.end_group(os.getpgrp())
 
 
-def _tell(step: str) -> None:
-    """Says how far the conversion is: one of a few words of ours."""
+def _report_step(step: str) -> None:
+    """Print the conversion's progress."""
     print(json.dumps({"step": step}), flush=True)
 
 

@@ -1,9 +1,8 @@
-"""What conversions find ready: an empty report, and the SQLite extension, checked once (Linux).
+"""Prepare files that every conversion needs: an empty report, and the checked SQLite extension (Linux).
 
-A process of its own makes the one and has DuckDB check the signature of the other; it reads nothing that was dropped.
-The extension lies in a file without a name that is sealed (memfd_create): the kernel lets nobody change it any more, so
-that what is loaded is what was checked, to the byte. As long as they are not ready, and where making them fails, a
-conversion does both by itself.
+A separate process makes the report and has DuckDB check the extension's signature; it reads no dropped file. The
+extension lies in an anonymous, sealed file (memfd_create) that nobody can change any more, so conversions load exactly
+the bytes that were checked. Until both are ready, or if making them fails, each conversion does the work by itself.
 """
 
 import fcntl
@@ -25,32 +24,32 @@ _ready = Ready()
 
 
 def ready() -> Ready:
-    """What is there for the conversions of this process and of those that it forks."""
+    """Return the files prepared for conversions of this process and of its forks."""
     return _ready
 
 
-class Prepared:
-    """Makes what conversions find ready, in a process beside the one that forks them."""
+class PreparedFiles:
+    """Prepares the files in a process beside the one that forks conversions."""
 
     def __init__(self) -> None:
         self._maker: int | None = None
         self._extensions: dict[str, int] = {}
         self._empty = -1
 
-    def begin(self) -> None:
-        """Starts making it, once; returns at once."""
+    def start(self) -> None:
+        """Start preparing once; return at once."""
         if self._extensions:
             return
-        with suppress(OSError, ConversionError):  # then it is as without
+        with suppress(OSError, ConversionError):  # conversions then work without
             (path,) = sqlite.access(Path()).extensions
             self._empty = os.memfd_create("empty report")
-            self._extensions = {path.name: _unnamed(path)}
+            self._extensions = {path.name: _make_anonymous(path)}
             self._maker = os.fork()
             if self._maker == 0:
-                os._exit(_make({path: self._extensions[path.name]}, self._empty))
+                os._exit(_prepare({path: self._extensions[path.name]}, self._empty))
 
-    def take(self) -> None:
-        """Hands it to the conversions from now on, if it has been made; to be called before a fork."""
+    def collect(self) -> None:
+        """Hand the files to later conversions once they are ready; call it before a fork."""
         global _ready  # noqa: PLW0603 - of the process: what it forks gets it with its memory
         if self._maker is None:
             return
@@ -63,18 +62,11 @@ class Prepared:
         os.close(self._empty)
 
 
-def sealed_copy(path: Path) -> int:
-    """A file without a name that has the bytes of another one, for good; its descriptor."""
-    copy = _unnamed(path)
-    _fill(copy, path)
-    return copy
-
-
-def _unnamed(path: Path) -> int:
+def _make_anonymous(path: Path) -> int:
     return os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
 
-def _fill(copy: int, path: Path) -> None:
+def _fill_and_seal(copy: int, path: Path) -> None:
     with os.fdopen(os.dup(copy), "wb") as file:
         file.write(path.read_bytes())
     fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _seals())
@@ -85,24 +77,24 @@ def _is_sealed(copy: int) -> bool:
 
 
 def _seals() -> int:
-    """Against every change, and against taking these away; a function, as other systems have no such names."""
+    """Return seals against every change and against removing seals; a function because other systems lack the names."""
     return fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
-def _make(extensions: dict[Path, int], empty: int) -> int:
-    """The process that makes it; returns its exit status, 0 where all is well."""
+def _prepare(extensions: dict[Path, int], empty: int) -> int:
+    """Prepare the files in the forked process and return its exit status."""
     try:
-        priority.step_back(priority.LATER)  # whoever waits for a conversion goes first
+        priority.step_back(priority.LATER)  # conversions that somebody waits for go first
         with TemporaryDirectory() as folder:
             with duckdb.connect(config={"threads": 1}) as db:
                 for path, copy in extensions.items():
-                    _fill(copy, path)  # sealed before it is checked, so that it is what was checked
+                    _fill_and_seal(copy, path)  # before the check, so that nobody can change it afterward
                     with store.link_descriptor(Path(folder), path.name, copy) as link:
-                        db.execute(f"LOAD {quote(str(link))}")  # refuses what DuckDB did not sign
+                        db.execute(f"LOAD {quote(str(link))}")  # fails unless DuckDB signed it
             report = Path(folder, "empty.duckdb")
             with store.create(report):
                 pass
             os.pwrite(empty, report.read_bytes(), 0)
-    except Exception:  # noqa: BLE001 - then every conversion does it by itself, and says what is wrong
+    except Exception:  # noqa: BLE001 - every conversion then does it by itself and reports the error
         return 1
     return 0

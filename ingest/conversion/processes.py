@@ -1,8 +1,8 @@
-"""Everything that a conversion started ends with it, also what has moved into a session of its own.
+"""End everything that a conversion started, including processes that moved into their own session.
 
-A process that outlives its parent is handed to the nearest ancestor that adopts orphans (PR_SET_CHILD_SUBREAPER of
-prctl(2), Linux). The worker and each conversion do, so nothing that they started can get out of their reach by a second
-fork or by ``setsid``. Elsewhere killing the process group has to do.
+A process that outlives its parent passes to the nearest ancestor that adopts orphans (PR_SET_CHILD_SUBREAPER of
+prctl(2), Linux). The worker and each conversion adopt them, so no process below can escape by a second fork or by
+``setsid``. On other systems the kill of the process group has to do.
 """
 
 import contextlib
@@ -14,37 +14,37 @@ from collections.abc import Collection
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 100
-"""So often all are looked for again: more can only be a race with what keeps on forking."""
+"""Most searches for strays: a process that is left after so many forks faster than it can be killed."""
 _adopts = False
 
 
 def adopt() -> None:
-    """Makes this process the parent of whatever is orphaned below it; what it started itself is its own to end."""
-    global _adopts  # noqa: PLW0603 - a fact of the process, as the kernel's own
+    """Make this process the parent of all orphans below it; its own children remain its own to end."""
+    global _adopts  # noqa: PLW0603 - a fact of the process, like the kernel's own flag
     if sys.platform == "linux":
         _adopts = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def adopts() -> bool:
-    """Whether what is orphaned below this process becomes its child."""
+    """Return True if orphans below this process become its children."""
     return _adopts
 
 
 def end_group(pid: int) -> None:
-    """Kills a process group: a converter may have outlived the process that started it."""
+    """Kill a process group: a converter may have outlived the process that started it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def end_adopted(keep: Collection[int] = ()) -> None:
-    """Kills all processes below this one and waits for them; nothing where this process adopts none.
+    """Kill all processes below this one and wait for them. Do nothing if this process adopts no orphans.
 
     Args:
-        keep: ids of children that go on, with all below them.
+        keep: ids of children that survive, with all processes below them.
     """
     if not _adopts:
         return
-    import psutil  # here: 30 ms, and only after a conversion
+    import psutil  # here: it takes 30 ms and is only needed after a conversion
 
     me = psutil.Process()
     for _ in range(_PASSES):
@@ -53,7 +53,7 @@ def end_adopted(keep: Collection[int] = ()) -> None:
             return
         for stray in strays:
             with contextlib.suppress(psutil.Error):
-                for below in (*stray.children(recursive=True), stray):
+                for process in (*stray.children(recursive=True), stray):
                     with contextlib.suppress(psutil.Error):
-                        below.kill()
-        psutil.wait_procs(strays, timeout=1)  # what they leave behind is ours by the next pass
+                        process.kill()
+        psutil.wait_procs(strays, timeout=1)  # the next pass finds their orphans among our children

@@ -1,8 +1,8 @@
-"""Makes a report of the present schema out of one that an earlier version made: its rows, in tables that have more.
+"""Convert a report of an earlier schema to the present one by copying its rows.
 
-Since schema 2 every step has only added tables and columns, and one that is empty says "not recorded": so rows are
-copied. What is worked out from rows is worked out anew (classes, stored answers), and texts and settings pass what
-those of a new report pass, because earlier versions kept more of them. docs/design.md, Upgrades, has a line a version.
+Since schema 2 every version has only added tables and columns, and an empty one means "not recorded". Derived data
+(classes, stored answers) is computed again, and texts and settings pass the filters of a new report, because earlier
+versions stored more of them. docs/design.md, Upgrades, has a line per version.
 """
 
 from pathlib import Path
@@ -11,8 +11,7 @@ import duckdb
 
 from ingest import diagnostics, scrub
 from ingest.conversion import prepared_files, sandbox
-from ingest.conversion.child import DATABASE, Request
-from ingest.conversion.outcome import Outcome
+from ingest.conversion.messages import DATABASE, Outcome, Request
 from ingest.derive import classes
 from ingest.nsys import attach, column_allowlist, redact
 from profiledb import config
@@ -23,20 +22,25 @@ from profiledb.report import schema, store
 from profiledb.report.schema import identifier, quote
 
 _ADDED = {"python_sample": "Python stacks", "openmp_event": "OpenMP events"}
-"""What a conversion of nsys's reports reads into tables that not every earlier schema has."""
+"""Data that a conversion of an nsys report reads into tables that some earlier schemas lack."""
 _OLDER = "older"
 _STRING = "string:"
-"""How the comment of a column begins that names a row of ``string``."""
+"""Start of the comment of a column that holds ids of ``string``."""
 _COPIED_LAST = {"string", "capture_setting", "system_info", "stored_result"}
 
 
 def upgrade(request: Request) -> Outcome:
-    """Writes ``WORK/report.duckdb`` from a report file of the library; what of it cannot be read is an error."""
+    """Write ``WORK/report.duckdb`` from a report file of the library.
+
+    Raises:
+        ConversionError: the file holds no report.
+        duckdb.Error: a part of it cannot be read.
+    """
     sandbox.close_reads(request)
     with store.create(
         request.work / DATABASE,
         config.load().memory_limit,
-        store.Access(reads=(request.source, Path(f"{request.source}.wal"))),  # DuckDB looks whether there is a log
+        store.Access(reads=(request.source, Path(f"{request.source}.wal"))),  # DuckDB looks for a log
         prepared_files.ready(),
         request.limits.threads,
     ) as db:
@@ -44,20 +48,20 @@ def upgrade(request: Request) -> Outcome:
         db.execute("ATTACH ':memory:' AS src")
         redact.prepare(db, [])
         _copy(db)
-        _say_what_was_not_read(db)
+        _note_unread_data(db)
         db.execute("DETACH src")
-        classes.assign(db)
+        classes.assign_classes(db)
         precomputed_answers.write(db)
-        made = manifest_rebuild.read_manifest(db)
-    if made is None:
+        manifest = manifest_rebuild.read_manifest(db)
+    if manifest is None:
         raise ConversionError("The file of the report holds no report.")
-    return Outcome("ready", made.id, made.to_json())
+    return Outcome("ready", manifest.id, manifest.to_json())
 
 
 def _copy(db: duckdb.DuckDBPyConnection) -> None:
-    there = _columns(db, "main")
+    old_columns = _list_columns(db, "main")
     for name in schema.tables().keys() - _COPIED_LAST:
-        _copy_table(db, name, there.get(name, {}))
+        _copy_table(db, name, old_columns.get(name, {}))
     references = [
         f"SELECT {identifier(column.name)} FROM {identifier(table.name)}"
         for table in schema.tables().values()
@@ -65,18 +69,18 @@ def _copy(db: duckdb.DuckDBPyConnection) -> None:
         if column.comment.startswith(_STRING)
     ]
     names = "SELECT unnest([demangled, short, mangled]) FROM kernel_name UNION SELECT name FROM range_name"
-    kept_texts = f"WHERE string_id IN ({' UNION '.join(references)}) OR value IN ({names})"
-    _copy_table(db, "string", there.get("string", {}), kept_texts)
+    used = f"WHERE string_id IN ({' UNION '.join(references)}) OR value IN ({names})"
+    _copy_table(db, "string", old_columns.get("string", {}), used)
     for name in ("capture_setting", "system_info"):
         _copy_settings(db, name)
     if (command := db.execute("SELECT command FROM report").fetchone()) and command[0] is not None:
-        db.execute(f"UPDATE report SET command = {quote(scrub.command_line(command[0]))}")
+        db.execute(f"UPDATE report SET command = {quote(scrub.scrub_command_line(command[0]))}")
     _copy_raw(db)
 
 
-def _copy_table(db: duckdb.DuckDBPyConnection, name: str, there: dict[str, str], where: str = "") -> None:
-    """Copies the rows of a table in their order, columns by their names; those that it lacks stay NULL."""
-    columns = [column for column in schema.tables()[name].columns if column.name in there]
+def _copy_table(db: duckdb.DuckDBPyConnection, name: str, old_columns: dict[str, str], where: str = "") -> None:
+    """Copy the rows of a table in order, column by column name; missing columns stay NULL."""
+    columns = [column for column in schema.tables()[name].columns if column.name in old_columns]
     if columns:
         names = ", ".join(identifier(column.name) for column in columns)
         cells = ", ".join(
@@ -92,22 +96,23 @@ def _copy_settings(db: duckdb.DuckDBPyConnection, name: str) -> None:
     if db.execute("SELECT 1 FROM report WHERE kind = 'nsys'").fetchone():
         *tables, machine = column_allowlist.FACTS
         wanted = [machine] if name == "system_info" else tables
-        rows = [row for table in wanted for row in redact.wanted(table, rows)]
+        rows = [row for table in wanted for row in redact.select_wanted(table, rows)]
     if rows:
         values = ", ".join(f"({quote(key)}, {quote(value)})" for key, value in rows)
         db.execute(f"INSERT INTO {name} (name, value) VALUES {values}")
 
 
 def _copy_raw(db: duckdb.DuckDBPyConnection) -> None:
-    """Copies what a new conversion keeps in the schema ``raw``."""
+    """Copy the numbers that a new conversion stores in the schema ``raw``."""
     if not db.execute("SELECT 1 FROM report WHERE kind = 'nsys'").fetchone():
         return
     db.execute("CREATE SCHEMA raw")
-    there = _columns(db, "raw")
+    old_columns = _list_columns(db, "raw")
     for name in sorted(
-        there.keys() & (column_allowlist.RAW | attach.wanted().keys() | {"NVTX_OTHER"}) - set(column_allowlist.FACTS)
+        old_columns.keys()
+        & (column_allowlist.RAW | attach.wanted_columns().keys() | {"NVTX_OTHER"}) - set(column_allowlist.FACTS)
     ):
-        numbers = [column for column, type_ in there[name].items() if type_ in column_allowlist.NUMBERS][
+        numbers = [column for column, type_ in old_columns[name].items() if type_ in column_allowlist.NUMBERS][
             : column_allowlist.MOST_COLUMNS
         ]
         if numbers:
@@ -115,21 +120,21 @@ def _copy_raw(db: duckdb.DuckDBPyConnection) -> None:
             db.execute(f"CREATE TABLE raw.{table} AS SELECT {names} FROM {_OLDER}.raw.{table}")
 
 
-def _say_what_was_not_read(db: duckdb.DuckDBPyConnection) -> None:
-    there = _columns(db, "main")
-    unread = " and ".join(what for table, what in _ADDED.items() if table not in there)
+def _note_unread_data(db: duckdb.DuckDBPyConnection) -> None:
+    old_columns = _list_columns(db, "main")
+    unread = " and ".join(data for table, data in _ADDED.items() if table not in old_columns)
     if unread and db.execute("SELECT 1 FROM report WHERE kind = 'nsys'").fetchone():
-        text = f"An earlier version of Warpdeck took this report in and did not read {unread}."
-        diagnostics.note(db, "info", f"{text} Drop its source again to have all of it.")
+        text = f"An earlier version of Warpdeck imported this report without {unread}."
+        diagnostics.note(db, "info", f"{text} Drop its source again to add them.")
 
 
-def _columns(db: duckdb.DuckDBPyConnection, of: str) -> dict[str, dict[str, str]]:
-    """The columns of each table of a schema of the older report, with their types."""
-    found: dict[str, dict[str, str]] = {}
+def _list_columns(db: duckdb.DuckDBPyConnection, schema_name: str) -> dict[str, dict[str, str]]:
+    """Return the columns of each table of a schema of the older report, with their types."""
+    columns: dict[str, dict[str, str]] = {}
     rows = db.execute(
         "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-        f" WHERE database_name = {quote(_OLDER)} AND schema_name = {quote(of)} ORDER BY column_index"
+        f" WHERE database_name = {quote(_OLDER)} AND schema_name = {quote(schema_name)} ORDER BY column_index"
     ).fetchall()
     for table, column, type_ in rows:
-        found.setdefault(table, {})[column] = type_
-    return found
+        columns.setdefault(table, {})[column] = type_
+    return columns

@@ -1,7 +1,7 @@
-"""What is worked out from the rows of a report, whichever tool they came from.
+"""Derive data from the rows of a report, whichever tool wrote them.
 
-A reader calls ``stage``, puts its rows into the tables ``staged_*`` (staging.py) and the other tables of the report,
-and calls ``complete``. Nothing here knows what tool wrote the file.
+A reader calls ``stage``, inserts its rows into the tables ``staged_*`` (staging.py) and the other tables of the report,
+and calls ``complete``. No module here knows the tool that wrote the file.
 """
 
 from ingest.derive.completion import complete

@@ -1,43 +1,43 @@
-"""Attributes calls to ranges, in two ways: by their own thread, and by the process.
+"""Attribute calls to ranges, by their own thread and by the process.
 
-By thread, as nsys does: a range holds the calls of its thread that neither begin before it nor end after it. By
-process, the innermost range open on the thread that drives another one holds the calls of that one too: PyTorch
-launches a backward pass from threads of its own while the main thread waits inside the range ``backward``. Libraries
-open ranges on any thread (cuBLAS, CCCL), so a driven thread may have some of its own; its calls are in both.
+By thread, as nsys does: a range holds the calls of its thread that neither start before it nor end after it. By
+process, the innermost range open on a driving thread also holds the calls of the threads it drives: PyTorch launches a
+backward pass from other threads while the main thread waits inside the range ``backward``. Libraries open ranges on any
+thread (cuBLAS, CCCL), so a driven thread may have ranges of its own; its calls then count in both.
 """
 
 import duckdb
 
-from ingest.derive.innermost import place, place_points
+from ingest.derive.innermost import place_calls, place_points
 from profiledb.report.schema import count_rows
 
 DRIVEN = "pt_autograd"
-"""How names of threads begin that never work for themselves; of others, those without ranges for most calls."""
+"""Starts of names of threads that never work for themselves. Other threads are driven if most calls have no range."""
 
 _OF_DRIVER = 1 << 20
-"""Added to the lanes of a driving thread, which come after those of the thread itself."""
+"""Offset of a driving thread's lanes, which come after those of the thread itself."""
 
 _OTHERS = (
     ("osrt_call", "call_id", "start_ns", "end_ns"),
     ("mpi_call", "call_id", "start_ns", "end_ns"),
-    ("openmp_event", "event_id", "start_ns", "start_ns"),  # nsys has some end with the session, out of all ranges
+    ("openmp_event", "event_id", "start_ns", "start_ns"),  # nsys lets some end with the session, outside all ranges
     ("tensor_event", "event_id", "time_ns", "time_ns"),
 )
-"""Tables of what belongs to ranges of its own thread: key, begin and end."""
+"""Tables whose rows belong to ranges of their own thread: key, start and end."""
 
 SAMPLE = 1000
-"""Calls of a thread that are looked at to find which thread drives it."""
+"""Calls per thread that are examined to find its driving thread."""
 MOST = 2_000_000
-"""Pairs of such a call and a lane of another thread; where there would be more, fewer of both are looked at."""
+"""Most pairs of such a call and a lane of another thread; above this number, fewer of both are examined."""
 FEWEST = 8
-"""Lanes of a process that are looked at in any case."""
+"""Lanes per process that are always examined."""
 
 
-def calls(db: duckdb.DuckDBPyConnection) -> None:
-    """Finds the ranges of ``staged_api_call`` from what ``nesting.number`` left; writes nothing but temporary tables.
+def attribute_calls(db: duckdb.DuckDBPyConnection) -> None:
+    """Find the ranges of ``staged_api_call`` from the output of ``nesting.number_ranges``; write only temporary tables.
 
-    Leaves ``call_at`` (call_id, thread_range, process_range), a row a call; ``further_range`` of the same columns with
-    more ranges around calls, where ranges cross; and ``driver``, the rows of the table thread_driver.
+    Creates ``call_at`` (call_id, thread_range, process_range) with a row per call; ``further_range`` with the same
+    columns for further ranges around calls where ranges cross; and ``driver``, the rows of the table thread_driver.
     """
     db.execute("""
         CREATE OR REPLACE TEMP TABLE lane AS
@@ -48,7 +48,7 @@ def calls(db: duckdb.DuckDBPyConnection) -> None:
         CREATE OR REPLACE TEMP VIEW own AS
         SELECT call_id AS thing, tid, lane, s, e FROM call JOIN lane USING (tid)
     """)
-    place(db, "own", "by_thread")
+    place_calls(db, "own", "by_thread")
     place_points(db, "own", "by_thread")
     _find_drivers(db)
     db.execute("""
@@ -56,13 +56,13 @@ def calls(db: duckdb.DuckDBPyConnection) -> None:
         SELECT call_id AS thing, driver_tid AS tid, lane, s, e
         FROM call JOIN driver ON global_tid = call.tid JOIN lane ON lane.tid = driver_tid
     """)
-    place(db, "driven", "by_process")
+    place_calls(db, "driven", "by_process")
     place_points(db, "driven", "by_process")
     _collect(db)
 
 
-def others(db: duckdb.DuckDBPyConnection) -> None:
-    """Sets ``thread_range`` of calls into the OS and MPI, OpenMP events, tensors' memory: by their own thread."""
+def attribute_others(db: duckdb.DuckDBPyConnection) -> None:
+    """Set ``thread_range`` of OS and MPI calls, OpenMP events and tensor memory, by their own thread."""
     for table, key, start, end in _OTHERS:
         if not count_rows(db, table):
             continue
@@ -71,7 +71,7 @@ def others(db: duckdb.DuckDBPyConnection) -> None:
             SELECT {key} AS thing, global_tid AS tid, lane, {start} AS s, {end} AS e
             FROM {table} JOIN lane ON lane.tid = global_tid
         """)
-        if place(db, "other", "by_thread"):
+        if place_calls(db, "other", "by_thread"):
             db.execute(f"""
                 UPDATE {table} SET thread_range = pre
                 FROM (SELECT thing, arg_min(pre, lane) AS pre FROM by_thread GROUP BY thing) WHERE thing = {key}
@@ -79,10 +79,10 @@ def others(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
-    """Which thread drives another one: the one of its process that had a range open during most of its calls.
+    """Find the thread that drives another one: the thread of its process with a range open during most of its calls.
 
-    The main thread (its id is that of the process) is driven by nobody. Of equal threads the main thread is taken,
-    then the one with the smallest id.
+    No thread drives the main thread, whose id is that of the process. Among equal candidates the main thread wins, then
+    the smallest id.
     """
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE loose AS
@@ -104,7 +104,7 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
         FROM loose JOIN (SELECT *, dense_rank() OVER (ORDER BY tid) AS rank FROM driving) AS lane
             ON lane.tid // 16777216 = loose.tid // 16777216 AND lane.tid <> loose.tid
     """)
-    place(db, "candidate", "covered")
+    place_calls(db, "candidate", "covered")
     place_points(db, "candidate", "covered")
     db.execute("""
         CREATE OR REPLACE TEMP TABLE driver AS
@@ -121,8 +121,8 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
-    """Looks at fewer calls (``loose``), and at the threads with the most ranges only (``driving``), where there are
-    thousands of either."""
+    """Reduce the calls (``loose``) and threads (``driving``, those with the most ranges) if there are thousands of
+    either."""
     (pairs,) = db.execute("""
         SELECT coalesce(sum(calls.n * lanes.n), 0)
         FROM (SELECT tid // 16777216 AS process, count(*) AS n FROM loose GROUP BY ALL) AS calls
@@ -143,7 +143,7 @@ def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _collect(db: duckdb.DuckDBPyConnection) -> None:
-    """One row a call in ``call_at``, that of its first lane; the others go into ``further_range``."""
+    """Put one row per call into ``call_at``, that of its first lane, and the others into ``further_range``."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE call_at AS
         SELECT thing AS call_id, lane, pre AS thread_range, pre AS process_range FROM by_thread

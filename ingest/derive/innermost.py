@@ -1,29 +1,30 @@
-"""Finds the innermost range around a call, in every lane of a thread: exact, and without a join of all with all."""
+"""Find the innermost range around a call in every lane of a thread, exactly and without a join of all with all."""
 
 import duckdb
 
 from profiledb.report.schema import count_rows
 
 MOMENT = 64
-"""Ranges of no length of a thread and moment that hold what has no length either."""
+"""Ranges of zero length of a thread and moment that may hold other things of zero length."""
 
 
-def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_ranges: bool = False) -> int:
-    """Fills the temporary table ``placed`` (thing, lane, pre, holds): the innermost range of a lane that holds each.
+def place_calls(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_ranges: bool = False) -> int:
+    """Fill the temporary table ``placed`` (thing, lane, pre, holds): the innermost range of a lane that holds each
+    thing.
 
-    A range holds what does not begin before it and does not end after it. The timeline (nest.sql) tells which range
-    is the innermost when a thing begins; where that one ends too early, ``climb`` finds the next one that does not.
+    A range holds a thing that does not start before it and does not end after it. The timeline (nest.sql) tells the
+    innermost range at a thing's start; if that range ends too early, ``climb_ranges`` finds the next one that does not.
 
     Args:
-        things: table with the columns thing, tid, lane, s, e (ns): what to place, and in which lanes.
-        placed: name of the table that is made.
-        among_ranges: the things are ranges too (``thing`` is their id): of two with the same edges, the one with the
-            smaller id holds the other.
+        things: table with the columns thing, tid, lane, s, e (ns): the things to place, and their lanes.
+        placed: name of the new table.
+        among_ranges: the things are ranges themselves (``thing`` is their id): of two with the same edges, the one with
+            the smaller id holds the other.
 
     Returns:
         Number of rows in ``placed``.
     """
-    if not db.execute(f"SELECT 1 FROM {things} LIMIT 1").fetchone():  # the timeline would be sorted for nothing
+    if not db.execute(f"SELECT 1 FROM {things} LIMIT 1").fetchone():  # avoids sorting the timeline for nothing
         db.execute(f"CREATE OR REPLACE TEMP TABLE {placed} (thing BIGINT, lane INTEGER, pre BIGINT, holds BOOLEAN)")
         return 0
     holds = "r.e >= thing.e"
@@ -42,22 +43,22 @@ def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_rang
             FROM {placed} AS one JOIN {things} AS thing USING (thing, lane) WHERE NOT holds;
             DELETE FROM {placed} WHERE NOT holds
         """)
-        climb(db, "outside", holds)
+        climb_ranges(db, "outside", holds)
         db.execute(f"INSERT INTO {placed} SELECT thing, lane, pre, true FROM outside; DROP TABLE outside")
     return count_rows(db, placed)
 
 
-def climb(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None:
-    """Moves each row of a table from a range that does not hold it to the next one around that does.
+def climb_ranges(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None:
+    """Move each row of a table from a range that does not hold it to the next one around that does.
 
-    Rows that none holds are removed. What a range holds, all ranges around it hold, so that the steps double: a table
-    of twice as many ranges at once each, as many as the depth has binary digits.
+    Rows that no range holds are removed. All ranges around a range that holds a row hold it, too, so the steps double:
+    one table of ranges per binary digit of the depth, each with twice the distance.
 
     Args:
         things: temporary table with the column ``pre`` of a range that does not hold the row.
-        holds: SQL whether a range ``r`` (a row of ``nested``) holds a row ``thing`` of the table.
+        holds: SQL condition that a range ``r`` (a row of ``nested``) holds a row ``thing`` of the table.
     """
-    for power in reversed(range(_leaps(db))):
+    for power in reversed(range(_make_leaps(db))):
         db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {things} AS
             SELECT thing.* REPLACE (CASE WHEN NOT ({holds}) THEN r.pre ELSE thing.pre END AS pre)
@@ -71,22 +72,22 @@ def climb(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None:
 
 
 def forget_leaps(db: duckdb.DuckDBPyConnection) -> None:
-    """Drops what ``climb`` remembers of ``nested``; to be called before that table changes."""
-    for power in range(_remembered(db)):
-        db.execute(f"DROP TABLE IF EXISTS temp.leap_{power}")  # gone where a transaction was rolled back
+    """Drop the cached tables of ``nested``; call it before that table changes."""
+    for power in range(_cache_leaps(db)):
+        db.execute(f"DROP TABLE IF EXISTS temp.leap_{power}")  # missing after a rollback
     db.execute("SET VARIABLE leaps = 0")
 
 
-def _remembered(db: duckdb.DuckDBPyConnection) -> int:
+def _cache_leaps(db: duckdb.DuckDBPyConnection) -> int:
     (count,) = db.execute("SELECT coalesce(getvariable('leaps'), 0)").fetchone() or (0,)
     return int(count)
 
 
-def _leaps(db: duckdb.DuckDBPyConnection) -> int:
-    """Number of the tables ``leap_N`` (pre, up): the range that is 2^N ranges further out, where there is one."""
+def _make_leaps(db: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of tables ``leap_N`` (pre, up), each with the range that is 2^N ranges further out."""
     (deepest,) = db.execute("SELECT coalesce(max(depth), 0) FROM nested").fetchone() or (0,)
-    wanted = max(int(deepest) - 1, 0).bit_length()  # together as far as from the innermost to the outermost
-    for power in range(_remembered(db), wanted):
+    wanted = max(int(deepest) - 1, 0).bit_length()  # together they reach from the innermost to the outermost range
+    for power in range(_cache_leaps(db), wanted):
         once = f"leap_{power - 1}"
         leaps = f"SELECT one.pre, two.up FROM {once} AS one JOIN {once} AS two ON two.pre = one.up"
         if power == 0:
@@ -96,15 +97,16 @@ def _leaps(db: duckdb.DuckDBPyConnection) -> int:
 
 
 def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> None:
-    """Corrects ``placed`` for things of no length, which ranges that end at that moment or have no length hold too.
+    """Correct ``placed`` for things of zero length, which ranges of zero length or with an end at that moment also
+    hold.
 
-    Of ranges that enclose each other the inner one is kept, and each that is left gets a number of its own as its lane.
+    Of nested ranges the inner one is kept, and each remaining one gets its own number as its lane.
     """
     if not db.execute(f"SELECT 1 FROM {things} WHERE s = e LIMIT 1").fetchone():
         return
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE point AS SELECT thing, tid, lane, s AS t FROM {things} WHERE s = e;
-        CREATE OR REPLACE TEMP TABLE touched AS {ending_at("point")};
+        CREATE OR REPLACE TEMP TABLE touched AS {select_ending_at("point")};
         CREATE OR REPLACE TEMP TABLE held AS
         SELECT thing, pre FROM touched
         UNION ALL
@@ -124,8 +126,8 @@ def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> Non
     """)
 
 
-def ending_at(points: str) -> str:
-    """SQL of the innermost range that ends at the very moment of each point, in its lane.
+def select_ending_at(points: str) -> str:
+    """Return SQL for the innermost range that ends at the very moment of each point, in its lane.
 
     Args:
         points: table with the columns thing, tid, lane, t (ns).

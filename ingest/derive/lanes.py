@@ -1,4 +1,4 @@
-"""Spreads the ranges of a thread that cross each other over lanes, within which they nest."""
+"""Spread the crossing ranges of a thread over lanes within which they nest."""
 
 import heapq
 import math
@@ -7,19 +7,19 @@ from collections.abc import Mapping
 import duckdb
 
 MOST = 3_000_000
-"""Pairs of a lane and what is looked up in it (calls, ranges), over all threads whose ranges cross."""
+"""Most pairs of a lane and a thing looked up in it (call, range), over all threads with crossing ranges."""
 FEWEST = 8
-"""Lanes that each thread gets, however much is looked up in them."""
+"""Lanes that each thread gets, however many things are looked up in them."""
 
 CALLS = ("staged_api_call", "staged_osrt_call", "staged_openmp_event")
 _BATCH = 100_000
 
 
 class Lanes:
-    """The first lane in which each range nests with the earlier ones; lanes count from 0.
+    """Assigns each range the first lane in which it nests with the earlier ones; lanes count from 0.
 
-    A lane takes a range where its innermost open one encloses that, or where none is open. The first such lane is
-    found in a binary tree over the ends of the innermost open ranges: its inner nodes hold the largest end below.
+    A lane takes a range if its innermost open range encloses it, or if none is open. A binary tree over the ends of the
+    innermost open ranges finds the first such lane: inner nodes hold the largest end below.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Lanes:
         self._ends: list[tuple[int, int]] = []
 
     def add(self, start: int, end: int) -> int:
-        """Places a range; ranges come by start, of equal starts the longer one first."""
+        """Place a range; ranges come by start, the longer first among equal starts."""
         while self._ends and self._ends[0][0] <= start:
             _, lane = heapq.heappop(self._ends)
             self._open[lane].pop()
@@ -42,7 +42,7 @@ class Lanes:
 
     @property
     def count(self) -> int:
-        """How many lanes there are."""
+        """Return the number of lanes."""
         return len(self._open)
 
     def _first(self, end: int) -> int:
@@ -72,11 +72,11 @@ class Lanes:
             self._reach[node] = max(self._reach[2 * node], self._reach[2 * node + 1])
 
 
-def spread(db: duckdb.DuckDBPyConnection) -> bool:
-    """Gives ranges of threads on which some cross a lane in which they nest; push/pop ranges come first.
+def spread_lanes(db: duckdb.DuckDBPyConnection) -> bool:
+    """Give ranges of threads with crossing ranges a lane in which they nest; push/pop ranges come first.
 
-    Changes ``span`` where ``nested``, which was made of it, shows that ranges cross. Where the lanes are so many that
-    looking everything up in all of them would take minutes, the ranges of the last ones are taken out, into ``beyond``.
+    Changes ``span`` if ``nested``, which was computed from it, shows that ranges cross. If there are so many lanes that
+    lookups in all of them would take minutes, the ranges of the last ones move to ``beyond``.
 
     Returns:
         Whether any ranges cross.
@@ -85,7 +85,7 @@ def spread(db: duckdb.DuckDBPyConnection) -> bool:
     if not db.execute("SELECT 1 FROM crossed LIMIT 1").fetchone():
         return False
     lane_counts = _place(db)
-    limit = max(FEWEST, within(lane_counts, _looked_up(db), MOST))
+    limit = max(FEWEST, limit_lanes(lane_counts, _count_lookups(db), MOST))
     db.execute(f"""
         UPDATE span SET lane = moved.lane FROM moved WHERE moved.id = span.id;
         INSERT INTO beyond SELECT id FROM span WHERE lane >= {limit};
@@ -95,7 +95,7 @@ def spread(db: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
-    """Fills ``moved`` (id, lane); returns the number of lanes by thread."""
+    """Fill ``moved`` (id, lane) and return the number of lanes by thread."""
     spans = db.execute("""
         SELECT tid, pushed, id, s, e FROM span SEMI JOIN crossed USING (tid) ORDER BY tid, pushed DESC, s, e DESC, id
     """).fetchnumpy()
@@ -116,9 +116,9 @@ def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return counts
 
 
-def _looked_up(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
-    """By thread on which ranges cross, how many things are looked up in each of its lanes: ranges, and calls of its
-    process, because it may drive the other threads."""
+def _count_lookups(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """Count by thread with crossing ranges the things that are looked up in each of its lanes: ranges, and all calls of
+    its process, because it may drive the other threads."""
     calls = " UNION ALL ".join(f"SELECT global_tid AS tid FROM {table}" for table in CALLS)
     rows = db.execute(f"""
         WITH called AS (SELECT tid // 16777216 AS process, count(*) AS n FROM ({calls}) GROUP BY process)
@@ -128,8 +128,8 @@ def _looked_up(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     return dict(rows.fetchall())
 
 
-def within(counts: Mapping[int, int], looked_up: Mapping[int, int], most: int) -> int:
-    """The largest number of lanes, at least one, with which no more than ``most`` pairs are looked up.
+def limit_lanes(counts: Mapping[int, int], looked_up: Mapping[int, int], most: int) -> int:
+    """Return the largest number of lanes, at least one, with at most ``most`` pairs to look up.
 
     Args:
         counts: lanes by thread.

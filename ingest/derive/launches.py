@@ -1,17 +1,17 @@
-"""Which call launched an operation: the one of its process with its correlation id."""
+"""Find the call that launched an operation: the call of its process with its correlation id."""
 
 import duckdb
 
 BITS = 800_000_000
-"""Numbers that are told apart with a bit each, over all groups: 100 MB."""
+"""Most numbers that are told apart by a bit each, over all groups: 100 MB."""
 BITS_A_ROW = 1000
-"""So many for each row at most: clearing more of them takes longer than counting in another way."""
+"""Most bits per row: clearing more of them takes longer than counting in another way."""
 
 
-def find(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes the view ``launch``: the calls by what operations refer to them with; of several the first one counts."""
+def find_launches(db: duckdb.DuckDBPyConnection) -> None:
+    """Create the view ``launch`` of calls by process and correlation id; of several calls the first one counts."""
     later = ""
-    if _correlations_repeat(db):
+    if _has_repeated_correlations(db):
         later = "ANTI JOIN later_call USING (call_id)"
         db.execute("""
             CREATE OR REPLACE TEMP TABLE later_call AS
@@ -26,13 +26,13 @@ def find(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _correlations_repeat(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether two calls of a process have the same correlation id."""
-    return repeats(db, "api_call", "correlation_id", "global_tid >> 24")
+def _has_repeated_correlations(db: duckdb.DuckDBPyConnection) -> bool:
+    """Return True if two calls of a process have the same correlation id."""
+    return has_repeats(db, "api_call", "correlation_id", "global_tid >> 24")
 
 
-def repeats(db: duckdb.DuckDBPyConnection, table: str, column: str, group: str = "true") -> bool:
-    """Whether a number stands in two rows of a table, within a group."""
+def has_repeats(db: duckdb.DuckDBPyConnection, table: str, column: str, group: str = "true") -> bool:
+    """Return True if a number occurs in two rows of a table, within a group."""
     (low, high, groups, rows) = db.execute(f"""
         SELECT min({column}), max({column}), count(DISTINCT {group}), count(*) FROM {table}
     """).fetchone() or (None, None, 0, 0)

@@ -1,24 +1,24 @@
-"""Numbers the ranges as nested sets, finds what encloses each, and writes them.
+"""Number the ranges as nested sets, find the range around each, and write them.
 
-Ranges of a thread nest as a rule, and then one window over their edges numbers them all (nest.sql). Where ranges of a
-thread cross, as start/end ranges may, they are spread over lanes within which they nest.
+Ranges of a thread usually nest, and one window over their edges numbers them all (nest.sql). If ranges of a thread
+cross, as start/end ranges may, they are spread over lanes within which they nest.
 """
 
 import duckdb
 
 from ingest import diagnostics
 from ingest.derive import lanes, paths
-from ingest.derive.innermost import ending_at, forget_leaps, place
+from ingest.derive.innermost import forget_leaps, place_calls, select_ending_at
 from profiledb.report.schema import count_rows, read_sql
 
 
-def number(db: duckdb.DuckDBPyConnection) -> None:
-    """Numbers the ranges of ``staged_range`` and finds their parents; writes nothing but temporary tables.
+def number_ranges(db: duckdb.DuckDBPyConnection) -> None:
+    """Number the ranges of ``staged_range`` and find their parents; write only temporary tables.
 
-    Leaves ``span`` (ranges that hold calls), ``nested`` and ``timeline`` (nest.sql) for ``innermost.place``, and
-    ``number`` and ``parent`` of all ranges. A range that ends on another thread, and one that ends before it begins,
-    holds nothing; one of no length holds no more than a call of no length. So does one that crosses so many others
-    that no lane is left for it; ``beyond`` (id) has these.
+    Creates ``span`` (ranges that hold calls), ``nested`` and ``timeline`` (nest.sql) for ``innermost.place_calls``, and
+    ``number`` and ``parent`` of all ranges. A range that ends on another thread, or before it starts, holds nothing;
+    one of zero length holds at most calls of zero length. A range that crosses so many others that no lane is left for
+    it holds nothing, too; ``beyond`` (id) lists these.
     """
     forget_leaps(db)
     db.execute("""
@@ -33,7 +33,7 @@ def number(db: duckdb.DuckDBPyConnection) -> None:
     """)
     nest = read_sql("nest.sql", "ingest.derive")
     db.execute(nest)
-    if lanes.spread(db):
+    if lanes.spread_lanes(db):
         db.execute(nest)
     _find_parents(db)
     db.execute("""
@@ -45,12 +45,13 @@ def number(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def write(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills the tables of ranges from what ``number`` and ``attribution.calls`` left, and says what is left out.
+def write_ranges(db: duckdb.DuckDBPyConnection) -> None:
+    """Fill the tables of ranges from the output of ``number_ranges`` and ``attribution.attribute_calls``, and note
+    left-out ranges.
 
     Needs ``range_name``.
     """
-    deep = paths.find(db)
+    deep = paths.find_paths(db)
     db.execute(read_sql("write_ranges.sql", "ingest.derive"))
     if deep:
         text = f"{deep:,} ranges are nested more than {paths.DEEPEST} deep."
@@ -61,7 +62,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _find_parents(db: duckdb.DuckDBPyConnection) -> None:
-    """The tightest range around each on its thread, whatever its lane; the table ``parent``."""
+    """Create the table ``parent``: the tightest range around each on its thread, whatever its lane."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE parent AS SELECT id, parent_id FROM nested;
         CREATE OR REPLACE TEMP TABLE thing AS
@@ -69,7 +70,7 @@ def _find_parents(db: duckdb.DuckDBPyConnection) -> None:
         FROM span JOIN (SELECT DISTINCT tid, lane FROM span) AS other
             ON other.tid = span.tid AND other.lane <> span.lane
     """)
-    if place(db, "thing", "around", among_ranges=True):
+    if place_calls(db, "thing", "around", among_ranges=True):
         db.execute("""
             CREATE OR REPLACE TEMP TABLE parent AS
             SELECT id, arg_min(holder, (slack, -holder)) AS parent_id
@@ -87,7 +88,8 @@ def _find_parents(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _find_parents_of_points(db: duckdb.DuckDBPyConnection) -> None:
-    """Of ranges of no length: the one before at the same moment, else the shortest around, which touches or is open."""
+    """Find the parents of ranges of zero length: the previous one at the same moment, else the shortest range around,
+    which may touch the moment or still be open."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE point AS
         SELECT id AS thing, tid, s AS t, lag(id) OVER (PARTITION BY tid, s ORDER BY id) AS before
@@ -105,7 +107,7 @@ def _find_parents_of_points(db: duckdb.DuckDBPyConnection) -> None:
         FROM (
             SELECT one.thing, r.pre FROM point AS one ASOF JOIN timeline AS r
                 ON r.tid = one.tid AND r.lane = one.lane AND one.t >= r.t
-            UNION ALL SELECT thing, pre FROM ({ending_at("point")})
+            UNION ALL SELECT thing, pre FROM ({select_ending_at("point")})
         ) JOIN nested AS r USING (pre)
         GROUP BY thing;
         DROP TABLE point

@@ -1,26 +1,28 @@
-"""Paths of ranges: the names around each, outermost first.
+"""Compute the path of each range: the names around it, outermost first.
 
-Each round looks at twice as many names at once, so that ranges nested deep take a few rounds more, not one a level.
+Each round looks at twice as many names at once, so deeply nested ranges take a few more rounds instead of one per
+level.
 """
 
 import duckdb
 
 DEEPEST = 256
-"""Names around the last one of a path; ranges further in share what stands before the mark."""
+"""Most names in front of the last one of a path; deeper ranges share the part before the mark."""
 MARK = "…"
 TEXT = 64_000_000
-"""Characters that the paths of a report have together; where it would be more, each is cut."""
+"""Most characters of all paths of a report; above it, each path is cut."""
 SHORTEST = 256
-"""Characters that are left of a path or name that is cut."""
+"""Characters that are left of a cut path or name."""
 
 
-def find(db: duckdb.DuckDBPyConnection) -> int:
-    """Fills ``range_path`` and the temporary table ``path_of`` (id, path_id, level) from ``parent`` and ``opened``.
+def find_paths(db: duckdb.DuckDBPyConnection) -> int:
+    """Fill ``range_path`` and the temporary table ``path_of`` (id, path_id, level) from ``parent`` and ``opened``.
 
-    A range deeper than ``DEEPEST`` has the path of the one around it at that level, the mark, and its own name.
+    The path of a range deeper than ``DEEPEST`` is that of the range around it at that level, the mark, and its own
+    name.
 
     Returns:
-        Number of ranges that are deeper.
+        Number of deeper ranges.
     """
     db.execute("""
         CREATE OR REPLACE TEMP TABLE member AS
@@ -42,7 +44,7 @@ def find(db: duckdb.DuckDBPyConnection) -> int:
 
 
 def _collect(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``chain``: of each range its level, the characters of its path, and a number that stands for its path."""
+    """Create ``chain``: for each range its level, the length of its path, and a number for the path."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE chain AS
         SELECT id, up, (up IS NOT NULL)::INTEGER AS level, chars, word AS path FROM member
@@ -57,7 +59,7 @@ def _collect(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _fold(db: duckdb.DuckDBPyConnection) -> None:
-    """Puts ranges that are too deep right below the range around them that is not."""
+    """Put ranges that are too deep directly below the range around them that is not."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE deep AS
         SELECT member.id, member.up FROM member JOIN level_of USING (id) WHERE level_of.level > {DEEPEST}
@@ -71,7 +73,7 @@ def _fold(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _write(db: duckdb.DuckDBPyConnection) -> None:
-    """Gives the paths their numbers, level by level, and writes them."""
+    """Number the paths level by level and write them."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE stack AS
         SELECT path, any_value(above) AS above, any_value(level) AS level, min(s) AS first,
@@ -83,7 +85,7 @@ def _write(db: duckdb.DuckDBPyConnection) -> None:
         GROUP BY path
     """)
     _cut_names(db)
-    db.execute(_numbered(_longest(db, "chars")))
+    db.execute(_select_numbered(_choose_lengths(db, "chars")))
     db.execute("""
         INSERT INTO range_path
         SELECT one.path_id, up.path_id, one.level, one.name, one.text
@@ -94,12 +96,12 @@ def _write(db: duckdb.DuckDBPyConnection) -> None:
     """)
 
 
-def _numbered(longest: int | None) -> str:
-    """SQL that makes ``numbered_path``: paths with their text, numbered by level, first begin, path above and name."""
+def _select_numbered(longest: int | None) -> str:
+    """Return SQL for ``numbered_path``: paths with their text, numbered by level, first start, parent path and name."""
     slash = f"CASE WHEN stack.level > {DEEPEST} THEN '/{MARK}/' ELSE '/' END"
     text = f"up.text || {slash} || replace(range_name.name, '/', '\\/')"
     if longest is not None:
-        short = f"({text})[:{longest}] || '{MARK} [' || stack.path || ']'"  # the number tells it from others
+        short = f"({text})[:{longest}] || '{MARK} [' || stack.path || ']'"  # the number keeps it apart from others
         text = f"CASE WHEN length({text}) > {longest} THEN {short} ELSE {text} END"
     return f"""
         CREATE OR REPLACE TEMP TABLE numbered_path AS
@@ -116,14 +118,14 @@ def _numbered(longest: int | None) -> str:
     """
 
 
-def _longest(db: duckdb.DuckDBPyConnection, chars: str) -> int | None:
-    """To how many characters texts are cut, a row of ``stack`` each; None where they are few enough together."""
+def _choose_lengths(db: duckdb.DuckDBPyConnection, chars: str) -> int | None:
+    """Return the length to which texts are cut, each a row of ``stack``; None if they are short enough together."""
     (total, rows) = db.execute(f"SELECT sum({chars}), count(*) FROM stack").fetchone() or (0, 0)
     return max(SHORTEST, TEXT // rows) if (total or 0) > TEXT else None
 
 
 def _cut_names(db: duckdb.DuckDBPyConnection) -> None:
-    """Cuts the names of ranges where repeating them in each path would take too much room."""
+    """Cut the names of ranges if repeating them in each path would take too much space."""
     (total, rows) = db.execute(
         "SELECT sum(strlen(name)), count(*) FROM stack JOIN range_name USING (name_id)"
     ).fetchone() or (0, 0)

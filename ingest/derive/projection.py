@@ -1,11 +1,11 @@
-"""What each range ran on the GPU: from the begin of its first operation to the end of its last one, in both modes.
+"""Project ranges onto the GPU: from the start of a range's first operation to the end of its last one, in both modes.
 
-An operation counts in every range around its call. It is added up where it is innermost; the sums of a range are then
+An operation counts in every range around its call. It is added to its innermost range; the sums of a range are then
 those over its numbers from ``pre`` to ``post``, so that no operation is joined with all its ranges.
 
-Time that operations share is found without one sweep a range, too. Take the operations that run on a GPU at a moment,
-in the order of the numbers of their innermost ranges: what two neighbors share counts once too often in the innermost
-range around both, and in all ranges around that one. These moments are added up there, and again from pre to post.
+Overlap of operations needs no sweep per range, either. Order the operations that run on a GPU at a moment by the
+numbers of their innermost ranges: the overlap of two neighbors counts once too often in the innermost range around
+both, and in all ranges around that one. These times are added up there, and again from pre to post.
 """
 
 from bisect import bisect_left, insort
@@ -14,19 +14,19 @@ from collections.abc import Mapping
 
 import duckdb
 
-from ingest.derive.innermost import climb
-from ingest.derive.launches import repeats
+from ingest.derive.innermost import climb_ranges
+from ingest.derive.launches import has_repeats
 from profiledb.report.schema import count_rows
 
 MODES = ("thread", "process")
 BATCH = 100_000
 _BLOCK = 10
-"""Binary digits of the numbers of ranges that ``Neighbors`` keeps in one list."""
+"""Binary digits of the numbers of ranges in one list of ``Neighbors``."""
 
 
 def sweep(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``operation``: all that ran on a GPU, with the end that what began before it had reached there, and the
-    begin of the next. Fills ``busy`` from it, as ``selection.views.busy`` tells the same of a selection."""
+    """Create ``operation``: all GPU work, each with the latest end of earlier work and the start of the next. Fill
+    ``busy`` from it, as ``selection.views.busy`` computes it for a selection."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE operation AS
         SELECT *, max(end_ns) OVER (by_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached,
@@ -49,37 +49,37 @@ def sweep(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def project(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills ``projection``; needs ``operation`` of ``sweep``, and ``nested`` of ``nesting.number``."""
+    """Fill ``projection``; needs ``operation`` of ``sweep`` and ``nested`` of ``nesting.number_ranges``."""
     if not db.execute("SELECT 1 FROM nested LIMIT 1").fetchone():
         return
     db.execute("""
         CREATE OR REPLACE TEMP TABLE shared AS  -- operations during which another one ran on the same GPU
         SELECT * FROM operation WHERE start_ns < reached OR end_ns > next_ns
     """)
-    launches = _launches(db)
+    launches = _select_launches(db)
     for mode in MODES:
         if mode == "process" and _modes_agree(db):
             db.execute("INSERT INTO projection SELECT * REPLACE ('process' AS mode) FROM projection")
             break
-        db.execute(f"CREATE OR REPLACE TEMP TABLE part AS {_sums(mode, launches)}")
+        db.execute(f"CREATE OR REPLACE TEMP TABLE part AS {_select_sums(mode, launches)}")
         _find_shared_time(db, mode)
         _add_up(db, mode)
 
 
 def _modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether no thread drives another one that launched anything."""
+    """Return True if no thread drives another one that launched anything."""
     differ = "WHERE thread_range IS DISTINCT FROM process_range"
     query = f"SELECT 1 FROM operation {differ} UNION ALL SELECT 1 FROM call_range {differ} LIMIT 1"
     return db.execute(query).fetchone() is None
 
 
-def _launches(db: duckdb.DuckDBPyConnection) -> str:
-    """SQL that counts calls; where each call launched one operation, as usual, that is a count of rows."""
-    return "count(DISTINCT call_id)" if repeats(db, "operation", "call_id") else "count(*)"
+def _select_launches(db: duckdb.DuckDBPyConnection) -> str:
+    """Return SQL that counts calls; if each call launched one operation, as usual, it counts rows."""
+    return "count(DISTINCT call_id)" if has_repeats(db, "operation", "call_id") else "count(*)"
 
 
-def _held(mode: str, operations: str) -> str:
-    """Operations with each innermost range (``pre``) around their call."""
+def _select_held(mode: str, operations: str) -> str:
+    """Return SQL for operations with each innermost range (``pre``) around their call."""
     columns = "call_id, device_id, start_ns, end_ns, kernel_ns"
     return f"""
         SELECT {mode}_range AS pre, {columns} FROM {operations} WHERE {mode}_range IS NOT NULL
@@ -89,21 +89,21 @@ def _held(mode: str, operations: str) -> str:
     """
 
 
-def _sums(mode: str, launches: str) -> str:
+def _select_sums(mode: str, launches: str) -> str:
     return f"""
         SELECT pre, min(start_ns) AS start_ns, max(end_ns) AS end_ns, {launches} AS launches, count(*) AS operations,
             sum(end_ns - start_ns)::BIGINT AS operation_ns, sum(kernel_ns)::BIGINT AS kernel_ns
-        FROM ({_held(mode, "operation")}) GROUP BY pre
+        FROM ({_select_held(mode, "operation")}) GROUP BY pre
     """
 
 
 def _find_shared_time(db: duckdb.DuckDBPyConnection, mode: str) -> None:
-    """Makes ``twice`` (pre, ns): the time that counts once too often in a range and in all around it."""
+    """Create ``twice`` (pre, ns): the time that counts once too often in a range and in all around it."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE swept AS
         SELECT pre, device_id, start_ns, end_ns, max(end_ns) OVER of_range AS last_ns,
             max(end_ns) OVER (of_range ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-        FROM ({_held(mode, "shared")}) SEMI JOIN nested USING (pre)
+        FROM ({_select_held(mode, "shared")}) SEMI JOIN nested USING (pre)
         WINDOW of_range AS (PARTITION BY pre, device_id);
         CREATE OR REPLACE TEMP TABLE twice AS
         SELECT pre, sum(greatest(0, least(end_ns, reached) - start_ns))::BIGINT AS ns
@@ -124,13 +124,13 @@ def _find_shared_time(db: duckdb.DuckDBPyConnection, mode: str) -> None:
             INSERT INTO twice SELECT pre, ns FROM pair JOIN nested USING (pre) WHERE other <= post;
             DELETE FROM pair USING nested WHERE nested.pre = pair.pre AND other <= post
         """)
-        climb(db, "pair", "r.post >= thing.other")
+        climb_ranges(db, "pair", "r.post >= thing.other")
         db.execute("INSERT INTO twice SELECT pre, ns FROM pair")
     db.execute("DROP TABLE swept; DROP TABLE piece; DROP TABLE IF EXISTS pair")
 
 
 def _pair_neighbors(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``pair`` (pre, other, ns): how long two ranges were neighbors among those that run something on a GPU."""
+    """Create ``pair`` (pre, other, ns): how long two ranges were neighbors among those with work on a GPU."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE pair (pre BIGINT, other BIGINT, ns BIGINT);
         CREATE OR REPLACE TEMP TABLE moment AS
@@ -153,17 +153,17 @@ def _pair_neighbors(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _insert(db: duckdb.DuckDBPyConnection, pairs: Mapping[tuple[int, int], int]) -> None:
-    """Adds rows to ``pair``; as texts, because the first bound parameter costs an import of pandas."""
+    """Add rows to ``pair`` as text, because the first bound parameter imports pandas."""
     lists = [[pre for pre, _ in pairs], [other for _, other in pairs], list(pairs.values())]
     columns = ", ".join(f"unnest('{values}'::BIGINT[])" for values in lists)
     db.execute(f"INSERT INTO pair SELECT {columns}")
 
 
 class Neighbors:
-    """Numbers in order, to which some are added and from which some are taken as time goes on.
+    """Ordered set of numbers that are added and removed over time.
 
-    ``pairs`` adds up how long (ns) two numbers were neighbors; of those that still are, the moment from which on is
-    taken off, so that parts of the sums can be taken out at any time.
+    ``pairs`` adds up how long (ns) two numbers were neighbors; for current neighbors the starting moment is subtracted,
+    so that partial sums can be taken at any time.
     """
 
     def __init__(self) -> None:
@@ -172,12 +172,12 @@ class Neighbors:
         self._keys: list[int] = []
 
     def take(self) -> dict[tuple[int, int], int]:
-        """The sums since the last time."""
-        taken, self.pairs = self.pairs, defaultdict(int)
-        return {pair: ns for pair, ns in taken.items() if ns}
+        """Return the sums since the last call."""
+        sums, self.pairs = self.pairs, defaultdict(int)
+        return {pair: ns for pair, ns in sums.items() if ns}
 
     def begin(self, number: int, t: int) -> None:
-        """Adds a number, which must not be there, at the moment t."""
+        """Add a number, which must not be present, at the moment t."""
         key = number >> _BLOCK
         block = self._blocks.get(key)
         if block is None:
@@ -187,7 +187,7 @@ class Neighbors:
         self._change(number, key, -t)
 
     def end(self, number: int, t: int) -> None:
-        """Takes a number out at the moment t."""
+        """Remove a number at the moment t."""
         key = number >> _BLOCK
         self._change(number, key, t)
         block = self._blocks[key]
@@ -197,7 +197,7 @@ class Neighbors:
             self._keys.remove(key)
 
     def _change(self, number: int, key: int, t: int) -> None:
-        """Counts t for the number and its neighbors, and against the two of them, between which it stands."""
+        """Add t to the number's pairs with its neighbors, and subtract it from the pair of those two."""
         block, place = self._blocks[key], bisect_left(self._blocks[key], number)
         at = bisect_left(self._keys, key)
         before = block[place - 1] if place else self._blocks[self._keys[at - 1]][-1] if at else None
@@ -214,9 +214,9 @@ class Neighbors:
 
 
 def _add_up(db: duckdb.DuckDBPyConnection, mode: str) -> None:
-    """Adds the sums of a mode to ``projection``: of each range those over its numbers from pre to post.
+    """Add the sums of a mode to ``projection``: for each range those over its numbers from pre to post.
 
-    Ranges of a depth have numbers of a size, which take less room: they are written one after the other.
+    Ranges of one depth have numbers of similar size, which take less space: they are written one after the other.
     """
     db.execute(f"""
         INSERT INTO projection BY NAME

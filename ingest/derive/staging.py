@@ -1,8 +1,8 @@
-"""Where a reader puts the rows from which something is derived: ``staged_kernel`` and others, as plain as they come.
+"""Staged tables, ``staged_kernel`` and others: a reader's plain rows, from which the rest of a report is derived.
 
-They have the names and columns of the tables of a report (profiledb/report/schema*.sql), less the columns that are
-derived. A reader inserts into them, or drops one and puts a temporary view of that name in its place, so that millions
-of rows are read where they lie and written once, complete. Columns that a view leaves out are NULL; none may lack:
+They have the names and columns of the tables of a report (profiledb/report/schema*.sql) without the derived columns. A
+reader inserts rows, or replaces a table by a temporary view of that name, so that millions of rows are read in place
+and written once, complete. Columns missing in a view are NULL; these must be present:
 
 - range: range_id, start_ns, end_ns, style, name_id, global_tid, end_global_tid
 - api_call: call_id, start_ns, end_ns, global_tid, correlation_id
@@ -35,9 +35,9 @@ DERIVED = {
     "openmp_event": frozenset({"thread_range"}),
     "thread": frozenset({"global_pid", "pid", "tid"}),
 }
-"""Tables that are staged, and of each the columns that are derived."""
+"""Staged tables with the columns that are derived."""
 ID_BITS = 24
-"""Binary digits of the id of a thread, and of a process, in a global id."""
+"""Binary digits of a thread's and of a process's id in a global id."""
 
 _CUT = """
     CREATE OR REPLACE TEMP MACRO cut(long, most) AS
@@ -46,33 +46,38 @@ _CUT = """
 
 
 def stage(db: duckdb.DuckDBPyConnection) -> None:
-    """Prepares a connection that writes a report: empty tables ``staged_*``, the macro ``cut``, and how DuckDB plans.
+    """Prepare a connection that writes a report: empty tables ``staged_*``, the macro ``cut``, and settings of DuckDB's
+    planner.
 
-    What an earlier attempt at the same report staged, and had to say (remarks), is forgotten.
+    Rows and remarks of an earlier attempt at the same report are dropped.
     """
-    db.execute("SET preserve_insertion_order = false")  # ids keep the order; insisting on it takes one core only
-    db.execute("SET asof_loop_join_threshold = 0")  # tables of a transaction look so small that loops would be chosen
+    db.execute(
+        "SET preserve_insertion_order = false"
+    )  # ids keep the order; preserving it would limit DuckDB to one core
+    db.execute(
+        "SET asof_loop_join_threshold = 0"
+    )  # tables of a transaction look so small that DuckDB would choose loops
     db.execute(_CUT)
     diagnostics.start(db)
     for table in DERIVED:
         forget(db, table)
-    db.execute(";".join(_empty(table, derived) for table, derived in DERIVED.items()))
+    db.execute(";".join(_clear_tables(table, derived) for table, derived in DERIVED.items()))
 
 
-def _empty(table: str, derived: frozenset[str]) -> str:
+def _clear_tables(table: str, derived: frozenset[str]) -> str:
     plain = (column for column in tables()[table].columns if column.name not in derived)
     return f"CREATE TEMP TABLE {PREFIX}{table} ({', '.join(f'{column.name} {column.type}' for column in plain)})"
 
 
 def forget(db: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Drops what stands staged for a table, be it rows or a view."""
+    """Drop the staged rows or view of a table."""
     for kind in ("VIEW", "TABLE"):
-        with suppress(duckdb.CatalogException):  # it is of the other kind; to look that up takes 4 ms each time
+        with suppress(duckdb.CatalogException):  # it is a table or a view; looking that up takes 4 ms each time
             db.execute(f"DROP {kind} IF EXISTS temp.{PREFIX}{table}")
 
 
 def global_tid(pid: int, tid: int) -> int:
-    """The global id of a thread; with 0 as the thread, that of a process.
+    """Return the global id of a thread, or with thread 0 that of a process.
 
     Args:
         pid: process id of the operating system; two machines in one report need different ones.

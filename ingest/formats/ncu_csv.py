@@ -1,4 +1,4 @@
-"""Texts that ncu printed with ``--csv``, with or without the output of the program around them."""
+"""Output of ``ncu --csv``, with or without the program's own output around it."""
 
 import codecs
 from collections.abc import Iterator
@@ -17,37 +17,39 @@ if TYPE_CHECKING:
 
 NAME = "Nsight Compute CSV"
 KIND = "ncu"
+ENDINGS: dict[str, int] = {}  # text of any name
+MISNAMED = ("", "")
+COST = 1 << 20
 RUNS_TOOLS = False
-LOOK_BYTES = 1 << 20
+ARRAY_READERS = ("ingest.ncu.pages", "ingest.ncu.tables")
 
 
 def matches(path: Path) -> bool:
-    """Whether the first megabyte is text with the header of an ncu page, or a line ==PROF== or ==ERROR==."""
+    """Return True if the first megabyte is text with the header of an ncu page, or a line ==PROF== or ==ERROR==."""
     try:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            text = _decode(file.read(LOOK_BYTES))
+            text = _decode(file.read(COST))
     except OSError:
         return False
     return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
 
 
 def access(source: Path) -> Access:
-    """The load needs nothing; see Format.access."""
     return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Fills the tables from a text of ncu.
+    """Fill the tables from ncu's output.
 
     Raises:
-        ConversionError: the text holds ncu's ==ERROR== and no launch, or no page at all.
+        ConversionError: the text has ncu's ==ERROR== and no launch, or no page at all.
     """
-    from ingest.ncu import pages, tables  # here: they import numpy and pyarrow, and every worker asks ``matches``
+    from ingest.ncu import pages, tables  # here: they import numpy and pyarrow
 
     capture = tables.Capture(converter="csv text")
-    pages.read(_lines(source, capture), capture)
+    pages.read_pages(_read_lines(source, capture), capture)
     errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
     if not capture.launches:
         raise ConversionError(
@@ -57,11 +59,11 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             else "Save the whole output of ncu, including its header line: ncu --csv --page raw PROGRAM",
             detail="\n".join(errors),
         )
-    _say_what_is_missing(capture, tables.UNNAMED)
-    tables.store(db, capture)
+    _note_missing_data(capture, tables.UNNAMED)
+    tables.store_capture(db, capture)
 
 
-def _say_what_is_missing(capture: "Capture", unnamed: str) -> None:
+def _note_missing_data(capture: "Capture", unnamed: str) -> None:
     if all(launch.kernel == unnamed for launch in capture.launches):
         text = "The table has ncu metrics but no Kernel Name column, so launches have no names."
         capture.diagnostics.append(("warning", "warpdeck", text))
@@ -73,28 +75,28 @@ def _say_what_is_missing(capture: "Capture", unnamed: str) -> None:
     capture.diagnostics.append(("info", "warpdeck", text))
 
 
-def _lines(source: Path, capture: "Capture") -> Iterator[str]:
+def _read_lines(source: Path, capture: "Capture") -> Iterator[str]:
     with source.open("rb") as file:
-        encoding = _encoding(file.read(4))
-    line, spoiled = "", 0
+        encoding = _detect_encoding(file.read(4))
+    line, damaged_lines = "", 0
     with source.open(encoding=encoding, errors="replace", newline="") as text:
         for line in text:
-            spoiled += "\0" in line or "\ufffd" in line
+            damaged_lines += "\0" in line or "\ufffd" in line
             yield line.replace("\0", "")
-    if spoiled:
-        noted = f"{counted(spoiled, 'line')} with bytes that are no text: what stood there is missing or wrong."
-        capture.diagnostics.append(("warning", "warpdeck", noted))
+    if damaged_lines:
+        note = f"{counted(damaged_lines, 'line')} with bytes that are no text: parts of them are missing or wrong."
+        capture.diagnostics.append(("warning", "warpdeck", note))
     if not {",", '"'}.isdisjoint(line) and not line.endswith(("\n", "\r")):
-        noted = "The text ends within a line: it may be cut off, and the rest is missing in this report."
-        capture.diagnostics.append(("warning", "warpdeck", noted))
+        note = "The text ends within a line: it may be cut off, and the rest is missing in this report."
+        capture.diagnostics.append(("warning", "warpdeck", note))
 
 
 def _decode(head: bytes) -> str:
-    """The text of a file's beginning; empty where it is no text."""
-    encoding = _encoding(head)
+    """Decode the start of a file; return an empty string for binary data."""
+    encoding = _detect_encoding(head)
     return "" if encoding == "utf-8-sig" and b"\0" in head else head.decode(encoding, "replace")
 
 
-def _encoding(head: bytes) -> str:
-    """UTF-8 but for what a Windows shell writes when it redirects."""
+def _detect_encoding(head: bytes) -> str:
+    """Return UTF-8 unless a Windows shell wrote the file by redirection."""
     return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"

@@ -1,59 +1,73 @@
-"""Nsight Compute reports: ``.ncu-rep``, and ``.ncu-repz``, which is the same bytes compressed as one zstd stream.
+"""Nsight Compute reports: ``.ncu-rep``, and ``.ncu-repz``, the same bytes compressed as one zstd stream.
 
-Two roads lead to the same tables: NVIDIA's ``ncu-report`` wheel, and ncu itself, which prints pages as CSV. The wheel
-goes first: it has every digit, while ncu rounds to two decimals, so that 0.0049 becomes 0.00, and takes minutes to
-print a thousand launches. ncu is there for platforms without the wheel, and for what the wheel cannot read.
+NVIDIA's ``ncu-report`` wheel and ncu itself, which prints pages as CSV, fill the same tables. The wheel goes first,
+because it has every digit, while ncu rounds to two decimals (0.0049 becomes 0.00) and takes minutes to print a thousand
+launches. ncu serves platforms without the wheel and reports that the wheel cannot read.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from ingest import tools
-from ingest.ncu import cli, container, tables, wheel
-from ingest.ncu.tables import Capture
+from ingest.ncu import container
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
 from profiledb.words import counted
 
+if TYPE_CHECKING:
+    from ingest.ncu.tables import Capture
+
 NAME = "Nsight Compute report"
 KIND = "ncu"
+ENDINGS = {".ncu-rep": 1, ".ncu-repz": 1}
+MISNAMED = ("does not start like an Nsight Compute report", "Copy it again from its source.")
+COST = 4
 RUNS_TOOLS = True
+ARRAY_READERS = ("ingest.ncu.cli", "ingest.ncu.pages", "ingest.ncu.wheel", "ncu_report")
 _ZSTD = b"\x28\xb5\x2f\xfd"
-# Far beyond any report; what grows past it is no report but a bomb.
 UNPACKED_BYTES = 8 << 30
+"""Far beyond any report: a larger file is a decompression bomb."""
 
 
 def matches(path: Path) -> bool:
-    """Whether the file begins as a report does, compressed or not."""
+    """Return True if the file starts like a report, compressed or not."""
     try:
         if not path.is_file():
             return False
         with path.open("rb") as file:
             head = file.read(4)
-        if head != _ZSTD:
-            return head == container.MAGIC
-        with pa.CompressedInputStream(str(path), "zstd") as stream:
-            return bool(stream.read(4) == container.MAGIC)
-    except (OSError, pa.ArrowException):
+    except OSError:
         return False
+    return _unpacked_magic(path) == container.MAGIC if head == _ZSTD else head == container.MAGIC
+
+
+def _unpacked_magic(path: Path) -> bytes:
+    import pyarrow as pa  # here: it takes 0.2 s, and few reports are compressed
+
+    try:
+        with pa.CompressedInputStream(str(path), "zstd") as stream:
+            return bytes(stream.read(4))
+    except (OSError, pa.ArrowException):
+        return b""
 
 
 def access(source: Path) -> Access:
-    """The load needs nothing; see Format.access."""
     return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Fills the tables from a report.
+    """Fill the tables from a report.
 
     Raises:
-        ConversionError: the file is truncated or damaged, neither road reads it, or it holds no kernel.
+        ConversionError: the file is truncated or damaged, neither the wheel nor ncu reads it, or it has no kernel.
     """
+    from ingest.ncu import tables  # here: it imports numpy and pyarrow
+
     report = _unpack(source, work)
-    frame = container.read(report)
-    capture = _read(report, frame, work)
+    frame = container.read_frame(report)
+    capture = _read_capture(report, frame, work)
     if (results := len(frame.processes)) != (launches := len(capture.launches)):
         text = f"The report says that it has {counted(results, 'result')}, but {launches:,} could be read."
         capture.diagnostics.append(("warning", "warpdeck", f"{text} It may be damaged: copy it again."))
@@ -62,15 +76,19 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     capture.command = frame.command
     capture.driver_version = frame.versions.get("Display Driver Version")
     capture.cuda_version = frame.versions.get("CUDA Version")
-    tables.store(db, capture)
+    tables.store_capture(db, capture)
 
 
 def _unpack(source: Path, work: Path) -> Path:
     with source.open("rb") as file:
         if file.read(4) != _ZSTD:
             return source
+    import pyarrow as pa
+
     report = work / "report.ncu-rep"
     try:
+        import pyarrow as pa  # here: it takes 0.2 s, and few reports are compressed
+
         with pa.CompressedInputStream(str(source), "zstd") as stream, report.open("wb") as output:
             while block := stream.read(1 << 22):
                 output.write(block)
@@ -85,15 +103,17 @@ def _unpack(source: Path, work: Path) -> Path:
     return report
 
 
-def _read(report: Path, frame: container.Frame, work: Path) -> Capture:
-    if not wheel.available():
-        return _by_ncu(report, work)
+def _read_capture(report: Path, frame: container.Frame, work: Path) -> "Capture":
+    from ingest.ncu import wheel
+
+    if not wheel.is_available():
+        return _read_by_ncu(report, work)
     try:
         return wheel.read_quick(report, frame, work)
     except ConversionError as error:
         if tools.find_ncu() is None:
             raise
-        capture = _second_try(error, report, work)
+        capture = _retry_by_ncu(error, report, work)
         text = (
             f"{wheel.label()} could not read the report, but {capture.converter} could:"
             f" {error.detail or error.message} If the report is damaged, parts of it are missing here."
@@ -102,9 +122,9 @@ def _read(report: Path, frame: container.Frame, work: Path) -> Capture:
         return capture
 
 
-def _second_try(first: ConversionError, report: Path, work: Path) -> Capture:
+def _retry_by_ncu(first: ConversionError, report: Path, work: Path) -> "Capture":
     try:
-        return _by_ncu(report, work)
+        return _read_by_ncu(report, work)
     except ConversionError as second:
         detail = f"{first.message}\n{first.detail}\n{second.message}\n{second.detail}"
         raise ConversionError(
@@ -112,16 +132,18 @@ def _second_try(first: ConversionError, report: Path, work: Path) -> Capture:
         ) from first
 
 
-def _by_ncu(report: Path, work: Path) -> Capture:
+def _read_by_ncu(report: Path, work: Path) -> "Capture":
+    from ingest.ncu import cli
+
     tool = tools.find_ncu()
     if tool is None:
-        none = ConversionError(
+        missing = ConversionError(
             "Reading an Nsight Compute report needs ncu or the ncu-report wheel; this machine has neither.",
             hint="Install Nsight Compute or set WARPDECK_NCU, or drop the output of this command: "
             "ncu --import REPORT.ncu-rep --csv --page raw",
         )
-        raise tools.absent("ncu", none)
-    capture = cli.read(tool, report, work)
+        raise tools.explain_absence("ncu", missing)
+    capture = cli.read_report(tool, report, work)
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."
     capture.diagnostics.append(("info", "warpdeck", text))
     return capture

@@ -1,4 +1,4 @@
-"""Folders that ``nsys export -t parquetdir`` wrote."""
+"""Folders written by ``nsys export -t parquetdir``."""
 
 from pathlib import Path
 
@@ -10,29 +10,31 @@ from ingest.nsys import load, parquet
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
 
-NAME = "nsys export (Parquet folder)"
+NAME = "Parquet folder of nsys (parquetdir)"
 KIND = "nsys"
+ENDINGS: dict[str, int] = {}  # a folder of any name
+MISNAMED = ("", "")
+COST = 0
 RUNS_TOOLS = False
+ARRAY_READERS = ()
 
 
 def matches(path: Path) -> bool:
-    """A folder with a Parquet file for each table of an nsys export."""
+    """Return True for a folder with a Parquet file for each table of an nsys export."""
     return path.is_dir() and is_export({file.stem for file in path.glob("*.parquet")})
 
 
 def access(source: Path) -> Access:
-    """What the load needs; see Format.access."""
     return parquet.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Loads the export; see Format.convert."""
     try:
-        load.load(db, parquet.export(db, source))
+        load.load_export(db, parquet.open_export(db, source))
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise ConversionError(
             f"{source.name} has a damaged or incomplete Parquet file.",
             hint="Export it again with: nsys export -t parquetdir REPORT.nsys-rep",
-            detail=scrub.database(error),
+            detail=scrub.scrub_database_error(error),
         ) from error
     db.execute("UPDATE report SET converter = 'Parquet export'")

@@ -1,4 +1,4 @@
-"""SQLite files that ``nsys export`` or ``nsys stats`` wrote."""
+"""SQLite files written by ``nsys export`` or ``nsys stats``."""
 
 from pathlib import Path
 
@@ -6,35 +6,38 @@ import duckdb
 
 from ingest import diagnostics
 from ingest.nsys import load, sqlite
-from ingest.nsys.attach import wanted
+from ingest.nsys.attach import wanted_columns
 from profiledb.errors import ConversionError
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
-NAME = "nsys export (SQLite)"
+NAME = "SQLite export of nsys"
 KIND = "nsys"
+ENDINGS = {".sqlite": 1}
+MISNAMED = ("is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep")
+COST = 1 << 12
 RUNS_TOOLS = False
+ARRAY_READERS = ()
 MAGIC = b"SQLite format 3\0"
 
 
 def matches(path: Path) -> bool:
-    """An SQLite file with the string table and the machine facts that every nsys export has."""
+    """Return True for an SQLite file with the string table and machine facts of every nsys export."""
     if not path.is_file() or _head(path) != MAGIC:
         return False
     try:
-        return is_export(set(sqlite.tables(path)))
+        return is_export(set(sqlite.list_tables(path)))
     except ConversionError:
-        return True  # a damaged database: convert() says so
+        return True  # a damaged database: convert() reports that
 
 
 def access(source: Path) -> Access:
-    """What the load needs; see Format.access."""
     return sqlite.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Loads the export; see Format.convert."""
-    if not load.load(db, sqlite.export(db, source)):
+    """Load the export and note damaged cells and rows."""
+    if not load.load_export(db, sqlite.open_export(db, source)):
         _note_wrong_cells(db, source)
     if not sqlite.is_sound(source):
         text = f"{source.name} is damaged: rows, tables and settings may be missing in this report."
@@ -47,13 +50,13 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 
 
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:
-    """Names the columns whose cells were left out: a number that is missing must not pass for one that is 0."""
-    for table, column, count in sqlite.wrong_cells(source, wanted()):
+    """Name the columns whose cells were excluded, so that a missing number does not pass for a 0."""
+    for table, column, count in sqlite.count_wrong_cells(source, wanted_columns()):
         diagnostics.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are excluded.")
 
 
 def is_export(tables: set[str]) -> bool:
-    """Whether these table names are those of an nsys export."""
+    """Return True if these table names are those of an nsys export."""
     return "StringIds" in tables and any(t.startswith(("TARGET_INFO_", "CUPTI_", "NVTX_")) for t in tables)
 
 

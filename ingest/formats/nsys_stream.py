@@ -1,6 +1,6 @@
-"""Raw capture data of Nsight Systems (.qdstrm), which nsys leaves where its importer is missing or ended early.
+"""Raw capture data of Nsight Systems (.qdstrm), which nsys leaves if its importer is missing or ended early.
 
-QdstrmImporter, which comes with the host part of Nsight Systems, makes the report of it that nsys would have made.
+QdstrmImporter, part of the host installation of Nsight Systems, converts it to the report that nsys would have made.
 """
 
 import re
@@ -17,79 +17,85 @@ from profiledb.report.store import Access
 
 NAME = "Nsight Systems raw capture data"
 KIND = "nsys"
+ENDINGS = {".qdstrm": 1}
+MISNAMED = (
+    "does not start like raw capture data of Nsight Systems",
+    "Copy it again from its source, or import it with QdstrmImporter and drop the .nsys-rep.",
+)
+COST = 128
 RUNS_TOOLS = True
+ARRAY_READERS = ()
 END = b"U3w[END]"
-"""How such a file begins and ends."""
+"""Mark at the start and the end of the file."""
 
 _BEGIN = re.compile(rb"^U3w\[END\]NVIDIA Nsight Systems Stream (\d{1,4})\.(\d{1,4})\.(\d{1,4})")
-_LOOK_BYTES = 128
 
 
 def matches(path: Path) -> bool:
-    """A file that begins as the streams of nsys do."""
-    return path.is_file() and captured_by(path) is not None
+    """Return True if a file starts like raw capture data of nsys."""
+    return path.is_file() and read_version(path) is not None
 
 
 def access(source: Path) -> Access:
-    """What the load needs of the report that is made; see Format.access."""
+    """Return the access that the imported report needs."""
     return nsys_report.access(source)
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Has the importer make a report, and converts that; see Format.convert."""
-    version = captured_by(source) or (0, 0, 0)
+    """Import the data to a report and convert that."""
+    version = read_version(source) or (0, 0, 0)
     if not _is_complete(source):
         raise ConversionError(
             f"{source.name} is incomplete: it does not end like raw capture data of Nsight Systems.",
             hint="Wait until it is copied, or copy it again. It is tried again when it changes.",
         )
-    importer = _importer(source, version)
-    report = _imported(importer, source, work)
+    importer = _find_importer(source, version)
+    report = _import(importer, source, work)
     nsys_report.convert(report, db, work)
     db.execute(f"UPDATE report SET converter = {quote(importer.label + ', ')} || converter")
 
 
-def captured_by(path: Path) -> tuple[int, int, int] | None:
-    """The version of Nsight Systems that wrote the stream; None where it is none."""
+def read_version(path: Path) -> tuple[int, int, int] | None:
+    """Return the version of Nsight Systems that wrote the data; None for other files."""
     with path.open("rb") as file:
-        begin = _BEGIN.match(file.read(_LOOK_BYTES))
+        begin = _BEGIN.match(file.read(COST))
     return (int(begin[1]), int(begin[2]), int(begin[3])) if begin else None
 
 
 def _is_complete(path: Path) -> bool:
     with path.open("rb") as file:
-        file.seek(max(len(END), path.stat().st_size - len(END)))  # not the mark that it begins with
+        file.seek(max(len(END), path.stat().st_size - len(END)))  # skip the mark at the start
         return file.read(len(END)) == END
 
 
-def _importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
-    """The importer of the same version, else the newest that is not older."""
-    found = sorted(tools.find_importers(), key=lambda tool: (tool.version[:3] == version, tool.version))
-    if found and found[-1].version[:3] >= version:
-        return found[-1]
+def _find_importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
+    """Return the importer of the same version, else the newest that is not older."""
+    importers = sorted(tools.find_importers(), key=lambda tool: (tool.version[:3] == version, tool.version))
+    if importers and importers[-1].version[:3] >= version:
+        return importers[-1]
     written = ".".join(map(str, version))
-    has = f"only {found[-1].label}" if found else f"no {tools.IMPORTER}"
-    none = ConversionError(
-        f"{source.name} is raw capture data that nsys did not finish, and this machine has {has}.",
+    available = f"only {importers[-1].label}" if importers else f"no {tools.IMPORTER}"
+    missing = ConversionError(
+        f"{source.name} is raw capture data that nsys did not finish, and this machine has {available}.",
         hint=f"Import it with the {tools.IMPORTER} of Nsight Systems {written} (in its folder host-linux-x64), then"
         " drop the .nsys-rep.",
     )
-    raise none if found else tools.absent(tools.IMPORTER, none)
+    raise missing if importers else tools.explain_absence(tools.IMPORTER, missing)
 
 
-def _imported(importer: tools.Tool, source: Path, work: Path) -> Path:
-    """The report of a stream, under the stream's name with another ending."""
+def _import(importer: tools.Tool, source: Path, work: Path) -> Path:
+    """Import a stream and return the report, which has the stream's name with another ending."""
     folder = work / "imported"
     folder.mkdir()
-    (folder / "capture.qdstrm").symlink_to(source.absolute())  # a plain name, whatever the file is called
+    (folder / "capture.qdstrm").symlink_to(source.absolute())  # a plain name for the importer
     done = tools.run([importer.path, "-i", "capture.qdstrm", "-o", "report.nsys-rep"], cwd=folder)
-    made = folder / "report.nsys-rep"
-    if disk.says_full(done.words):
-        raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=done.words)
-    if done.returncode or not made.exists() or not nsys_report.is_complete(made):
+    report = folder / "report.nsys-rep"
+    if disk.says_full(done.output):
+        raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=done.output)
+    if done.returncode or not report.exists() or not nsys_report.is_complete(report):
         raise ConversionError(
             f"{source.name} is damaged: {importer.label} cannot import it.",
             hint="Copy it again from its source, or capture again.",
-            detail=done.words,
+            detail=done.output,
         )
-    return made.rename(folder / f"{source.stem}.nsys-rep")
+    return report.rename(folder / f"{source.stem}.nsys-rep")

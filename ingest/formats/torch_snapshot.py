@@ -1,16 +1,23 @@
-"""Memory snapshots of PyTorch (``torch.cuda.memory._dump_snapshot``): pickle or JSON, also packed by gzip."""
+"""Memory snapshots of PyTorch (``torch.cuda.memory._dump_snapshot``): pickle or JSON, also compressed by gzip."""
 
 import re
 from pathlib import Path
 
 import duckdb
 
-from ingest.torch.source import LOOK_BYTES, unpacked
+from ingest.torch.source import LOOK_BYTES, unpack_start
 from profiledb.report.store import Access
 
 NAME = "PyTorch memory snapshot"
 KIND = "snapshot"
+ENDINGS = {".pickle": 1, ".pkl": 1}
+MISNAMED = (
+    "does not start like a memory snapshot of PyTorch",
+    "Other pickles may run code, so they are not opened.",
+)
+COST = LOOK_BYTES
 RUNS_TOOLS = False
+ARRAY_READERS = ("ingest.snapshot.load",)
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\]]", re.DOTALL)
 _PICKLED = re.compile(rb"(?:segments|device_traces|total_size|segment_type)")
@@ -21,26 +28,25 @@ _JSON = re.compile(
 
 
 def matches(path: Path) -> bool:
-    """Whether a file begins as a snapshot does, packed or not."""
+    """Return True if a file starts like a snapshot, compressed or not."""
     try:
         with path.open("rb") as file:
-            head = unpacked(file.read(LOOK_BYTES))
+            head = unpack_start(file.read(LOOK_BYTES))
     except OSError:
         return False
     return bool(_JSON.match(head) or (_PICKLE.match(head) and _PICKLED.search(head[:512])))
 
 
 def access(source: Path) -> Access:
-    """The load needs nothing; see Format.access."""
     return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """Loads the snapshot; nothing in it is executed.
+    """Load the snapshot without executing anything in it.
 
     Raises:
-        ConversionError: it holds no memory, or instructions that no snapshot needs.
+        ConversionError: no memory, or instructions that no snapshot needs.
     """
-    from ingest.snapshot import load  # here: it imports pyarrow, and every worker asks ``matches``
+    from ingest.snapshot import load  # here: it imports pyarrow
 
-    load.load(db, source)
+    load.load_snapshot(db, source)

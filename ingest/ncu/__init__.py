@@ -1,1 +1,1 @@
-"""Reads what Nsight Compute writes."""
+"""Read files of Nsight Compute."""

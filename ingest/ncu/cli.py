@@ -1,4 +1,4 @@
-"""Reads a Nsight Compute report with ncu itself, which prints its pages as CSV."""
+"""Read a Nsight Compute report with ncu itself, which prints its pages as CSV."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,46 +11,46 @@ from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError, DiskFullError
 from profiledb.library import disk
 
-# Options that newer versions of ncu know; where one is refused the page is printed without.
+# Options of newer versions of ncu; if ncu refuses one, the page is printed without it.
 _EXTRA = {"raw": ("--print-metric-instances", "details"), "details": ("--print-metric-name", "label-name")}
 
 
-def read(tool: tools.Tool, report: Path, work: Path) -> Capture:
-    """Prints the raw and the details page of an uncompressed report into ``work`` and reads them.
+def read_report(tool: tools.Tool, report: Path, work: Path) -> Capture:
+    """Print the raw and the details page of an uncompressed report into ``work`` and read them.
 
     Raises:
-        ConversionError: ncu failed, or printed ``==ERROR==``, which it does on standard output within the CSV.
+        ConversionError: ncu failed, or printed ``==ERROR==`` to standard output within the CSV.
     """
     capture = Capture(converter=f"{tool.label} --csv")
     with ThreadPoolExecutor(2) as pool:
-        printed = list(pool.map(lambda page: _print(tool, report, work, page), ("raw", "details")))
-    pages.read(chain.from_iterable(map(_lines, printed)), capture)
+        printed = list(pool.map(lambda page: _print_page(tool, report, work, page), ("raw", "details")))
+    pages.read_pages(chain.from_iterable(map(_read_lines, printed)), capture)
     return capture
 
 
-def _lines(printed: Path) -> Iterator[str]:
+def _read_lines(printed: Path) -> Iterator[str]:
     with printed.open(encoding="utf-8", errors="replace", newline="") as lines:
         yield from lines
 
 
-def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
+def _print_page(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     output = work / f"{page}.csv"
     arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
     printed = tools.run([*arguments, *_EXTRA[page]], stdout=output)
-    if printed.returncode and any(option in _head(output) + printed.stderr for option in _EXTRA[page]):
+    if printed.returncode and any(option in _read_head(output) + printed.stderr for option in _EXTRA[page]):
         printed = tools.run(arguments, stdout=output)
-    head = _head(output)
+    head = _read_head(output)
     if printed.returncode or "==ERROR==" in head:
         if disk.says_full(head + printed.stderr):
-            raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=scrub.words(printed.stderr))
+            raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=scrub.scrub_output(printed.stderr))
         raise ConversionError(
             f"{tool.label} cannot read the report.",
             hint="Use an ncu at least as new as the one that captured the report, or install the ncu-report wheel.",
-            detail=scrub.words(head + printed.stderr),
+            detail=scrub.scrub_output(head + printed.stderr),
         )
     return output
 
 
-def _head(output: Path) -> str:
+def _read_head(output: Path) -> str:
     with output.open("rb") as file:
         return file.read(2000).decode("utf-8", "replace")

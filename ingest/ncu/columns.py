@@ -1,4 +1,5 @@
-"""Metric values of a whole report in columns, so that millions fit: 16 bytes a value, and the few texts aside."""
+"""Store the metric values of a report in columns, so that millions fit: 16 bytes a value, and the few texts
+separately."""
 
 from array import array
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ Instance = tuple[int, int, int, int | None, str | None, float | None]
 
 @dataclass
 class Instances:
-    """Values within metrics, in the columns of ``ncu_metric_instance``; ``has_key`` is 0 where the key is no number."""
+    """Instance values in the columns of ``ncu_metric_instance``; ``has_key`` is 0 if the key is no number."""
 
     launch: "array[int]" = field(default_factory=lambda: array("i"))
     metric: "array[int]" = field(default_factory=lambda: array("i"))
@@ -25,7 +26,7 @@ class Instances:
     texts: dict[int, str] = field(default_factory=dict)
 
     def add(self, rows: Iterable[Instance]) -> None:
-        """Adds rows: launch, metric, position, key as a number, key as a text, value."""
+        """Add rows: launch, metric, position, key as a number, key as a text, value."""
         for launch_id, metric_id, position, key, text, value in rows:
             if text is not None:
                 self.texts[len(self.value)] = text
@@ -37,7 +38,7 @@ class Instances:
             self.value.append(np.nan if value is None else value)
 
     def extend(self, launch_id: int, columns: Mapping[str, npt.NDArray[Any]], texts: Mapping[int, str]) -> None:
-        """Adds columns of one launch by name, ``texts`` by place in them."""
+        """Add columns of one launch by name, and ``texts`` by position in them."""
         begin = len(self.value)
         self.texts.update((begin + place, text) for place, text in texts.items())
         _append(self.launch, np.full(len(columns["value"]), launch_id))
@@ -45,7 +46,7 @@ class Instances:
             _append(getattr(self, name), values)
 
     def table(self) -> pa.Table:
-        """Columns launch_id, metric_id, position, key, key_text, value."""
+        """Return the columns launch_id, metric_id, position, key, key_text, value."""
         return pa.table(
             {
                 "launch_id": _column(self.launch),
@@ -60,7 +61,7 @@ class Instances:
 
 @dataclass
 class Metrics:
-    """Values of metrics, a number or a text each, in the columns of ``ncu_metric``."""
+    """Metric values, a number or a text each, in the columns of ``ncu_metric``."""
 
     units: dict[str, str] = field(default_factory=dict)
     ids: dict[str, int] = field(default_factory=dict)
@@ -71,13 +72,13 @@ class Metrics:
     instances: Instances = field(default_factory=Instances)
 
     def name(self, name: str, unit: str) -> int:
-        """The number of a metric, given one when it is new."""
+        """Return the number of a metric; a new metric gets the next one."""
         if not self.units.get(name):
             self.units[name] = unit
         return self.ids.setdefault(name, len(self.ids))
 
     def add(self, launch_id: int, metric_id: int, value: float | None, text: str | None = None) -> None:
-        """One value; without a number and without a text there is nothing to keep."""
+        """Add one value; a value without a number and a text is ignored."""
         if value is None and text is None:
             return
         if text is not None:
@@ -89,17 +90,17 @@ class Metrics:
     def extend(
         self, launch_id: int, ids: npt.NDArray[Any], numbers: npt.NDArray[np.float64], texts: Mapping[int, str]
     ) -> None:
-        """All values of a launch; ``texts`` by place in ``ids``. Numbers without bound are left out."""
-        kept = np.isfinite(numbers)
-        kept[list(texts)] = True
-        place = len(self.value) + np.cumsum(kept) - 1
+        """Add all values of a launch, and ``texts`` by position in ``ids``. Infinite numbers are excluded."""
+        finite = np.isfinite(numbers)
+        finite[list(texts)] = True
+        place = len(self.value) + np.cumsum(finite) - 1
         self.texts.update((int(place[at]), text) for at, text in texts.items())
-        _append(self.launch, np.full(int(kept.sum()), launch_id))
-        _append(self.metric, ids[kept])
-        _append(self.value, numbers[kept])
+        _append(self.launch, np.full(int(finite.sum()), launch_id))
+        _append(self.metric, ids[finite])
+        _append(self.value, numbers[finite])
 
     def table(self) -> pa.Table:
-        """Columns launch_id, metric_id, value, text."""
+        """Return the columns launch_id, metric_id, value, text."""
         return pa.table(
             {
                 "launch_id": _column(self.launch),
@@ -115,12 +116,12 @@ def _append(column: "array[Any]", values: npt.NDArray[Any]) -> None:
 
 
 def _column(values: "array[Any]") -> npt.NDArray[Any]:
-    """The values without a copy: the array cannot grow while this lives."""
+    """Return a view of the values; the array cannot grow while the view exists."""
     return np.frombuffer(values, values.typecode) if values else np.zeros(0, values.typecode)
 
 
 def _sparse(texts: Mapping[int, str], length: int) -> pa.Array:
-    """A column of texts by place, NULL elsewhere."""
+    """Return a column of texts by position, NULL elsewhere."""
     index = np.full(length, -1, np.int32)
     index[np.fromiter(texts, np.int64, len(texts))] = np.arange(len(texts))
     return pa.array(list(texts.values()), pa.string()).take(pa.array(index, mask=index < 0))

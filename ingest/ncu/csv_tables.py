@@ -1,4 +1,4 @@
-"""Finds the tables in a text that ncu printed with ``--csv`` among whatever else stands there."""
+"""Find the tables of ``ncu --csv`` in a text, between any other output."""
 
 import csv
 import re
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 _ROW = re.compile(r'"[\d,]*","')
 _STARTS = ("==", '"ID","')
-# A column of metrics: its name alone, or with its unit as tables saved from pandas have it.
+# A column of metrics: its name alone, or with its unit, as tables saved from pandas have it.
 METRIC_COLUMN = re.compile(r"(?P<name>[\w.:]+__[\w.:]+)(?: \((?P<unit>.*)\))?")
-# The list of a metric's instances outgrows the csv module's usual limit.
+# The list of a metric's instances exceeds the csv module's default limit.
 csv.field_size_limit(1 << 30)
 
 
 @dataclass
 class Page:
-    """One table of a text: its header and its rows, all of the header's width.
+    """One table of a text: its header and its rows, all as wide as the header.
 
-    ``skipped`` counts rows of another width, and what is neither a row nor looks like program output.
+    ``skipped`` counts rows of another width, and lines that are neither rows nor look like program output.
     """
 
     header: list[str]
@@ -27,15 +27,15 @@ class Page:
 
     @property
     def is_details(self) -> bool:
-        """Whether it is a details page: a row a metric or rule."""
+        """Return True for a details page, which has a row per metric or rule."""
         return "Metric Name" in self.header
 
 
 def is_header(line: str) -> bool:
-    """Whether a line is the header of a page: ncu's own, or that of a table of metrics made from one."""
+    """Return True if a line is the header of a page of ncu, or of a table of metrics made from one."""
     if "Kernel Name" not in line and "__" not in line:
         return False
-    return _is_header(_cells(_cut(line)))
+    return _is_header(_split_cells(_cut_line(line)))
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -45,36 +45,36 @@ def _is_header(cells: list[str]) -> bool:
     return len(cells) > 1 and cells[0] in ("", "ID") and len(names) == len(cells) - 1
 
 
-def _cells(line: str) -> list[str]:
-    """The cells of a record; none where it is no CSV."""
+def _split_cells(line: str) -> list[str]:
+    """Return the cells of a record; none if it is no CSV."""
     try:
         return next(csv.reader([line.rstrip("\r\n")]), [])
     except csv.Error:
         return []
 
 
-def _cut(line: str) -> str:
-    """A header that follows program output on the same line, without that output."""
+def _cut_line(line: str) -> str:
+    """Return a header without the program output in front of it on the same line."""
     start = line.find('"ID","')
     return line[start:].rstrip("\r\n") if start > 0 else line.rstrip("\r\n")
 
 
-def pages(lines: Iterable[str]) -> Iterator[Page]:
-    """Splits a text into pages; whatever is neither header nor row is program output and left out."""
+def split_pages(lines: Iterable[str]) -> Iterator[Page]:
+    """Split a text into pages; all other lines are program output and ignored."""
     page: Page | None = None
-    for line in _records(lines):
+    for line in _join_records(lines):
         if is_header(line):
             if page:
                 yield page
-            page = Page(_cells(_cut(line)), is_quoted=_cut(line).startswith('"'))
+            page = Page(_split_cells(_cut_line(line)), is_quoted=_cut_line(line).startswith('"'))
         elif page:
             _add_row(page, line)
     if page:
         yield page
 
 
-def _records(lines: Iterable[str]) -> Iterator[str]:
-    """Lines, with those joined that a line break inside a quoted cell has split."""
+def _join_records(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, with those joined that a line break inside a quoted cell has split."""
     open_row = ""
     for line in lines:
         starts = _ROW.match(line) is not None
@@ -97,14 +97,14 @@ def _add_row(page: Page, line: str) -> None:
     if line.startswith("=="):
         return
     if page.is_quoted and start is None:
-        page.skipped += line.count('","') > len(page.header) // 2  # more cells than any program prints so
+        page.skipped += line.count('","') > len(page.header) // 2  # more cells than any program prints by chance
         return
     if page.is_quoted and line.count('"') % 2:  # the text ends within a cell
         page.skipped += 1
         return
-    row = _cells(line[start.start() :] if start else line)
-    if page.is_details and start and len(row) in _widths_of_metrics(page.header):
-        # ncu leaves out the columns of rules in the rows of metrics.
+    row = _split_cells(line[start.start() :] if start else line)
+    if page.is_details and start and len(row) in _metric_widths(page.header):
+        # ncu omits the columns of rules in the rows of metrics.
         row += [""] * (len(page.header) - len(row))
     if len(row) == len(page.header):
         page.rows.append(row)
@@ -112,7 +112,8 @@ def _add_row(page: Page, line: str) -> None:
         page.skipped += start is not None or len(row) > len(page.header) // 2
 
 
-def _widths_of_metrics(header: list[str]) -> tuple[int, ...]:
-    """How many cells a metric's row has: all before those of rules, and one more after the comma that ends it."""
+def _metric_widths(header: list[str]) -> tuple[int, ...]:
+    """Return the numbers of cells of a metric's row: all before the columns of rules, and one more after the final
+    comma."""
     first = header.index("Rule Name") if "Rule Name" in header else len(header)
     return first, first + 1

@@ -1,8 +1,8 @@
-"""What ncu calls things: labels of the details page by metric, and the metrics behind the columns of ``ncu_launch``."""
+"""Names of ncu: labels of the details page by metric, and the metrics of the columns of ``ncu_launch``."""
 
 import re
 
-# Labels whose metric is the same in every version of ncu from 2020 to 2026. Two labels are left to LABELS_IN_SECTION.
+# Labels whose metric is the same in every version of ncu from 2020 to 2026. LABELS_IN_SECTION has the two others.
 LABELS = {
     "Duration": "gpu__time_duration.sum",
     "DRAM Frequency": "dram__cycles_elapsed.avg.per_second",
@@ -63,13 +63,13 @@ LABELS_IN_SECTION = {
     ("GPU Speed Of Light Throughput", "Memory Throughput"): LABELS["Memory [%]"],
     ("GPU Speed Of Light", "Memory Throughput"): LABELS["Memory [%]"],
     ("Memory Workload Analysis", "Memory Throughput"): "dram__bytes.sum.per_second",
-    # Up to 2021 the section has no "Throughput" in its title, and its clock is that of another unit.
+    # Up to 2021 the section's title lacks "Throughput", and its clock is that of another unit.
     ("GPU Speed Of Light Throughput", "SM Frequency"): "gpc__cycles_elapsed.avg.per_second",
     ("GPU Speed Of Light Throughput", "Elapsed Cycles"): "gpc__cycles_elapsed.max",
 }
 
-# Columns of ncu_launch, each with the metrics that can fill it: the first that a launch has is taken. "label:" is a row
-# of the details page whose metric depends on the version of ncu.
+# Columns of ncu_launch, each with the metrics that can fill it; the first one of a launch is used. "label:" is a row of
+# the details page whose metric depends on the version of ncu.
 HEADLINES = {
     "device_id": ("launch__device_id",),
     "context_id": ("launch__context_id",),
@@ -140,8 +140,8 @@ ATTRIBUTES = {
 }
 
 
-def metric_of(section: str, label: str) -> str | None:
-    """The metric behind a row of the details page; None where it is not certain."""
+def find_metric(section: str, label: str) -> str | None:
+    """Return the metric of a row of the details page; None if it is not certain."""
     if "__" in label and " " not in label:
         return label
     return LABELS_IN_SECTION.get((section, label)) or LABELS.get(label)
@@ -151,5 +151,6 @@ _INSTANCED = re.compile(r"launch__occupancy_per_|derived__.*occupancy_per_|sass_
 
 
 def is_instanced(name: str) -> bool:
-    """Whether a metric's instance values are kept: all but those by code address, of which a kernel has thousands."""
+    """Return True if a metric's instance values are stored: all except those by code address, of which a kernel has
+    thousands."""
     return _INSTANCED.match(name) is not None

@@ -1,4 +1,4 @@
-"""What launches of the same metrics and sections share, and the tables of one launch made with it."""
+"""Data that launches with the same metrics and sections share, and the rows of one launch derived from it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from ingest.ncu.tables import Detail
 
 @dataclass(frozen=True)
 class Shape:
-    """Of each metric by place: its number in the report and the factor to its base unit; ``rows`` of the details page.
+    """For each metric by position: its number in the report and the factor to its base unit; ``rows`` of the details
+    page.
 
     The values in ``rows`` are those of the launch that they were read from.
     """
@@ -28,11 +29,11 @@ class Shape:
     cc: str | None
 
     def take(self, metrics: Metrics, launch_id: int, measured: Measured) -> list[Detail]:
-        """Adds the metrics of a launch and returns its rows of the details page."""
+        """Add the metrics of a launch and return its rows of the details page."""
         numbers = measured.values.number * self.factors
         texts = {}
         for place, printed in measured.values.texts.items():
-            value, text = units.cell(printed, float(self.factors[place]))
+            value, text = units.parse_cell(printed, float(self.factors[place]))
             if value is not None:
                 numbers[place] = value
             elif text is not None:
@@ -56,6 +57,6 @@ class Shape:
         known = numbers.tolist()
         for row in self.rows:
             place = self.places.get(row.metric or "")
-            value = None if place is None else units.finite(known[place])
+            value = None if place is None else units.parse_finite(known[place])
             text = None if place is None else texts.get(place)
             yield Detail(launch_id, row.position, row.section, row.label, row.metric, row.unit, value, text)

@@ -1,8 +1,8 @@
-"""A copy of a report without its metrics, small enough for the ``ncu-report`` wheel, and those metrics by themselves.
+"""Copy a report without its metrics, small enough for the ``ncu-report`` wheel, and return those metrics separately.
 
 Nine tenths of a report are metric values and the definitions of sections, which every launch repeats. The wheel takes
-31 ms for a launch of 2,200 metrics and keeps 13 times its size in memory. So launches are written again without both,
-but for the first of each shape, from which the wheel tells units and the rows of the details page.
+31 ms for a launch of 2,200 metrics and needs 13 times its size in memory. So launches are written again without both,
+except the first of each shape, which gives the wheel the units and the rows of the details page.
 """
 
 import hashlib
@@ -17,7 +17,15 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ingest.ncu import container
-from ingest.ncu.messages import Integers, Values, elements, launch, message, metrics, texts
+from ingest.ncu.messages import (
+    Integers,
+    Values,
+    decode_elements,
+    decode_launch,
+    decode_message,
+    decode_metrics,
+    decode_texts,
+)
 from ingest.ncu.names import is_instanced
 
 _DEVICE = "device__attribute_compute_capability_"
@@ -25,7 +33,7 @@ _DEVICE = "device__attribute_compute_capability_"
 
 @dataclass(frozen=True)
 class Instances:
-    """Values within metrics, in order: the place of their metric in ``Measured.names``, keys and values."""
+    """Instance values, in order: the position of their metric in ``Measured.names``, keys and values."""
 
     metric: Integers
     position: Integers
@@ -35,7 +43,8 @@ class Instances:
 
 @dataclass(frozen=True)
 class Order:
-    """Names, sorted; ``places`` of their metrics in the message; places in ``names`` of what is looked at further."""
+    """Sorted names; ``places``: positions of their metrics in the message; positions in ``names`` that need a further
+    look."""
 
     names: tuple[str, ...]
     places: Integers
@@ -45,9 +54,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Measured:
-    """The metrics of a launch, sorted by name. Launches of one ``shape`` have the same names, units and sections,
-    of which ``sections`` is the number.
-    """
+    """The metrics of a launch, sorted by name. Launches with the same ``shape`` have the same names, units and
+    sections, whose number is ``sections``."""
 
     shape: bytes
     mangled: str
@@ -62,7 +70,7 @@ class NoKernelsError(ValueError):
 
 
 class Slimmer:
-    """Takes the metrics out of the launches of one report."""
+    """Removes the metrics from the launches of one report."""
 
     def __init__(self) -> None:
         self.found: deque[Measured] = deque()
@@ -71,29 +79,31 @@ class Slimmer:
         self._orders: dict[bytes, Order] = {}
 
     def block(self, head: bytes, payload: bytes) -> tuple[bytes, bytes]:
-        """Header and payload of a block, again, without the metrics.
+        """Return header and payload of a block without the metrics.
 
         Raises:
             NoKernelsError: the block holds results that are no kernels.
-            ValueError: the block is unlike NVIDIA's description.
+            ValueError: the block does not match NVIDIA's description.
         """
-        header = message("Header").FromString(head)
+        header = decode_message("Header").FromString(head)
         if header.ranges or header.cmdlists or header.graphs:
             raise NoKernelsError("results that are no kernels")
-        self._strings += texts(header.strings)
-        parts = list(_parts(payload))
-        if len(parts) != header.sources + header.kernels:
-            raise ValueError(f"{len(parts)} messages in a block of {header.sources} sources, {header.kernels} kernels")
+        self._strings += decode_texts(header.strings)
+        messages = list(_split_messages(payload))
+        if len(messages) != header.sources + header.kernels:
+            raise ValueError(
+                f"{len(messages)} messages in a block of {header.sources} sources, {header.kernels} kernels"
+            )
         if not header.kernels:
             return head, payload
-        kept = len(parts) - header.kernels
-        slim = parts[:kept] + [self._launch(part, header.process) for part in parts[kept:]]
+        first = len(messages) - header.kernels
+        slim = messages[:first] + [self._launch(part, header.process) for part in messages[first:]]
         joined = b"".join(struct.pack("<I", len(part)) + part for part in slim)
         header.size = len(joined)
         return header.SerializeToString(), joined
 
     def _launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
-        result = launch(bytes(data))
+        result = decode_launch(bytes(data))
         measured = self._measured(result, process)
         self.found.append(measured)
         if measured.shape not in self._shapes:
@@ -105,7 +115,7 @@ class Slimmer:
 
     def _measured(self, result: Any, process: bytes) -> Measured:
         blobs = list(result.metrics)
-        numbers, decoded = metrics(blobs)
+        numbers, decoded = decode_metrics(blobs)
         ids = numbers.tobytes()
         order = self._orders.get(ids)
         if order is None:
@@ -115,14 +125,14 @@ class Slimmer:
         for section in result.sections:
             digest.update(section)
         digest.update(decoded.number[order.device].tobytes())
-        metric = message("Metric")
+        metric = decode_message("Metric")
         lists = [(place, metric.FromString(blobs[order.places[place]]).elements) for place in order.instanced]
         mangled = result.mangled.decode("utf-8", "replace")
-        found = _instances(lists)
-        return Measured(digest.digest(), mangled, order.names, decoded, found, len(result.sections))
+        instances = _read_instances(lists)
+        return Measured(digest.digest(), mangled, order.names, decoded, instances, len(result.sections))
 
     def _order(self, numbers: Sequence[int]) -> Order:
-        """Of several metrics of one name the last counts, as for the wheel."""
+        """Sort metrics by name; among equal names the last counts, as for the wheel."""
         place = {self._strings[number]: at for at, number in enumerate(numbers)}
         names = tuple(sorted(place))
         return Order(
@@ -133,27 +143,27 @@ class Slimmer:
         )
 
 
-def write(report: Path, target: Path) -> deque[Measured]:
-    """Writes the small copy and returns the metrics of each launch, in order.
+def write_slim_copy(report: Path, target: Path) -> deque[Measured]:
+    """Write the small copy and return the metrics of each launch, in order.
 
     Raises:
         NoKernelsError: the report holds more than kernels.
-        ValueError: it holds messages that are unlike NVIDIA's description of them.
+        ValueError: it holds messages that do not match NVIDIA's description.
     """
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     slimmer = Slimmer()
     with report.open("rb") as file, target.open("wb") as output:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            blocks = list(container.blocks(data))
+            blocks = list(container.list_blocks(data))
         try:
-            _copy(file, output, blocks, slimmer)
+            _copy_blocks(file, output, blocks, slimmer)
         except (DecodeError, IndexError, struct.error) as error:
             raise ValueError(str(error)) from error
     return slimmer.found
 
 
-def _copy(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:
+def _copy_blocks(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:
     if blocks:
         output.write(file.read(blocks[0][1] - len(blocks[0][0]) - 4))
     for head, begin, end in blocks:
@@ -162,7 +172,7 @@ def _copy(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, i
         output.write(struct.pack("<I", len(slim_head)) + slim_head + payload)
 
 
-def _parts(data: bytes) -> Iterator[memoryview]:
+def _split_messages(data: bytes) -> Iterator[memoryview]:
     position, payload = 0, memoryview(data)
     while position < len(payload):
         (size,) = struct.unpack_from("<I", payload, position)
@@ -172,9 +182,9 @@ def _parts(data: bytes) -> Iterator[memoryview]:
         position += 4 + size
 
 
-def _instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
+def _read_instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
     lengths = [len(entries) for _, entries in lists]
-    keys, values = elements([entry for _, entries in lists for entry in entries])
+    keys, values = decode_elements([entry for _, entries in lists for entry in entries])
     metric = np.repeat(np.array([place for place, _ in lists], np.int64), lengths)
     position = np.concatenate([np.zeros(0, np.int64), *map(np.arange, lengths)])
     return Instances(metric, position, keys, values)

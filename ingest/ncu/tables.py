@@ -1,4 +1,4 @@
-"""What every road from a Nsight Compute report gives, and how it gets into the tables of ``schema_ncu.sql``."""
+"""The content of a Nsight Compute report from any reader, and how it gets into the tables of ``schema_ncu.sql``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -20,7 +20,7 @@ UNNAMED = "(unnamed)"
 
 @dataclass
 class Launch:
-    """Who launched what; numbers that a metric holds as well are taken from the metric first."""
+    """The process and names of a launch; numbers that are also metrics come from the metric first."""
 
     launch_id: int
     pid: int | None = None
@@ -83,7 +83,7 @@ class Nvtx:
 
 @dataclass
 class Capture:
-    """A whole Nsight Compute report, whichever road it came by."""
+    """A whole Nsight Compute report, whichever reader read it."""
 
     converter: str
     launches: list[Launch] = field(default_factory=list)
@@ -99,8 +99,8 @@ class Capture:
     cuda_version: str | None = None
 
 
-def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
-    """Fills the tables from a capture.
+def store_capture(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
+    """Fill the tables from a capture.
 
     Raises:
         ConversionError: the capture has no launch or no value (an empty report is never right), or names that are no
@@ -114,9 +114,9 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
             hint="Capture again and check ncu's output for ==ERROR== or ==WARNING== lines.",
             detail="\n".join(text for _, _, text in capture.diagnostics),
         )
-    _say_what_launches_lack(capture)
+    _note_missing_data(capture)
     try:
-        _fill(db, capture)
+        _fill_columns(db, capture)
     except UnicodeError as error:
         raise ConversionError(
             "The report has names that are not text: it is damaged.",
@@ -125,19 +125,19 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         ) from error
 
 
-def _say_what_launches_lack(capture: Capture) -> None:
+def _note_missing_data(capture: Capture) -> None:
     measured = {*capture.metrics.launch, *(detail.launch_id for detail in capture.details)}
     without = sum(launch.launch_id not in measured for launch in capture.launches)
     unnamed = sum(launch.kernel == UNNAMED for launch in capture.launches if launch.workload in (None, "kernel"))
     if unnamed == len(capture.launches) and capture.launches[0].workload is None:
-        unnamed = 0  # a table without that column, which its reader says
+        unnamed = 0  # the reader of a table without that column notes it
     for count, what in ((without, "metrics"), (unnamed, "name")):
         if count:
             text = f"{counted(count, 'launch')} without {what}: the file has none there, or it is damaged."
             capture.diagnostics.append(("warning", "warpdeck", text))
 
 
-def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
+def _fill_columns(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     metrics = capture.metrics
     names = {
         "metric_id": list(metrics.ids.values()),
@@ -165,7 +165,7 @@ def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
 
 
 def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    db.register("staged", _scrubbed(rows))
+    db.register("staged", _scrub_texts(rows))
     try:
         columns = ", ".join(f'"{c}"' for c in rows.column_names)
         db.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged")
@@ -173,13 +173,13 @@ def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
         db.unregister("staged")
 
 
-def _scrubbed(rows: pa.Table) -> pa.Table:
-    """The rows with all texts without secrets; each distinct text is looked at once."""
+def _scrub_texts(rows: pa.Table) -> pa.Table:
+    """Return the rows with all texts scrubbed, each distinct text once."""
     for at, column in enumerate(rows.column_names):
         if pa.types.is_string(rows.column(at).type):
             coded = rows.column(at).combine_chunks().dictionary_encode()
-            shown = pa.array([scrub.visible(text) for text in coded.dictionary.to_pylist()], pa.string())
-            rows = rows.set_column(at, column, shown.take(coded.indices))
+            scrubbed = pa.array([scrub.scrub_text(text) for text in coded.dictionary.to_pylist()], pa.string())
+            rows = rows.set_column(at, column, scrubbed.take(coded.indices))
     return rows
 
 
@@ -196,7 +196,7 @@ def _insert_rows(
 
 def _insert_launches(db: duckdb.DuckDBPyConnection, launches: Sequence[Launch]) -> None:
     identity = pa.Table.from_pylist([asdict(launch) for launch in launches])
-    db.register("staged", _scrubbed(identity))
+    db.register("staged", _scrub_texts(identity))
     own = {f.name for f in fields(Launch)}
     wanted = sorted({name for names in HEADLINES.values() for name in names})
     columns = {name: f"any_value(identity.{name})" for name in (f.name for f in fields(Launch))}
@@ -207,10 +207,12 @@ def _insert_launches(db: duckdb.DuckDBPyConnection, launches: Sequence[Launch]) 
     for size in ("grid", "block"):
         product = " * ".join(f"any_value(identity.{size}_{axis})" for axis in "xyz")
         columns[f"{size}_size"] = f"coalesce({columns[f'{size}_size']}, {product})"
-        # Tables that people chose columns for often leave out z, which the other numbers tell.
+        # Hand-picked tables often omit z, which the other numbers determine.
         x, y, z = (columns[f"{size}_{axis}"] for axis in "xyz")
-        whole = columns[f"{size}_size"]
-        columns[f"{size}_z"] = f"coalesce({z}, CASE WHEN {whole} % ({x} * {y}) = 0 THEN {whole} // ({x} * {y}) END)"
+        size_column = columns[f"{size}_size"]
+        columns[f"{size}_z"] = (
+            f"coalesce({z}, CASE WHEN {size_column} % ({x} * {y}) = 0 THEN {size_column} // ({x} * {y}) END)"
+        )
     query = f"""
         INSERT INTO ncu_launch ({", ".join(columns)})
         SELECT {", ".join(columns.values())}
@@ -234,7 +236,7 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         "tool_version": capture.tool_version,
         "converter": capture.converter,
         "captured_at": capture.captured_at,
-        "command": scrub.command_line(capture.command),
+        "command": scrub.scrub_command_line(capture.command),
         "driver_version": capture.driver_version,
         "cuda_version": capture.cuda_version,
     }
@@ -242,7 +244,7 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     processes = dict.fromkeys((launch.pid, launch.process_name) for launch in capture.launches)
     known = [process for process in processes if process != (None, None)]
     if known:
-        shown = [(pid, name and scrub.visible(name)) for pid, name in known]
+        shown = [(pid, name and scrub.scrub_text(name)) for pid, name in known]
         db.executemany("INSERT INTO process (pid, name) VALUES (?, ?)", shown)
 
 
@@ -252,7 +254,7 @@ def _insert_one(db: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any
 
 
 def _insert_gpus(db: duckdb.DuckDBPyConnection) -> None:
-    """A row a device that ran a launch, from the attributes that ncu stores with every launch."""
+    """Insert a row per device that ran a launch, from the attributes that ncu stores with every launch."""
     stored = db.execute("""
         SELECT coalesce(device_id, 0) AS gpu_id, substr(name, 19) AS attribute, any_value(value), any_value(text)
         FROM ncu_metric JOIN ncu_metric_name USING (metric_id) JOIN ncu_launch USING (launch_id)
@@ -261,10 +263,10 @@ def _insert_gpus(db: duckdb.DuckDBPyConnection) -> None:
     for gpu_id, attribute, value, text in stored:
         devices.setdefault(gpu_id, {})[attribute] = value if text is None else text
     for gpu_id, attributes in sorted(devices.items()):
-        _insert_one(db, "gpu", _gpu(gpu_id, attributes))
+        _insert_one(db, "gpu", _gpu_row(gpu_id, attributes))
 
 
-def _gpu(gpu_id: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _gpu_row(gpu_id: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"gpu_id": gpu_id, "name": attributes.get("display_name")}
     major, minor = attributes.get("compute_capability_major"), attributes.get("compute_capability_minor")
     if major is not None and minor is not None:
@@ -274,6 +276,6 @@ def _gpu(gpu_id: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
         row[column] = round(value * factor) if isinstance(value, float) else None
     clock, width = attributes.get("memory_clock_rate"), attributes.get("global_memory_bus_width")
     if isinstance(clock, float) and isinstance(width, float):
-        # kHz and bits, as cudaDeviceProp has them; device memory moves data on both edges of the clock.
+        # kHz and bits, as in cudaDeviceProp; device memory moves data on both edges of the clock.
         row["memory_bandwidth_bytes_per_s"] = round(2 * clock * 1000 * width / 8)
     return row

@@ -1,4 +1,4 @@
-"""Numbers and units as ncu prints them, brought to base units: ns, byte, byte/s, hz, %.
+"""Convert numbers and units as ncu prints them to base units: ns, byte, byte/s, hz, %.
 
 ncu scales by powers of 1000 (32768 byte are 32.768 Kbyte) and has changed its spelling over the years: nsecond and ns,
 byte/second and byte/s, cycle/nsecond and Ghz.
@@ -23,54 +23,54 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _EMPTY = {"", "n/a", "nan", "-nan", "no data", "inf", "-inf", "infinity", "<na>", "-nan(ind)", "nan(ind)"}
 
 
-def number(text: str) -> float | None:
-    """The number that a cell holds, thousands separators removed; None where it holds none (n/a, NaN, a word)."""
+def parse_number(text: str) -> float | None:
+    """Return the number of a cell without thousands separators; None if it holds none (n/a, NaN, a word)."""
     if "," in text:
         return float(text.replace(",", "")) if _THOUSANDS.fullmatch(text.strip()) else None
     try:
-        return finite(float(text))
+        return parse_finite(float(text))
     except ValueError:
         return None
 
 
-def finite(value: float) -> float | None:
-    """The value, or None where it is no number or has no bound."""
+def parse_finite(value: float) -> float | None:
+    """Return the value, or None if it is not a number or infinite."""
     return value if math.isfinite(value) else None
 
 
 def is_empty(text: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Return True if a cell says that there is no value."""
     return text.strip().lower() in _EMPTY
 
 
-def cell(text: str, factor: float = 1.0) -> tuple[float | None, str | None]:
-    """A cell as (number in base units, None) or (None, text); (None, None) where there is no value."""
-    value = number(text)
+def parse_cell(text: str, factor: float = 1.0) -> tuple[float | None, str | None]:
+    """Return a cell as (number in base units, None) or (None, text); (None, None) if it has no value."""
+    value = parse_number(text)
     if value is not None:
         return value * factor, None
     return None, None if is_empty(text) else text.strip()
 
 
 @cache
-def base(unit: str) -> tuple[float, str]:
-    """The factor to the base unit and the base unit's name.
+def to_base_unit(unit: str) -> tuple[float, str]:
+    """Return the factor to the base unit and the base unit's name.
 
-    ``base("msecond")`` is ``(1e6, "ns")``, ``base("Gbyte/second")`` is ``(1e9, "byte/s")`` and
-    ``base("cycle/nsecond")`` is ``(1e9, "hz")``. A unit that is not known is its own base unit.
+    ``to_base_unit("msecond")`` is ``(1e6, "ns")``, ``to_base_unit("Gbyte/second")`` is ``(1e9, "byte/s")`` and
+    ``to_base_unit("cycle/nsecond")`` is ``(1e9, "hz")``. An unknown unit is its own base unit.
     """
     top, slash, bottom = unit.strip().partition("/")
     if top.lower() == "nan":
         return 1.0, ""
     if not slash and top in _TIME_S:
         return _round(_TIME_S[top] * 1e9), "ns"
-    factor, name = _scaled(top)
+    factor, name = _scale(top)
     if bottom in _TIME_S:
         name = "hz" if name == "cycle" else f"{name}/s"
         return _round(factor / _TIME_S[bottom]), name
     return factor, f"{name}/{bottom}" if bottom else name
 
 
-def _scaled(name: str) -> tuple[float, str]:
+def _scale(name: str) -> tuple[float, str]:
     rest = name[1:].lower()
     if name[:1] in _PREFIX and rest in _SCALED | set(_ALIAS):
         return _PREFIX[name[0]], _ALIAS.get(rest, rest)
@@ -79,5 +79,5 @@ def _scaled(name: str) -> tuple[float, str]:
 
 
 def _round(factor: float) -> float:
-    """Powers of ten that a division left a bit off."""
+    """Correct powers of ten that a division left a bit off."""
     return float(f"{factor:.12g}")

@@ -1,1 +1,1 @@
-"""From the tables of an nsys export, whatever its version and form, to the tables of a report."""
+"""Load the tables of an nsys export, whatever its version and form, into the tables of a report."""

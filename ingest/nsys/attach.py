@@ -1,4 +1,4 @@
-"""Makes an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it wants."""
+"""Make an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it needs."""
 
 import re
 from collections.abc import Sequence
@@ -15,34 +15,34 @@ _COLUMN = re.compile(r'"?(\w+)"? ([A-Z]+)')
 
 
 def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str, dict[str, str]]:
-    """Fills the catalog ``src``; of two sources with the same table the first one counts.
+    """Fill the catalog ``src``; if two sources have the same table, the first one counts.
 
-    Tables that no source has stay empty, columns that a table lacks are NULL, cells of a wrong type become NULL. Every
-    text is as the report may hold it (redact).
+    Tables that no source has stay empty, missing columns are NULL, and cells of a wrong type become NULL. Every text
+    passes redact.
 
     Returns:
-        The columns of each table of the export that was looked at, with their types.
+        The columns of each table of the export that was read, with their types.
     """
     db.execute("ATTACH ':memory:' AS src")
-    facts = redact.facts(sources)
-    redact.prepare(db, redact.find(db, sources, facts))
+    facts = redact.redact_facts(sources)
+    redact.prepare(db, redact.find_secrets(db, sources, facts))
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
     present: dict[str, dict[str, str]] = {}
-    made = []
-    for name, types in wanted().items():
+    replaced = []
+    for name, types in wanted_columns().items():
         if name in openmp.TABLES and name not in reads:
-            continue  # eighteen that hardly any export has: openmp.stage asks for those that are there
+            continue  # hardly any export has these eighteen: openmp.stage_openmp reads the present ones
         target = f"src.{identifier(name)}"
         if name not in reads or name in facts:
             empty = ", ".join(f"{identifier(column)} {type_}" for column, type_ in types.items())
-            made.append(f"CREATE TABLE {target} (row_id BIGINT, {empty})")
+            replaced.append(f"CREATE TABLE {target} (row_id BIGINT, {empty})")
         else:
-            present[name] = columns(db, reads[name])
-            picked = ", ".join(_pick(column, type_, present[name]) for column, type_ in types.items())
-            made.append(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
-    db.execute("; ".join(made))
+            present[name] = list_columns(db, reads[name])
+            picked = ", ".join(_pick_columns(column, type_, present[name]) for column, type_ in types.items())
+            replaced.append(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
+    db.execute("; ".join(replaced))
     for name, rows in facts.items():
-        _insert_facts(db, f"src.{identifier(name)}", redact.wanted(name, rows))
+        _insert_facts(db, f"src.{identifier(name)}", redact.select_wanted(name, rows))
     return present
 
 
@@ -56,32 +56,32 @@ def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> No
 
 
 @cache
-def wanted() -> dict[str, dict[str, str]]:
-    """Tables and columns of nsys exports that load.sql reads, with the types it wants, by name."""
+def wanted_columns() -> dict[str, dict[str, str]]:
+    """Return the tables and columns of nsys exports that load.sql reads, with the types it needs, by name."""
     declared = _TABLE.findall(read_sql("export.sql", "ingest.nsys"))
     tables = {table: dict(sorted(_COLUMN.findall(body))) for table, body in declared}
     return dict(sorted((tables | openmp.TABLES).items()))
 
 
-def columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
-    """Columns of a query with their types."""
+def list_columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
+    """Return the columns of a query with their types."""
     return {name: type_ for name, type_, *_ in db.execute(f"DESCRIBE {read}").fetchall()}
 
 
-def _pick(column: str, type_: str, present: dict[str, str]) -> str:
-    """SQL of a column in the type that is wanted; of a cell that cannot be read so, NULL or what is left of it."""
+def _pick_columns(column: str, type_: str, present: dict[str, str]) -> str:
+    """Return SQL for a column in the needed type; a cell that cannot be cast becomes NULL or its readable part."""
     name = identifier(column)
     if column not in present:
         return f"NULL::{type_} AS {name}"
     value = name
-    if not present[column].startswith(PLAIN):  # bytes, dates, lists: no number, but maybe a text
+    if not present[column].startswith(PLAIN):  # bytes, dates, lists: never a number, but maybe a text
         value = f"{value}::VARCHAR"
-    if type_ == "UBIGINT" and present[column] != "UBIGINT":  # SQLite has signed numbers only
-        wide = f"TRY_CAST({value} AS HUGEINT)"  # of a repaired table it is a text
+    if type_ == "UBIGINT" and present[column] != "UBIGINT":  # SQLite has only signed numbers
+        wide = f"TRY_CAST({value} AS HUGEINT)"  # a repaired table holds texts
         value = f"CASE WHEN {wide} < 0 THEN {wide} + 18446744073709551616 ELSE {wide} END"
     value = f"TRY_CAST({value} AS {type_})"
     if type_ == "VARCHAR":
-        long = f"strlen({value}) > {LONGEST} AND length({value}) > {LONGEST}"  # bytes first: these are counted already
+        long = f"strlen({value}) > {LONGEST} AND length({value}) > {LONGEST}"  # bytes first: DuckDB knows them already
         value = f"src.clean(CASE WHEN {long} THEN ({value})[:{LONGEST}] || {quote(CUT)} ELSE {value} END)"
     if column in TIMES:
         wrong = f"CASE WHEN {name} IS NOT NULL THEN {-2 * LATEST} END" if column == "end" else "NULL"

@@ -1,7 +1,7 @@
-"""What of an nsys export is taken in beyond the columns of export.sql: a list, because everything else may be secret.
+"""Allowlist of the data of an nsys export beyond the columns of export.sql, because any other data may be secret.
 
-nsys records the environment of the program and of the machine, command lines, user and host names, paths and what the
-program printed. A name that is not on these lists stays outside, whatever a later version of nsys puts under it.
+nsys records the environment of the program and of the machine, command lines, user and host names, paths and the
+program's output. A name that is not on these lists stays outside, whatever a later version of nsys stores under it.
 """
 
 import re
@@ -10,7 +10,7 @@ FACTS = ("META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV")
 """Tables of names and values."""
 
 COMMAND = re.compile(r"(PROCESS_\d+):(COMMAND|ARGUMENT_(\d+))")
-"""The command line of a profiled process, an argument a row."""
+"""Name of the command line of a profiled process, with an argument per row."""
 
 _SETTING = re.compile(
     r"(?:PROCESS_\d+:)?(?:COMMAND|ARGUMENT_\d+|PID|HOW_TO_ATTACH|LAUNCH_AS_ROOT|COLLECT_\w+|CUDA_\w+(?::\w+)?)"
@@ -28,20 +28,20 @@ _MACHINE = re.compile(
     r"|(?:Has|Supports)[A-Z]\w*)"
 )
 NAMES = dict(zip(FACTS, (_SETTING, _EXPORT, _MACHINE), strict=True))
-"""Names whose values are kept, by table."""
+"""Names whose values are stored, by table."""
 
 LONGEST_FACT = 2000
-"""Characters of a value: a list of events that a kernel supports can be a megabyte."""
+"""Longest value in characters: a list of events that a kernel supports can be a megabyte."""
 
 ENVIRONMENT = re.compile(r"environment", re.IGNORECASE)
-"""Names of values that hold an environment: they are searched for secrets and kept nowhere."""
+"""Names of values that hold an environment: they are searched for secrets and never stored."""
 
 _STRINGS = """
 nameId textId jsonTextId demangledName shortName mangledName symbol module srcFile
 funcName varName kernelName CpuInstruction
 """
 STRING_COLUMNS = frozenset(_STRINGS.split())
-"""Columns of export.sql that name a string: strings that none of them names stay outside."""
+"""Columns of export.sql with ids of strings; strings that none of them references stay outside."""
 
 _RAW = """
 CUBLAS_EVENTS CUDNN_EVENTS CUDA_GRAPH_EVENTS CUDA_GRAPH_NODE_EVENTS CUPTI_ACTIVITY_KIND_CUDA_EVENT
@@ -52,10 +52,11 @@ TARGET_INFO_NIC_INFO MPI_COMMUNICATORS PMU_EVENTS PMU_EVENT_COUNTERS
 VULKAN_API VULKAN_WORKLOAD OPENGL_API OPENGL_WORKLOAD DX12_API DX12_WORKLOAD
 """
 RAW = frozenset(_RAW.split())
-"""Tables whose numbers are kept in the schema "raw", as nsys names them; of those of export.sql all further numbers."""
+"""Tables whose numbers go to the schema "raw" under nsys's names; of the tables of export.sql all further numbers do.
+"""
 
 _NUMBERS = "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE"
 NUMBERS = frozenset(_NUMBERS.split())
-"""Types of columns that are kept there: texts and blobs are not."""
+"""Types of columns that go there: no texts and blobs."""
 MOST_COLUMNS = 200
-"""Columns of a raw table: nsys writes some fifty."""
+"""Most columns of a raw table; nsys writes some fifty."""

@@ -1,4 +1,4 @@
-"""Exports that hold what their columns do not promise: text for numbers, texts that are none in UTF-8."""
+"""Read exports with cells that violate their column's type: text in place of numbers, texts that are not UTF-8."""
 
 import sqlite3
 from dataclasses import replace
@@ -9,24 +9,24 @@ from ingest.nsys.source import Source
 from profiledb.errors import ConversionError
 
 REFUSED = (duckdb.TypeMismatchException, duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
-"""What DuckDB raises for such cells; the last one where its own message quotes bytes that are no text."""
+"""Errors that DuckDB raises for such cells; the last one if its own message quotes bytes that are no text."""
 
 
-def repaired(db: duckdb.DuckDBPyConnection, source: Source) -> Source:
-    """The same export, with the tables that DuckDB refuses read another way: far slower, and complete.
+def replace_damaged_cells(db: duckdb.DuckDBPyConnection, source: Source) -> Source:
+    """Return the export with the tables that DuckDB refuses read another way: far slower, but complete.
 
-    Cells that are not of their column's type become NULL when they are cast.
+    Cells that do not fit their column's type become NULL when they are cast.
 
     Raises:
         ConversionError: a table cannot be read at all.
     """
-    return replace(source, tables={name: _read(db, source, name) for name in source.tables})
+    return replace(source, tables={name: _read_table(db, source, name) for name in source.tables})
 
 
-def _read(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
-    if _readable(db, source.tables[name]):
+def _read_table(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
+    if _make_readable(db, source.tables[name]):
         return source.tables[name]
-    import pyarrow as pa  # here, because it takes 0.1 s and few exports are damaged
+    import pyarrow as pa  # here: it takes 0.1 s, and few exports are damaged
 
     try:
         return source.lossy(name)
@@ -37,8 +37,8 @@ def _read(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
         ) from error
 
 
-def _readable(db: duckdb.DuckDBPyConnection, read: str) -> bool:
-    """Whether DuckDB can store the table; reading alone does not look at how texts are encoded."""
+def _make_readable(db: duckdb.DuckDBPyConnection, read: str) -> bool:
+    """Return True if DuckDB can store the table; reading alone does not check the encoding of texts."""
     try:
         db.execute(f"CREATE OR REPLACE TEMP TABLE probe AS {read}")
     except (duckdb.Error, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Loads an nsys export into the tables of a report and completes them."""
+"""Load an nsys export into the tables of a report and complete them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -19,24 +19,24 @@ from ingest.nsys import (
     redact,
     row_guard,
 )
-from ingest.nsys.attach import attach, wanted
+from ingest.nsys.attach import attach, wanted_columns
 from ingest.nsys.source import Source
 from profiledb.report.schema import read_sql
 
 Columns = Mapping[str, dict[str, str]]
-"""Tables of an export with their columns, and the type of each."""
+"""Columns of an export's tables with their types."""
 _TABLE = re.compile(r"\bsrc\.(\w+)")
 
 
-def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
-    """Fills the tables of the report that ``db`` has open as catalog ``report``.
+def load_export(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
+    """Fill the tables of the report that ``db`` has open as catalog ``report``.
 
     Args:
         db: connection with the empty schema in catalog ``report``.
-        sources: the export; a later source adds the tables that the earlier ones lack.
+        sources: the export; a later source adds tables that the earlier ones lack.
 
     Returns:
-        Whether DuckDB could read it as it is; else cells that are not of their column's type are left out.
+        True if DuckDB could read it as it is; otherwise cells that do not fit their column's type were excluded.
 
     Raises:
         ConversionError: a table of the export cannot be read.
@@ -44,7 +44,7 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
     try:
         _load(db, sources)
     except damaged_cells.REFUSED:
-        _load(db, [damaged_cells.repaired(db, source) for source in sources])
+        _load(db, [damaged_cells.replace_damaged_cells(db, source) for source in sources])
         return False
     return True
 
@@ -56,15 +56,15 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         lookups.keep_first(db)
         lookups.collect_enums(db, sources)
         payload.decode(db, sources)
-        python_stacks.decode(db, sources)
-        ranges.stage(db)
+        python_stacks.decode_stacks(db, sources)
+        ranges.stage_ranges(db)
         db.execute(read_sql("stage.sql", "ingest.nsys"))
-        openmp.stage(db, present)
+        openmp.stage_openmp(db, present)
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
-        row_guard.check(db, present)
-        notes.graphs(db)
-        notes.settings(db)
-        notes.texts(db)
+        row_guard.check_row_counts(db, present)
+        notes.note_graphs(db)
+        notes.note_settings(db)
+        notes.note_cut_texts(db)
     finally:
         db.execute("USE report")
         db.execute("DETACH DATABASE IF EXISTS src")
@@ -72,22 +72,24 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
 
 def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
     db.execute("INSERT INTO enum_value FROM enumeration")
-    redact.take_strings(db, {table: wanted()[table] for table in present})
-    ranges.write_names(db)
+    redact.take_strings(db, {table: wanted_columns()[table] for table in present})
+    ranges.write_range_names(db)
 
 
 def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Columns) -> None:
-    notes.unclosed(db)
-    raw_tables.keep_events(db)
+    notes.note_unclosed_ranges(db)
+    raw_tables.copy_events(db)
     for table in ("nvtx", "named"):
-        db.execute(f"DROP TABLE temp.{table}")  # gives their memory back
-    db.execute(_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables}))
+        db.execute(f"DROP TABLE temp.{table}")  # frees their memory
+    db.execute(
+        _list_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables})
+    )
     db.execute(read_sql("load_report.sql", "ingest.nsys"))
-    metrics.pivot(db)
-    raw_tables.keep(db, sources, present)
+    metrics.pivot_metrics(db)
+    raw_tables.copy_numbers(db, sources, present)
 
 
-def _needed(sql: str, present: Collection[str]) -> str:
-    """Those statements that read a table of the export which is there: to plan one takes a millisecond or two."""
+def _list_needed(sql: str, present: Collection[str]) -> str:
+    """Return the statements that read a present table of the export: planning one takes a millisecond or two."""
     wanted_by = ((statement, _TABLE.findall(statement)) for statement in sql.split(";\n"))
     return ";\n".join(one for one, tables in wanted_by if not tables or any(table in present for table in tables))

@@ -1,6 +1,6 @@
-"""Makes unique what rows are joined with: where an export repeats an id, the first row with it counts.
+"""Make lookup tables unique: if an export repeats an id, the first row with it counts.
 
-nsys repeats none of these; a join with one that is repeated would multiply the rows of a table of millions.
+nsys repeats none; a join with a repeated id would multiply the rows of a table of millions.
 """
 
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from ingest.nsys.source import Source
 from profiledb.report.schema import identifier, quote
 
 ENUM = "ENUM_"
-"""How names of tables of enumerations begin."""
+"""Start of the names of enumeration tables."""
 KEYS = {
     "StringIds": ("id",),
     "PROCESSES": ("globalPid",),
     "TARGET_INFO_GPU": ("id",),
     "TARGET_INFO_GPU_METRICS": ("typeId", "metricId"),
 }
-"""Tables of the export that others refer to, and by what; ids of enumerations are made unique as they are read."""
+"""Tables that others reference, with their keys; ids of enumerations are made unique as they are read."""
 ENUMS = 500
-"""Enumerations of an export; nsys has some 150."""
+"""Most enumerations of an export; nsys has some 150."""
 LABEL = 200
-"""Characters of the label of an enumeration, which stands in many rows."""
+"""Longest label of an enumeration in characters; many rows repeat it."""
 KNOWN = {
     "CUDA_MEMCPY_OPER": (
         *("Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host", "Array-to-Array"),
@@ -34,11 +34,11 @@ KNOWN = {
         *("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown"),
     ),
 }
-"""Labels from number 0 on, as nsys of all versions writes them; an export of 2022.2 has no enumerations at all."""
+"""Labels from number 0 on, as every version of nsys writes them; an export of 2022.2 has no enumerations at all."""
 
 
 def keep_first(db: duckdb.DuckDBPyConnection) -> None:
-    """Puts tables with the first row of each id in the place of those in ``src`` that repeat ids."""
+    """Replace the tables in ``src`` that repeat ids by tables with the first row of each id."""
     for table, columns in KEYS.items():
         key = ", ".join(map(identifier, columns))
         (rows, different) = db.execute(f"SELECT count(*), count(DISTINCT ({key})) FROM src.{table}").fetchone() or (
@@ -58,23 +58,23 @@ def keep_first(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Makes the temporary table ``enumeration`` of all enumerations; the first source that has one decides."""
+    """Create the temporary table ``enumeration`` of all enumerations; the first source that has one counts."""
     reads = {name: read for s in reversed(sources) for name, read in s.tables.items() if name.startswith(ENUM)}
     db.execute("CREATE OR REPLACE TEMP TABLE enumeration (enum VARCHAR, id BIGINT, name VARCHAR, label VARCHAR)")
     if len(reads) > ENUMS:
         text = f"{len(reads) - ENUMS:,} enumerations are excluded: the export has {len(reads):,}, and {ENUMS} are read."
         diagnostics.remember(db, "warning", text)
-    parts = [_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
+    selects = [_read_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
     try:
-        _insert_enums(db, parts)
-    except (duckdb.BinderException, duckdb.ConversionException):  # one of them is none
-        for part in parts:
+        _insert_enums(db, selects)
+    except (duckdb.BinderException, duckdb.ConversionException):  # not an enumeration
+        for part in selects:
             _insert_enum(db, part)
-    _add_known(db)
+    _add_known_values(db)
 
 
-def _add_known(db: duckdb.DuckDBPyConnection) -> None:
-    """Adds what an export without enumerations means by its numbers: without a direction a copy would be in no sum."""
+def _add_known_values(db: duckdb.DuckDBPyConnection) -> None:
+    """Add the meaning of numbers to an export without enumerations: a copy without a direction would be in no sum."""
     present = {enum for (enum,) in db.execute("SELECT DISTINCT enum FROM enumeration").fetchall()}
     rows = [(enum, i, label) for enum in KNOWN.keys() - present for i, label in enumerate(KNOWN[enum])]
     if rows:  # as literals: see schema.quote
@@ -82,7 +82,7 @@ def _add_known(db: duckdb.DuckDBPyConnection) -> None:
         db.execute(f"INSERT INTO enumeration (enum, id, label) VALUES {values}")
 
 
-def _enum(name: str, read: str) -> str:
+def _read_enum(name: str, read: str) -> str:
     return f"SELECT {quote(name.removeprefix(ENUM)[:LABEL])} AS enum, * FROM ({read})"
 
 
@@ -90,13 +90,15 @@ def _insert_enum(db: duckdb.DuckDBPyConnection, part: str) -> None:
     try:
         _insert_enums(db, [part])
     except (duckdb.BinderException, duckdb.ConversionException) as error:
-        name = scrub.visible(part.split("'")[1])
-        diagnostics.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
+        name = scrub.scrub_text(part.split("'")[1])
+        diagnostics.remember(
+            db, "warning", f"The enumeration {name} cannot be read: {scrub.scrub_database_error(error)}"
+        )
 
 
-def _insert_enums(db: duckdb.DuckDBPyConnection, parts: list[str]) -> None:
+def _insert_enums(db: duckdb.DuckDBPyConnection, selects: list[str]) -> None:
     columns = "NULL::VARCHAR AS enum, NULL::BIGINT AS id, NULL::VARCHAR AS name, NULL::VARCHAR AS label"
-    union = " UNION ALL BY NAME ".join([f"SELECT 0 AS row_id, {columns} WHERE false", *parts])
+    union = " UNION ALL BY NAME ".join([f"SELECT 0 AS row_id, {columns} WHERE false", *selects])
     db.execute(f"""
         INSERT INTO enumeration
         SELECT enum, TRY_CAST(id::VARCHAR AS BIGINT) AS number, src.clean(cut(name::VARCHAR, {LABEL})),

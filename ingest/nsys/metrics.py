@@ -1,4 +1,4 @@
-"""GPU metrics: a column each instead of a row a metric and moment, ten times less to store and to read."""
+"""Store GPU metrics as a column each instead of a row per metric and moment, at a tenth of the size."""
 
 from itertools import pairwise
 
@@ -8,24 +8,24 @@ from ingest import diagnostics
 from profiledb.report.schema import identifier, quote
 
 MOST = 256
-"""Metrics of a report; nsys samples some 100."""
+"""Most metrics of a report; nsys samples some 100."""
 CELLS = 50_000_000
-"""Cells of the table, samples or not, that are made at a time."""
+"""Cells of the table, including empty ones, that one statement fills."""
 LONGEST = 200
-"""Characters of the name of a metric, which is that of a column."""
+"""Longest name of a metric, and so of a column, in characters."""
 
 
-def pivot(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills ``gpu_metric`` from the samples, after a column for each name in ``gpu_metric_name``."""
+def pivot_metrics(db: duckdb.DuckDBPyConnection) -> None:
+    """Add a column to ``gpu_metric`` for each name in ``gpu_metric_name`` and fill it from the samples."""
     db.execute(f"UPDATE gpu_metric_name SET name = cut(name, {LONGEST}) WHERE length(name) > {LONGEST}")
-    names = _names(db)
+    names = _metric_names(db)
     if not names:
         return
     db.execute("; ".join(f"ALTER TABLE gpu_metric ADD COLUMN {identifier(name)} DOUBLE" for name in names))
     values = ", ".join(
         f"max(value) FILTER (name = {quote(name)} AND isfinite(value)) AS {identifier(name)}" for name in names
     )
-    for part in _parts(db, len(names)):
+    for part in _split_columns(db, len(names)):
         db.execute(f"""
             INSERT INTO gpu_metric BY NAME
             SELECT gpu_id, timestamp AS time_ns, {values}
@@ -36,8 +36,8 @@ def pivot(db: duckdb.DuckDBPyConnection) -> None:
         """)
 
 
-def _parts(db: duckdb.DuckDBPyConnection, columns: int) -> list[str]:
-    """Conditions on the time of a sample, each of which takes moments for ``CELLS`` cells of the table."""
+def _split_columns(db: duckdb.DuckDBPyConnection, columns: int) -> list[str]:
+    """Return conditions on the time of a sample, each of which covers ``CELLS`` cells of the table."""
     (moments,) = db.execute("SELECT approx_count_distinct(timestamp) FROM src.GPU_METRICS").fetchone() or (0,)
     shares = [CELLS * part / (moments * columns) for part in range(1, moments * columns // CELLS + 1)]
     if not shares:
@@ -48,8 +48,8 @@ def _parts(db: duckdb.DuckDBPyConnection, columns: int) -> list[str]:
     return [f"timestamp <= {cuts[0]}", *between, f"timestamp > {cuts[-1]}"]
 
 
-def _names(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Names that become columns; columns are equal whatever their case, and so the first of such names counts."""
+def _metric_names(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the names that become columns. Column names ignore case, so the first of equal ones counts."""
     rows = db.execute("""
         SELECT name FROM gpu_metric_name WHERE name <> '' AND lower(name) NOT IN ('gpu_id', 'time_ns')
         GROUP BY name QUALIFY row_number() OVER (PARTITION BY lower(name) ORDER BY name) = 1 ORDER BY name
@@ -57,6 +57,6 @@ def _names(db: duckdb.DuckDBPyConnection) -> list[str]:
     names = [name for (name,) in rows]
     if len(names) > MOST:
         diagnostics.remember(db, "warning", f"{len(names) - MOST:,} GPU metrics are excluded: {MOST:,} are read.")
-        kept = ", ".join(map(quote, names[:MOST]))
-        db.execute(f"DELETE FROM gpu_metric_name WHERE name NOT IN ({kept})")
+        texts = ", ".join(map(quote, names[:MOST]))
+        db.execute(f"DELETE FROM gpu_metric_name WHERE name NOT IN ({texts})")
     return names[:MOST]

@@ -1,4 +1,4 @@
-"""What is remarkable in an export of nsys."""
+"""Note remarkable facts about an nsys export."""
 
 import duckdb
 
@@ -7,7 +7,7 @@ from ingest.nsys.source import CUT, LONGEST
 from profiledb.report.schema import count_rows, quote
 
 NAMES = 3
-"""Names of ranges that are told."""
+"""Most names of ranges in the notes."""
 TEXTS = {
     "string": "value",
     "range_name": "text",
@@ -20,11 +20,12 @@ TEXTS = {
     "gpu": "name",
     "memory_event": "name",
 }
-"""Columns that hold texts of the export as long as they are."""
+"""Columns that hold texts of the export at full length."""
 
 
-def unclosed(db: duckdb.DuckDBPyConnection) -> None:
-    """Says which ranges were never closed: these hold all that follows. nsys ends push/pop ones with the session."""
+def note_unclosed_ranges(db: duckdb.DuckDBPyConnection) -> None:
+    """Note which ranges were never closed: they hold everything that follows. nsys closes push/pop ranges with the
+    session."""
     rows = db.execute("""
         WITH session AS (SELECT max(duration) AS end_ns FROM src.ANALYSIS_DETAILS)
         SELECT name, style, count(*) AS n FROM range JOIN range_name USING (name_id)
@@ -35,30 +36,32 @@ def unclosed(db: duckdb.DuckDBPyConnection) -> None:
         ranges = "1 range" if count == 1 else f"{count:,} ranges"
         was, missing = ("was" if count == 1 else "were"), ("pop" if style == "PushPop" else "end")
         last = "It lasts" if count == 1 else "They last"
-        text = f"{ranges} `{short(name)}` {was} never closed (no {missing}). {last} until the end of the capture."
+        text = (
+            f"{ranges} `{shorten_name(name)}` {was} never closed (no {missing}). {last} until the end of the capture."
+        )
         diagnostics.remember(db, "warning", text)
     if more := len(rows) - NAMES if len(rows) > NAMES else 0:
         count = sum(n for *_, n in rows[NAMES:])
         diagnostics.remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
 
 
-def graphs(db: duckdb.DuckDBPyConnection) -> None:
-    """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
+def note_graphs(db: duckdb.DuckDBPyConnection) -> None:
+    """Note that kernels are missing if CUDA graphs were traced as a whole, and how to capture them."""
     if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
         text = f"{launches} traced as a whole: their kernels are not in this report."
         diagnostics.note(db, "warning", f"{text} To record them: nsys profile --cuda-graph-trace=node")
 
 
-def settings(db: duckdb.DuckDBPyConnection) -> None:
-    """Says that an export has no settings, as those of old versions of nsys: no page can show the command line."""
+def note_settings(db: duckdb.DuckDBPyConnection) -> None:
+    """Note that an export lacks the settings, as those of old versions of nsys do: no page shows the command line."""
     if not db.execute("SELECT 1 FROM capture_setting WHERE NOT starts_with(name, 'EXPORT_') LIMIT 1").fetchone():
         text = "The export has no settings of the capture (META_DATA_CAPTURE), such as its command line and options:"
         diagnostics.note(db, "info", f"{text} they are missing in this report.")
 
 
-def texts(db: duckdb.DuckDBPyConnection) -> None:
-    """Says how many texts were cut."""
+def note_cut_texts(db: duckdb.DuckDBPyConnection) -> None:
+    """Note how many texts were cut."""
     counts = " UNION ALL ".join(
         f"SELECT count(*) AS n FROM {table} WHERE strlen({column}) > {LONGEST} AND ends_with({column}, {quote(CUT)})"
         for table, column in TEXTS.items()
@@ -69,7 +72,7 @@ def texts(db: duckdb.DuckDBPyConnection) -> None:
         diagnostics.note(db, "warning", f"{was} cut after {LONGEST:,} characters.")
 
 
-def short(name: str) -> str:
-    """A name for a sentence: the begin of a long one, without line breaks."""
+def shorten_name(name: str) -> str:
+    """Return the start of a name on one line."""
     flat = " ".join(name.split())
     return flat if len(flat) <= 80 else f"{flat[:79]}…"

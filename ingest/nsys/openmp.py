@@ -1,4 +1,4 @@
-"""OpenMP events of an nsys export, which has a table for each kind of them: as rows of one table."""
+"""Combine the OpenMP events of an nsys export, which has a table per kind, in one table."""
 
 from collections.abc import Collection
 
@@ -34,22 +34,22 @@ _COLUMNS = {
     "parentTaskId": "BIGINT", "waitId": "BIGINT", "count": "BIGINT",
 }  # fmt: skip
 TABLES = {f"{PREFIX}{kind}": dict(sorted(_COLUMNS.items())) for kind in _KINDS}
-"""Tables of an export and the columns that are wanted of each; none has all of them (attach)."""
+"""Tables of an export with the wanted columns; no table has all of them (attach)."""
 
 
-def stage(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
-    """Puts a view of the events in the place of ``staged_openmp_event``, where the export has any.
+def stage_openmp(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
+    """Replace ``staged_openmp_event`` by a view of the events if the export has any.
 
     Args:
         db: connection with the export as the catalog ``src``.
         present: the tables of the export.
     """
-    parts = [
+    selects = [
         f"SELECT {number} AS part, {quote(name.removeprefix(PREFIX).lower())} AS kind_name, * FROM src.{name}"
         for number, name in enumerate(TABLES)
         if name in present
     ]
-    if not parts:
+    if not selects:
         return
     staging.forget(db, "openmp_event")
     db.execute(f"""
@@ -59,5 +59,5 @@ def stage(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
             coalesce(kind, "threadType") AS detail, "parallelId" AS parallel_id,
             coalesce("taskId", "newTaskId") AS task_id, "parentTaskId" AS parent_task_id, "waitId" AS wait_id,
             "count" AS amount
-        FROM ({" UNION ALL ".join(parts)})
+        FROM ({" UNION ALL ".join(selects)})
     """)

@@ -1,41 +1,41 @@
-"""Reads Parquet exports: by DuckDB, and by pyarrow where a text is none in UTF-8, which DuckDB refuses."""
+"""Read Parquet exports by DuckDB, and by pyarrow if a text is not UTF-8, which DuckDB refuses."""
 
 from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from ingest.nsys.source import Facts, Payloads, Source, columns_of
+from ingest.nsys.source import Facts, Payloads, Source, select_columns
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import Access
 
 
 def access(folder: Path) -> Access:
-    """What a connection needs that loads a folder of Parquet files."""
+    """Return the access that loading a folder of Parquet files needs."""
     return Access((folder,))
 
 
-def export(db: duckdb.DuckDBPyConnection, folder: Path) -> Source:
-    """The tables of a parquetdir export, a file each."""
+def open_export(db: duckdb.DuckDBPyConnection, folder: Path) -> Source:
+    """Return the tables of a parquetdir export, a file each."""
     files = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
     return Source(
-        {name: _read(name, path) for name, path in files.items()},
+        {name: _select_table(name, path) for name, path in files.items()},
         folder.name,
-        partial(_payloads, folder / "NVTX_EVENTS.parquet"),
-        partial(_facts, db, folder),
-        partial(_lossy, db, folder),
+        partial(_select_payloads, folder / "NVTX_EVENTS.parquet"),
+        partial(_select_facts, db, folder),
+        partial(_select_lossy, db, folder),
     )
 
 
-def _read(table: str, path: Path) -> str:
-    columns = columns_of(table)
+def _select_table(table: str, path: Path) -> str:
+    columns = select_columns(table)
     return (
         f"SELECT file_row_number + 1 AS row_id, {columns} FROM read_parquet({quote(str(path))}, file_row_number=true)"
     )
 
 
-def _payloads(path: Path) -> Payloads:
-    import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
+def _select_payloads(path: Path) -> Payloads:
+    import pyarrow as pa  # here: it takes 0.1 s, and few captures have payloads
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -49,39 +49,39 @@ def _payloads(path: Path) -> Payloads:
             before += batch.num_rows
 
 
-def _facts(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> Facts:
+def _select_facts(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> Facts:
     path = folder / f"{table}.parquet"
     if not path.exists():
         return []
     query = f"SELECT name::VARCHAR, value::VARCHAR FROM read_parquet({quote(str(path))})"
     try:
         return [(name or "", value) for name, value in db.execute(query).fetchall()]
-    except (duckdb.Error, UnicodeDecodeError):  # their words quote what may be secret, and are kept nowhere
+    except (duckdb.Error, UnicodeDecodeError):  # their messages may quote secrets and are not stored
         pass
-    columns = _texts(path)
+    columns = _select_texts(path)
     if not {"name", "value"} <= columns.keys():
         return []
     return [(name or "", value) for name, value in zip(columns["name"], columns["value"], strict=True)]
 
 
-def _lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> str:
-    """The table with every text made one; other columns as they are."""
+def _select_lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> str:
+    """Return the table with every text decoded and other columns unchanged."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = folder / f"{table}.parquet"
     whole = pq.read_table(path)
-    texts = _texts(path)
+    texts = _select_texts(path)
     for place, field in enumerate(whole.schema):
         if field.name in texts:
             whole = whole.set_column(place, field.name, pa.array(texts[field.name], pa.string()))
     view = f"repaired {table}"
     db.register(view, whole)
-    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {identifier(view)}"
+    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {identifier(view)}"
 
 
-def _texts(path: Path) -> dict[str, list[str | None]]:
-    """The columns of texts of a file, whatever bytes they hold."""
+def _select_texts(path: Path) -> dict[str, list[str | None]]:
+    """Return the text columns of a file, whatever bytes they hold."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

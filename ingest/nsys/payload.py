@@ -1,8 +1,8 @@
-"""Decodes what programs attach to their NVTX ranges: payloads with a schema, as NCCL attaches the bytes of a message.
+"""Decode payloads that programs attach to their NVTX ranges with a schema, as NCCL attaches the bytes of a message.
 
-An export made with blobs holds them as bytes: how many there are, then of each the schema, the size and the place (u64
-each), then the payloads. What an entry is, is in the tables NVTX_PAYLOAD_* (source: nvToolsExtPayload.h of NVTX 3).
-Only static schemas whose entries all have a fixed size are decoded; of anything else the report says nothing.
+An export made with blobs holds them as bytes: their number, then for each the schema, the size and the offset (u64
+each), then the payloads. The tables NVTX_PAYLOAD_* describe the entries (source: nvToolsExtPayload.h of NVTX 3). Only
+static schemas whose entries all have a fixed size are decoded; the report omits all others.
 """
 
 import json
@@ -19,7 +19,7 @@ import duckdb
 from ingest.nsys.source import Source
 
 STATIC = 1
-"""Type of a schema whose layout is fixed (NVTX_PAYLOAD_SCHEMA_TYPE_STATIC)."""
+"""Type of a schema with a fixed layout (NVTX_PAYLOAD_SCHEMA_TYPE_STATIC)."""
 INDIRECT = 0x23E
 """Flags of entries that point elsewhere or repeat: pointer, offsets, arrays, deep copy."""
 FORMATS = {
@@ -27,11 +27,11 @@ FORMATS = {
     16: "I", 17: "q", 18: "Q", 19: "f", 20: "d", 22: "Q", 23: "Q", 25: "B", 26: "H", 27: "I", 32: "B", 42: "e",
     43: "f", 44: "d",
 }  # fmt: skip
-"""NVTX_PAYLOAD_ENTRY_TYPE_* of the same size on every 64-bit platform, as ``struct`` reads them."""
+"""NVTX_PAYLOAD_ENTRY_TYPE_* with the same size on every 64-bit platform, as ``struct`` formats."""
 _ENUMS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _HEADER = struct.Struct("<QQQ")
 _MOST = 64
-"""Payloads of an event that are looked at."""
+"""Most payloads of an event that are read."""
 
 Key = tuple[int, int]
 """Domain and schema."""
@@ -39,7 +39,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """A value of a payload: its name, its place (bytes), how ``struct`` reads it, names of the values of an enum."""
+    """A value of a payload: its name, offset (bytes), ``struct`` format, and the names of an enum's values."""
 
     name: str
     offset: int
@@ -51,15 +51,15 @@ Schemas = Mapping[Key, Sequence[Entry]]
 
 
 def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Makes the temporary table ``payload`` (row_id, value): of rows of NVTX_EVENTS, their payload as JSON."""
+    """Create the temporary table ``payload`` (row_id, value): the payload of rows of NVTX_EVENTS as JSON."""
     db.execute("CREATE OR REPLACE TEMP TABLE payload (row_id BIGINT, value VARCHAR)")
     export = next((source for source in sources if "NVTX_EVENTS" in source.tables), None)
-    if export is None or not (schemas := _schemas(db, export)):
+    if export is None or not (schemas := _read_schemas(db, export)):
         return
-    import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
+    import pyarrow as pa  # here: it takes 0.1 s, and few captures have payloads
 
     try:
-        rows = texts(export.blobs(), schemas)
+        rows = read_texts(export.blobs(), schemas)
     except (sqlite3.Error, pa.ArrowException, OSError):
         return
     if rows:
@@ -70,31 +70,31 @@ def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         db.unregister("decoded payload")
 
 
-def texts(events: Iterable[tuple[int, int | None, bytes]], schemas: Schemas) -> list[tuple[int, str]]:
-    """(row_id, JSON) of the events (row_id, domain, bytes) that can be decoded."""
+def read_texts(events: Iterable[tuple[int, int | None, bytes]], schemas: Schemas) -> list[tuple[int, str]]:
+    """Yield (row_id, JSON) for the events (row_id, domain, bytes) that can be decoded."""
 
-    @lru_cache(maxsize=10_000)  # a loop sends the same messages again and again
+    @lru_cache(maxsize=10_000)  # a loop repeats the same messages
     def text(domain: int | None, blob: bytes) -> str | None:
-        return as_json(blob, domain, schemas)
+        return format_json(blob, domain, schemas)
 
     decoded = ((row_id, text(domain, blob)) for row_id, domain, blob in events)
     return [(row_id, value) for row_id, value in decoded if value is not None]
 
 
-def as_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
-    """The payloads of an event as one JSON object; None where none of them can be decoded."""
+def format_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
+    """Return the payloads of an event as one JSON object; None if none of them can be decoded."""
     values: dict[str, Any] = {}
-    for schema, size, offset in places(blob):
+    for schema, size, offset in place_fields(blob):
         entries = schemas.get((domain or 0, schema), ())
         if any(entry.offset + entry.form.size > size for entry in entries):
             continue
         for entry in entries:
-            values[_free(entry.name, values)] = _value(entry, blob, offset)
+            values[_first_free_name(entry.name, values)] = _decode_value(entry, blob, offset)
     return json.dumps(values, ensure_ascii=False, allow_nan=False) if values else None
 
 
-def places(blob: bytes) -> list[tuple[int, int, int]]:
-    """Schema, size and offset of the payloads that lie in the blob as a whole."""
+def place_fields(blob: bytes) -> list[tuple[int, int, int]]:
+    """Yield schema, size and offset of the payloads that lie completely in the blob."""
     count = int.from_bytes(blob[:8], "little") if len(blob) >= 8 else 0
     if count > _MOST or 8 + count * _HEADER.size > len(blob):
         return []
@@ -102,8 +102,8 @@ def places(blob: bytes) -> list[tuple[int, int, int]]:
     return [(schema, size, offset) for schema, size, offset in heads if offset + size <= len(blob)]
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, with a number behind it where an earlier payload has one of that name."""
+def _first_free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return the name, followed by a number if an earlier payload has the same name."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -111,66 +111,66 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
     return free
 
 
-def _value(entry: Entry, blob: bytes, offset: int) -> Any:
+def _decode_value(entry: Entry, blob: bytes, offset: int) -> Any:
     (value,) = entry.form.unpack_from(blob, offset + entry.offset)
     if entry.names is not None:
         return entry.names.get(value, value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value  # JSON has no word for these
+    return None if isinstance(value, float) and not math.isfinite(value) else value  # JSON cannot express these
 
 
-def _schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
-    """The schemas of an export of which every entry can be decoded."""
-    enums = enums_of(db, export)
-    kinds = {key_of(row): number_of(row, "type") for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
+def _read_schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
+    """Return the schemas of an export whose entries can all be decoded."""
+    enums = read_enums(db, export)
+    kinds = {get_key(row): get_number(row, "type") for row in read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
     entries: dict[Key, dict[int, dict[str, Any]]] = {}
-    unclear: set[Key] = set()  # the same number twice: of two processes, and the events do not say of which
-    for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
-        known = entries.setdefault(key_of(row), {})
-        if known.setdefault(number_of(row, "idx"), row) != row:
-            unclear.add(key_of(row))
+    unclear: set[Key] = set()  # two processes use the same number, and the events do not tell which one they mean
+    for row in read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        known = entries.setdefault(get_key(row), {})
+        if known.setdefault(get_number(row, "idx"), row) != row:
+            unclear.add(get_key(row))
     laid_out = {
-        key: layout([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
+        key: lay_out([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
         for key, rows in entries.items()
         if kinds.get(key) == STATIC and key not in unclear and sorted(rows) == list(range(len(rows)))
     }
     return {key: laid for key, laid in laid_out.items() if laid}
 
 
-def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
-    """The entries of a schema; none where one of them is not a single value of a fixed size.
+def lay_out(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
+    """Return the entries of a schema; none if one of them is not a single value of a fixed size.
 
     Args:
-        rows: of NVTX_PAYLOAD_SCHEMA_ENTRIES, in their order; an offset that is not given is the next that fits.
-        enums: of the domain: size in bytes, and names by value (unsigned).
+        rows: rows of NVTX_PAYLOAD_SCHEMA_ENTRIES, in order; a missing offset is the next that fits.
+        enums: enumerations of the domain: size in bytes, and names by value (unsigned).
     """
     entries: list[Entry] = []
     end = 0
     for number, row in enumerate(rows):
-        size, names = enums.get(number_of(row, "type"), (0, None))
-        form = _ENUMS.get(size) if names is not None else FORMATS.get(number_of(row, "type"))
-        if form is None or number_of(row, "flags") & INDIRECT or number_of(row, "arrayOrUnionDetail"):
+        size, names = enums.get(get_number(row, "type"), (0, None))
+        form = _ENUMS.get(size) if names is not None else FORMATS.get(get_number(row, "type"))
+        if form is None or get_number(row, "flags") & INDIRECT or get_number(row, "arrayOrUnionDetail"):
             return []
         packed = struct.Struct(f"<{form}")
-        offset = number_of(row, "offset") or -(-end // packed.size) * packed.size
+        offset = get_number(row, "offset") or -(-end // packed.size) * packed.size
         entries.append(Entry(str(row.get("name") or f"entry {number}"), offset, packed, names))
         end = offset + packed.size
     return entries
 
 
-def enums_of(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
-    """The enumerations of payloads: size in bytes, and names by value (unsigned)."""
+def read_enums(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
+    """Return the enumerations of payloads: size in bytes, and names by value (unsigned)."""
     enums: dict[Key, tuple[int, dict[int, str]]] = {
-        key_of(row): (number_of(row, "size"), {}) for row in table_rows(db, export, "NVTX_PAYLOAD_ENUMS")
+        get_key(row): (get_number(row, "size"), {}) for row in read_table_rows(db, export, "NVTX_PAYLOAD_ENUMS")
     }
-    for row in table_rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
-        size, names = enums.get(key_of(row), (0, {}))
+    for row in read_table_rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
+        size, names = enums.get(get_key(row), (0, {}))
         if row.get("name"):
-            names[number_of(row, "value") % (1 << 8 * size)] = str(row["name"])
+            names[get_number(row, "value") % (1 << 8 * size)] = str(row["name"])
     return enums
 
 
-def table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
-    """The rows of a table that says how payloads are laid out; none where the export lacks it."""
+def read_table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
+    """Return the rows of a table that describes payloads; none if the export lacks it."""
     if table not in export.tables:
         return []
     cursor = db.execute(f"SELECT * EXCLUDE (row_id) FROM ({export.tables[table]})")
@@ -178,13 +178,13 @@ def table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> lis
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def key_of(row: Mapping[str, Any]) -> Key:
-    """The schema or enumeration that a row belongs to."""
-    return number_of(row, "domainId"), number_of(row, "schemaId")
+def get_key(row: Mapping[str, Any]) -> Key:
+    """Return the key of the schema or enumeration that a row belongs to."""
+    return get_number(row, "domainId"), get_number(row, "schemaId")
 
 
-def number_of(row: Mapping[str, Any], name: str) -> int:
-    """A number of a row; exports leave zeros out, and repaired ones hold texts."""
+def get_number(row: Mapping[str, Any], name: str) -> int:
+    """Return a number of a row; exports omit zeros, and repaired ones hold texts."""
     try:
         return int(row.get(name) or 0)
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Decodes the Python stacks that nsys attaches to its own NVTX marks (--python-sampling, --python-backtrace=cuda).
+"""Decode the Python stacks that nsys attaches to its own NVTX marks (--python-sampling, --python-backtrace=cuda).
 
-A mark of one of two domains holds a payload: the state of the thread, how many frames there are, and the frames, the
-innermost first, each with the numbers of two strings (function, file) and a line. Where these lie is said by a schema
-in the export; marks whose schema says something else are left as they are.
+A mark of one of two domains holds a payload: the state of the thread, the number of frames, and the frames, innermost
+first, each with the ids of two strings (function, file) and a line. A schema in the export describes the offsets; marks
+with another layout are left alone.
 """
 
 import sqlite3
@@ -18,9 +18,9 @@ from ingest.nsys import payload
 from ingest.nsys.source import Source
 
 KINDS = {"Python Periodic Sampling": "sample", "Python Backtrace on CUDA": "cuda"}
-"""Names of the schemas, and what we call their stacks."""
+"""Names of the schemas, and our names of their stacks."""
 MOST_FRAMES = 4_000_000
-"""Frames of different stacks that are taken in; a capture of an hour has some hundred thousand."""
+"""Most frames of different stacks that are stored; a capture of an hour has some hundred thousand."""
 _DYNAMIC = 2
 """Type of a schema whose payloads differ in length (NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC)."""
 _ENTRIES = ("Thread state ID", "Thread state", "Frames count", "Frames")
@@ -31,20 +31,19 @@ _FRAME = struct.Struct("<QQi4x")
 
 @dataclass(frozen=True)
 class Schema:
-    """Payloads that hold a stack: of which kind, and what the states of a thread are called."""
+    """Schema of payloads that hold a stack: its kind, and the names of a thread's states."""
 
     kind: str
     states: Mapping[int, str]
 
 
 Frames = tuple[tuple[int, int, int], ...]
-"""(function, file, line), the innermost first; the first two are numbers of strings."""
+"""(function, file, line), innermost first; the first two are ids of strings."""
 
 
-def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Makes the temporary tables ``python_event`` (row_id, kind, state, stack_id) and ``python_place`` (stack_id,
-    depth, function, file, line); the last three as the export has them, numbers of strings.
-    """
+def decode_stacks(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Create the temporary tables ``python_event`` (row_id, kind, state, stack_id) and ``python_place`` (stack_id,
+    depth, function, file, line); functions and files are ids of the export's strings."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE python_event (row_id BIGINT, kind VARCHAR, state VARCHAR, stack_id BIGINT);
         CREATE OR REPLACE TEMP TABLE python_place (
@@ -54,12 +53,12 @@ def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
             replace(replace(replace(t, '&lt;', '<'), '&gt;', '>'), '&amp;', '&')
     """)
     export = next((source for source in sources if "NVTX_EVENTS" in source.tables), None)
-    if export is None or not (schemas := _schemas(db, export)):
+    if export is None or not (schemas := _read_schemas(db, export)):
         return
-    import pyarrow as pa  # here, because it takes 0.1 s and few captures have such stacks
+    import pyarrow as pa  # here: it takes 0.1 s, and few captures have such stacks
 
     try:
-        events, stacks, left = read(export.blobs(), schemas)
+        events, stacks, left = read_stacks(export.blobs(), schemas)
     except (sqlite3.Error, pa.ArrowException, OSError):
         return
     if left:
@@ -73,26 +72,26 @@ def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     _insert(db, "python_place", places)
 
 
-def read(
+def read_stacks(
     marks: Iterable[tuple[int, int | None, bytes]], schemas: Mapping[payload.Key, Schema]
 ) -> tuple[list[tuple[int, str, str | None, int]], dict[Frames, int], int]:
-    """The stacks of marks.
+    """Return the stacks of marks.
 
     Args:
         marks: row, domain and payloads (bytes) of each event.
-        schemas: those that are stacks, by domain and number.
+        schemas: schemas of stacks, by domain and number.
 
     Returns:
-        (row, kind, state of the thread, stack) of each mark with a stack; the different stacks with their numbers; how
-        many marks are left out because the stacks have more than ``MOST_FRAMES`` frames.
+        (row, kind, state of the thread, stack) of each mark with a stack; the different stacks with their numbers; the
+        number of marks that are excluded because the stacks have more than ``MOST_FRAMES`` frames.
     """
     events: list[tuple[int, str, str | None, int]] = []
     stacks: dict[Frames, int] = {}
     total = left = 0
     for row_id, domain, blob in marks:
-        for number, size, offset in payload.places(blob):
+        for number, size, offset in payload.place_fields(blob):
             schema = schemas.get((domain or 0, number))
-            stack = stack_of(blob[offset : offset + size]) if schema else None
+            stack = read_stack(blob[offset : offset + size]) if schema else None
             if schema is None or stack is None:
                 continue
             state, frames = stack
@@ -105,8 +104,8 @@ def read(
     return events, stacks, left
 
 
-def stack_of(data: bytes) -> tuple[int, Frames] | None:
-    """The state of the thread and the frames in a payload; None where it is shorter than it says."""
+def read_stack(data: bytes) -> tuple[int, Frames] | None:
+    """Return the state of the thread and the frames of a payload; None if it is shorter than it claims."""
     if len(data) < _HEAD.size:
         return None
     _, state, count = _HEAD.unpack_from(data)
@@ -125,35 +124,35 @@ def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any,
     db.unregister("decoded stacks")
 
 
-def _schemas(db: duckdb.DuckDBPyConnection, export: Source) -> dict[payload.Key, Schema]:
-    """The schemas whose payloads are laid out as this module reads them."""
-    listed = list(payload.table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS"))
+def _read_schemas(db: duckdb.DuckDBPyConnection, export: Source) -> dict[payload.Key, Schema]:
+    """Return the schemas with the layout that this module reads."""
+    listed = list(payload.read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS"))
     kinds = {
-        payload.key_of(row): KINDS[row["name"]]
+        payload.get_key(row): KINDS[row["name"]]
         for row in listed
-        if row.get("name") in KINDS and payload.number_of(row, "type") == _DYNAMIC
+        if row.get("name") in KINDS and payload.get_number(row, "type") == _DYNAMIC
     }
     if not kinds:
         return {}
-    sizes = {payload.key_of(row): payload.number_of(row, "payloadSize") for row in listed}
-    entries = _entries(payload.table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"))
-    enums = payload.enums_of(db, export)
-    found = {}
+    sizes = {payload.get_key(row): payload.get_number(row, "payloadSize") for row in listed}
+    entries = _read_entries(payload.read_table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"))
+    enums = payload.read_enums(db, export)
+    schemas = {}
     for (domain, number), kind in kinds.items():
         own = entries.get((domain, number), {})
         if tuple(str(own[n].get("name")) for n in sorted(own)) != _ENTRIES:
             continue
-        frame = domain, payload.number_of(own[3], "type")
+        frame = domain, payload.get_number(own[3], "type")
         of_frame = entries.get(frame, {})
         if sizes.get(frame) != _FRAME.size:
             continue
         if tuple(str(of_frame[n].get("name")) for n in sorted(of_frame)) == _FRAME_ENTRIES:
-            found[domain, number] = Schema(kind, enums.get((domain, payload.number_of(own[1], "type")), (0, {}))[1])
-    return found
+            schemas[domain, number] = Schema(kind, enums.get((domain, payload.get_number(own[1], "type")), (0, {}))[1])
+    return schemas
 
 
-def _entries(rows: Iterable[dict[str, Any]]) -> dict[payload.Key, dict[int, dict[str, Any]]]:
-    found: dict[payload.Key, dict[int, dict[str, Any]]] = {}
+def _read_entries(rows: Iterable[dict[str, Any]]) -> dict[payload.Key, dict[int, dict[str, Any]]]:
+    entries: dict[payload.Key, dict[int, dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(payload.key_of(row), {}).setdefault(payload.number_of(row, "idx"), row)
-    return found
+        entries.setdefault(payload.get_key(row), {}).setdefault(payload.get_number(row, "idx"), row)
+    return entries

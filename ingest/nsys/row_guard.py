@@ -1,4 +1,5 @@
-"""Whether every row of an export's tables of operations is in the report, or was rejected: none vanishes silently."""
+"""Check that every row of an export's tables of operations is in the report or was rejected, so that none vanishes
+silently."""
 
 from collections.abc import Collection
 
@@ -22,33 +23,33 @@ TABLES = {
     "um_cpu_page_fault": ("CUDA_UM_CPU_PAGE_FAULT_EVENTS",),
     "memory_event": ("CUDA_GPU_MEMORY_USAGE_EVENTS",),
 }
-"""Tables of a report, and those of an export whose rows they take, each one of theirs."""
+"""Tables of a report with the export's tables whose rows they take."""
 
 
-def check(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
-    """Remarks on each table that has fewer rows, or more, than the export; needs the catalog ``src``.
+def check_row_counts(db: duckdb.DuckDBPyConnection, present: Collection[str]) -> None:
+    """Note each table that has fewer or more rows than the export; needs the catalog ``src``.
 
     Args:
         db: connection that has completed the report.
-        present: the tables that the export has.
+        present: the tables of the export.
     """
     counted = {table: [source for source in sources if source in present] for table, sources in TABLES.items()}
     for table, sources in counted.items():
         if not sources:
             continue
-        there = " + ".join(f"(SELECT count(*) FROM src.{source})" for source in sources)
+        exported = " + ".join(f"(SELECT count(*) FROM src.{source})" for source in sources)
         rejected = f"(SELECT count(*) FROM rejected_row WHERE source = {quote(table)})"
-        counts = f"SELECT {there}, (SELECT count(*) FROM {table}), {rejected}"
-        (wanted, kept, left) = db.execute(counts).fetchone() or (0, 0, 0)
-        if wanted != kept + left:
-            diagnostics.note(db, "warning", _told(table, " and ".join(sources), wanted, kept, left))
+        counts = f"SELECT {exported}, (SELECT count(*) FROM {table}), {rejected}"
+        (expected, stored, left) = db.execute(counts).fetchone() or (0, 0, 0)
+        if expected != stored + left:
+            diagnostics.note(db, "warning", _count_noted_rows(table, " and ".join(sources), expected, stored, left))
 
 
-def _told(table: str, sources: str, wanted: int, kept: int, left: int) -> str:
-    lost = wanted - kept - left
+def _count_noted_rows(table: str, sources: str, expected: int, stored: int, left: int) -> str:
+    lost = expected - stored - left
     what = f"{lost:,} of them are missing" if lost > 0 else f"{-lost:,} of them are there twice"
     return (
-        f"The export has {wanted:,} rows in {sources}, and this report {kept:,} in {table}"
+        f"The export has {expected:,} rows in {sources}, and this report {stored:,} in {table}"
         + (f" and {left:,} that are impossible" if left else "")
         + f": {what}, so figures of them are wrong. This is a fault of Warpdeck: please report it."
     )

@@ -1,4 +1,4 @@
-"""Reads SQLite exports: by DuckDB's SQLite extension, and by Python where the extension refuses what a cell holds."""
+"""Read SQLite exports by DuckDB's SQLite extension, and by Python if the extension refuses a cell."""
 
 import sqlite3
 import struct
@@ -11,22 +11,22 @@ import duckdb
 import duckdb_extension_sqlite_scanner
 
 from ingest import scrub
-from ingest.nsys.source import Facts, Payloads, Source, columns_of, register_texts
+from ingest.nsys.source import Facts, Payloads, Source, register_texts, select_columns
 from profiledb.errors import ConversionError
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import Access
 
 NUMBERS = ("integer", "real", "null")
 MOST_FACTS = 200_000
-"""Rows of a table of names and values that are read."""
+"""Most rows of a table of names and values that are read."""
 
 _HEADER = struct.Struct(">16xH10xI")
-"""The first bytes of a database: size of a page, where 1 stands for the largest, and how many there are."""
+"""Page size (1 means the largest) and page count in the first bytes of a database."""
 _LARGEST_PAGE = 1 << 16
 
 
 def access(path: Path) -> Access:
-    """What a connection needs that loads an SQLite export: the extension, from its wheel.
+    """Return the access that loading an SQLite export needs: the extension, from its wheel.
 
     Raises:
         ConversionError: the extension is not installed in the version of DuckDB.
@@ -41,11 +41,11 @@ def access(path: Path) -> Access:
     return Access((path,), (extension,))
 
 
-def export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
-    """The real tables of an SQLite export (views and virtual tables are left alone: reading them may never end).
+def open_export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
+    """Return the real tables of an SQLite export. Views and virtual tables are ignored: reading them may never end.
 
-    The file is attached, because that gives SQLite's own row number: counting rows instead, to keep their order,
-    would hold the whole load to one core.
+    The file is attached for SQLite's own row numbers: counting rows instead, to keep their order, would limit the whole
+    load to one core.
 
     Args:
         db: the connection that will read, with the SQLite extension (``access``).
@@ -57,19 +57,28 @@ def export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
     catalog = identifier(f"sqlite {path.name}")
     db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
     reads = {
-        name: f"SELECT rowid AS row_id, {columns_of(name)} FROM {catalog}.{identifier(name)}" for name in tables(path)
+        name: f"SELECT rowid AS row_id, {select_columns(name)} FROM {catalog}.{identifier(name)}"
+        for name in list_tables(path)
     }
-    return Source(reads, path.name, partial(_payloads, path), partial(_facts, path), partial(_lossy, db, path))
+    return Source(
+        reads,
+        path.name,
+        partial(_select_payloads, path),
+        partial(_select_facts, path),
+        partial(_select_lossy, db, path),
+    )
 
 
-def settings(path: Path) -> Source:
-    """The capture's settings alone, as the only table of an export."""
+def open_settings(path: Path) -> Source:
+    """Return the capture's settings as the only table of an export."""
     empty = "SELECT NULL::BIGINT AS row_id, NULL::VARCHAR AS name, NULL::VARCHAR AS value WHERE false"
-    return Source({"META_DATA_CAPTURE": empty}, path.name, partial(iter, ()), partial(_facts, path), lambda _: empty)
+    return Source(
+        {"META_DATA_CAPTURE": empty}, path.name, partial(iter, ()), partial(_select_facts, path), lambda _: empty
+    )
 
 
-def tables(path: Path) -> list[str]:
-    """Names of the real tables of an SQLite file.
+def list_tables(path: Path) -> list[str]:
+    """Return the names of the real tables of an SQLite file.
 
     Raises:
         ConversionError: SQLite cannot read the file.
@@ -82,33 +91,33 @@ def tables(path: Path) -> list[str]:
         raise ConversionError(
             f"{path.name} is an SQLite file that cannot be read: it is damaged or incomplete.",
             hint="Export it again with: nsys export -t sqlite REPORT.nsys-rep",
-            detail=scrub.database(error),
+            detail=scrub.scrub_database_error(error),
         ) from error
 
 
 @contextmanager
 def connect(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file, read only, its texts as the bytes that it holds."""
+    """Open the file read-only, with texts as bytes."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         db.text_factory = bytes
         yield db
 
 
-def session(path: Path) -> str | None:
-    """Identity of the capture that an export came from, where the export holds it."""
+def read_session(path: Path) -> str | None:
+    """Return the identity of an export's capture if the export holds it."""
     try:
-        if "META_DATA_CAPTURE" not in tables(path):
+        if "META_DATA_CAPTURE" not in list_tables(path):
             return None  # or a view, which may never end
     except ConversionError:
         return None
-    capture = dict(_facts(path, "META_DATA_CAPTURE"))
+    capture = dict(_select_facts(path, "META_DATA_CAPTURE"))
     return capture.get("PROFILING_SESSION_UUID") or None
 
 
 def is_sound(path: Path) -> bool:
-    """Whether the file is as long as its header says, and passes SQLite's own check of its structure.
+    """Return True if the file has the length in its header and passes SQLite's check of its structure.
 
-    Damaged pages can lose rows without an error. SQLite has no checksums: a cell that was changed passes.
+    Damaged pages can lose rows without an error. SQLite has no checksums: a changed cell passes.
     """
     with path.open("rb") as file:
         header = file.read(_HEADER.size)
@@ -125,15 +134,15 @@ def is_sound(path: Path) -> bool:
         return False
 
 
-def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str, str, int]]:
-    """(table, column, count) of cells that should be numbers and are not; SQLite stores anything anywhere.
+def count_wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str, str, int]]:
+    """Yield (table, column, count) of cells that should be numbers and are not; SQLite stores anything anywhere.
 
     Args:
         path: the export.
-        known: the tables and columns to look at, with the types that are wanted.
+        known: tables and columns to check, with the needed types.
     """
     wrong = []
-    real = set(tables(path))
+    real = set(list_tables(path))
     with connect(path) as db:
         for table in real & known.keys():
             present = {
@@ -147,7 +156,7 @@ def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str,
     return sorted(wrong)
 
 
-def _payloads(path: Path) -> Payloads:
+def _select_payloads(path: Path) -> Payloads:
     with connect(path) as db:
         columns = {row[1].decode("utf-8", "replace") for row in db.execute('PRAGMA table_info("NVTX_EVENTS")')}
         if {"binaryData", "domainId"} <= columns:
@@ -156,28 +165,28 @@ def _payloads(path: Path) -> Payloads:
             )
 
 
-def _facts(path: Path, table: str) -> Facts:
+def _select_facts(path: Path, table: str) -> Facts:
     query = f"SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM {identifier(table)} LIMIT {MOST_FACTS}"
     try:
         with connect(path) as db:
             rows = db.execute(query).fetchall()
     except sqlite3.Error:  # no such columns
         return []
-    return [(_text(name) or "", _text(value)) for name, value in rows]
+    return [(_decode_text(name) or "", _decode_text(value)) for name, value in rows]
 
 
-def _lossy(db: duckdb.DuckDBPyConnection, path: Path, table: str) -> str:
-    """Every cell as a text, read by Python: far slower, and complete."""
+def _select_lossy(db: duckdb.DuckDBPyConnection, path: Path, table: str) -> str:
+    """Return SQL that has Python read every cell as text: far slower, but complete."""
     with connect(path) as source:
         cursor = source.execute(f"SELECT * FROM {identifier(table)} ORDER BY rowid")
         columns = [description[0] for description in cursor.description]
-        cells = [[_text(cell) for cell in row] for row in cursor]
+        cells = [[_decode_text(cell) for cell in row] for row in cursor]
     data = list(zip(*cells, strict=True)) or [() for _ in columns]
     view = register_texts(db, table, dict(zip(columns, data, strict=True)))
-    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {view}"
+    return f"SELECT row_number() OVER () AS row_id, {select_columns(table)} FROM {view}"
 
 
-def _text(cell: object) -> str | None:
+def _decode_text(cell: object) -> str | None:
     if cell is None:
         return None
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)

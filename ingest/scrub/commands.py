@@ -1,4 +1,4 @@
-"""Takes commands apart as a shell does, in quotes at any depth, and JSON that stands in them."""
+"""Take apart commands as a shell does, in quotes at any depth, and the JSON inside them."""
 
 import json
 import re
@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ingest.scrub.secret_names import HARMLESS, hides, names_next, secrecy
-from ingest.scrub.secret_patterns import MARK, REGISTRIES, find_sign, without_credentials
+from ingest.scrub.secret_names import HARMLESS, holds_secret, judge_name, names_following_secret
+from ingest.scrub.secret_patterns import MARK, REGISTRIES, find_sign, remove_credentials
 
 LONGEST_SCRIPT = 20_000
-"""A longer text with a sign of a secret is not taken apart but cut."""
+"""A longer text with a sign of a secret is cut instead of taken apart."""
 DEEPEST = 8
 """Levels of quoted commands that are taken apart."""
 
@@ -34,40 +34,40 @@ _PASSWORD_OPTIONS = {
     "sshpass": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p", "mariadb": "-p", "redis-cli": "-a",
     "curl": "-u",
 }  # fmt: skip
-"""Programs whose short option takes a password."""
+"""Programs with the short option that takes a password."""
 _USER_OPTIONS = frozenset(("--user", "--proxy-user"))
 
 
 def scrub_text(text: str, depth: int) -> str:
-    """A text of any kind without secrets.
+    """Return a text of any kind without secrets.
 
     Raises:
-        ValueError: it has a sign of a secret, and cannot be taken apart.
+        ValueError: it has a sign of a secret and cannot be taken apart.
     """
     if find_sign(text) is None:
         return text
     if len(text) > LONGEST_SCRIPT or depth > DEEPEST:
         raise ValueError("too long or too deep")
-    text = without_credentials(text)
+    text = remove_credentials(text)
     if text.lstrip()[:1] in ("{", "["):
         try:
             read = json.loads(text)
         except (ValueError, RecursionError):
-            pass  # the shell's words
+            pass  # not JSON: read it as shell words below
         else:
-            kept = facts(read, depth=depth + 1)
-            return text if kept == read else json.dumps(kept, ensure_ascii=False)
-    undocumented = _HERE_DOCUMENT.sub(lambda found: f"<<{found[1] or 'EOF'}{found[2] or ''} {MARK} ", text)
+            clean = scrub_facts(read, depth=depth + 1)
+            return text if clean == read else json.dumps(clean, ensure_ascii=False)
+    undocumented = _HERE_DOCUMENT.sub(lambda match: f"<<{match[1] or 'EOF'}{match[2] or ''} {MARK} ", text)
     undocumented = undocumented.replace("\\\n", " ")
-    tokens = list(_tokens(_QUOTED_NAME.sub(_assignment, undocumented)))
-    kept_tokens = Words(depth, literal=False).kept(tokens)
+    tokens = list(_split_tokens(_QUOTED_NAME.sub(_match_assignment, undocumented)))
+    kept_tokens = CommandScrubber(depth, literal=False).scrub(tokens)
     if kept_tokens == tokens:
         return undocumented
-    return " ".join(one if one == MARK or _is_operator(one) else _quoted(one) for one in kept_tokens)
+    return " ".join(one if one == MARK or _is_operator(one) else _requote(one) for one in kept_tokens)
 
 
 def scrub_script(text: str, depth: int) -> str:
-    """A script without secrets; the name of its program alone where it cannot be taken apart."""
+    """Return a script without secrets; if it cannot be taken apart, the name of its program alone."""
     try:
         return scrub_text(text, depth)
     except ValueError:
@@ -75,18 +75,18 @@ def scrub_script(text: str, depth: int) -> str:
         return MARK if find_sign(program) or not program.isprintable() else f"{program[:100]} {MARK}"
 
 
-def _assignment(found: re.Match[str]) -> str:
-    """The name of a secret in a call such as ``setdefault("NAME", "value")`` as ``NAME=``."""
-    return f"{found[2]}=" if secrecy(found[2]) is True else found[0]
+def _match_assignment(match: re.Match[str]) -> str:
+    """Return the secret's name in a call such as ``setdefault("NAME", "value")``, as ``NAME=``."""
+    return f"{match[2]}=" if judge_name(match[2]) is True else match[0]
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _split_tokens(text: str) -> Iterator[str]:
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     return iter(lexer)
 
 
-def _quoted(token: str) -> str:
+def _requote(token: str) -> str:
     return token if re.fullmatch(r"[^\s\"'\\();<>|&]+", token) else shlex.quote(token)
 
 
@@ -94,30 +94,30 @@ def _is_operator(token: str) -> bool:
     return bool(token) and _OPERATORS.issuperset(token)
 
 
-class Words:
-    """Reads the words of a command one after the other: what the last one was decides what the next may show.
+class CommandScrubber:
+    """Reads a command word by word; each word decides what of the next one may be shown.
 
     Args:
         depth: levels of quoted commands around it.
-        literal: no shell reads them: ``|`` and ``$(`` mean nothing, and they are as many as before.
+        literal: no shell reads the words: ``|`` and ``$(`` mean nothing, and their number stays the same.
     """
 
     def __init__(self, depth: int, *, literal: bool) -> None:
         self.depth = depth
         self.literal = literal
         self.hidden = False  # the next word is the value of a secret
-        self.doubtful = False  # it is, unless it is plainly harmless
-        self.certain = False  # it is, even where it looks like an option
-        self.closing = 0  # parentheses until a secret that a command prints ends
+        self.doubtful = False  # the next word is a secret unless it is plainly harmless
+        self.certain = False  # the next word is a secret even if it looks like an option
+        self.closing = 0  # open parentheses around a command that prints a secret
         self.backtick = False
         self.previous = ""
-        self.option = ""  # of the program at hand, takes a password
+        self.option = ""  # option of the current program that takes a password
         self.login = False
         self.out: list[str] = []
         self.begin = 0
 
-    def kept(self, tokens: Iterable[str]) -> list[str]:
-        """The words without secrets."""
+    def scrub(self, tokens: Iterable[str]) -> list[str]:
+        """Return the words without secrets."""
         for word in tokens:
             if self.closing or self.backtick:
                 self._skip(word)
@@ -129,7 +129,7 @@ class Words:
         return self.out
 
     def _skip(self, word: str) -> None:
-        """Leaves out what stands in ``$(...)`` or between backticks in place of a secret."""
+        """Skip the content of ``$(...)`` or backticks that stand in place of a secret."""
         if self.closing:
             self.closing += word.count("(") - word.count(")") if _is_operator(word) else 0
             self.closing = max(0, self.closing)
@@ -148,7 +148,7 @@ class Words:
             self.option, self.login, self.begin = "", False, len(self.out)
 
     def _printed(self) -> int:
-        """Where the words begin that a command at hand prints; 0 where it prints none."""
+        """Return the position of the words that the current command prints; 0 if it prints none."""
         places = range(self.begin, len(self.out) - 1)
         return next((at + 1 for at in places if self.out[at].rsplit("/", 1)[-1] in ("echo", "printf")), 0)
 
@@ -183,22 +183,22 @@ class Words:
         return MARK
 
     def _begin_command(self, value: str) -> None:
-        """A value such as ``$(cat FILE)`` goes on in the words that follow."""
+        """Handle a value such as ``$(cat FILE)``, which continues in the words that follow."""
         self.hidden = not self.literal and value.endswith("$")
         self.backtick = not self.literal and value.count("`") % 2 == 1
 
     def _expect(self, option: str) -> None:
-        """An option may have its value in the next word."""
+        """Note that the next word may be the value of an option."""
         if option in _USER_OPTIONS:
             self.doubtful = True
-        elif (secret := secrecy(option)) is not None:
+        elif (secret := judge_name(option)) is not None:
             self.hidden, self.doubtful = secret, not secret
 
     def _plain(self, word: str) -> str:
         is_script = _SHELL.fullmatch(self.previous) is not None
         has_space = any(one.isspace() for one in word)
-        if found := self._assigned(word) if not (is_script and has_space) else None:
-            return found
+        if assigned := self._assigned(word) if not (is_script and has_space) else None:
+            return assigned
         named = _NAMED.match(word)
         if named and has_space and not is_script:
             value = word[named.end() :]
@@ -209,72 +209,76 @@ class Words:
             return named[0] + MARK
         if word in _ASSIGNS and (name := _LAST_NAME.search(self.previous)):
             self._await(name[1])
-        if word[:1] in ("{", "[") and (kept := _json(word, self.depth)) is not None:
-            return kept
-        if names_next(word, self.previous):
+        if word[:1] in ("{", "[") and (clean := _scrub_json(word, self.depth)) is not None:
+            return clean
+        if names_following_secret(word, self.previous):
             self.hidden = True
-        return self._pairs(without_credentials(word))
+        return self._pairs(remove_credentials(word))
 
     def _assigned(self, word: str) -> str | None:
-        """NAME=value, NAME: value or --name=value with a secret, which may have spaces."""
-        found = _PAIR.match(word.lstrip("-")) or _PAIR.match(word)
-        if found is None or not hides(found[1], word[len(word) - len(found.string) + found.end() :].strip()):
+        """Handle NAME=value, NAME: value and --name=value with a secret, which may contain spaces."""
+        match = _PAIR.match(word.lstrip("-")) or _PAIR.match(word)
+        if match is None or not holds_secret(match[1], word[len(word) - len(match.string) + match.end() :].strip()):
             return None
-        end = len(word) - len(found.string) + found.end()
+        end = len(word) - len(match.string) + match.end()
         if not word[end:].strip():
             return None  # the value is the next word
         self._begin_command(word[end:])
         return f"{word[:end]}{' ' if word[end].isspace() else ''}{MARK}"
 
     def _pairs(self, word: str) -> str:
-        """A word with a name and its value somewhere in it, such as ``-DTOKEN=x``."""
+        """Handle a word with a name and its value somewhere in it, such as ``-DTOKEN=x``."""
         out, at = "", 0
-        while found := _PAIR.search(word, at):
-            value = word[found.end() :]
+        while match := _PAIR.search(word, at):
+            value = word[match.end() :]
             if not value.strip("\"'{[("):
-                self._await(found[1])
-            elif hides(found[1], value.strip("\"',;)}]")):
+                self._await(match[1])
+            elif holds_secret(match[1], value.strip("\"',;)}]")):
                 self._begin_command(value)
-                return f"{out}{word[at : found.end()]}{MARK}"
-            out, at = out + word[at : found.end()], found.end()
+                return f"{out}{word[at : match.end()]}{MARK}"
+            out, at = out + word[at : match.end()], match.end()
         return out + word[at:]
 
     def _await(self, name: str) -> None:
-        secret = secrecy(name)
+        secret = judge_name(name)
         if secret is not None:
             self.hidden, self.doubtful = secret, not secret
 
 
 def _is_option(word: str) -> bool:
-    """Whether a word is an option rather than a secret that begins with a dash."""
+    """Return True if a word is an option rather than a secret that starts with a dash."""
     return re.fullmatch(r"--[A-Za-z][\w.-]*(?:=.*)?|-[A-Za-z]{1,2}", word, re.DOTALL) is not None
 
 
-def facts(value: Any, name: str = "", depth: int = 0) -> Any:
-    """A value of JSON without secrets; ``name`` is the key that it has, ``depth`` what it stands in."""
+def scrub_facts(value: Any, name: str = "", depth: int = 0) -> Any:
+    """Return a JSON value without secrets; ``name`` is its key, ``depth`` its level."""
     try:
         return scrub_value(value, name, depth)
     except (ValueError, RecursionError):
         return MARK
 
 
-def _json(word: str, depth: int) -> str | None:
-    """JSON given as an argument, without secrets; None where it is none."""
+def _scrub_json(word: str, depth: int) -> str | None:
+    """Return a JSON argument without secrets; None if it is not JSON."""
     try:
         read = json.loads(word)
     except (ValueError, RecursionError):
         return None
-    kept = facts(read, depth=depth + 1)
-    return word if kept == read else json.dumps(kept, ensure_ascii=False)
+    clean = scrub_facts(read, depth=depth + 1)
+    return word if clean == read else json.dumps(clean, ensure_ascii=False)
 
 
 def scrub_value(value: Any, name: str, depth: int) -> Any:
-    """A value of JSON without secrets; ValueError where it is nested too deep."""
+    """Return a JSON value without secrets.
+
+    Raises:
+        ValueError: it is nested too deep.
+    """
     if depth > 40:
         raise ValueError("too deep")
     if isinstance(value, dict):
-        told = value.get("name", value.get("key"))
-        named = {"value": told} if isinstance(told, str) else {}
+        key_name = value.get("name", value.get("key"))
+        named = {"value": key_name} if isinstance(key_name, str) else {}
         return {
             _text_or_mark(str(key), depth): scrub_value(one, f"{name}.{named.get(key, key)}"[-200:], depth + 1)
             for key, one in value.items()
@@ -282,12 +286,14 @@ def scrub_value(value: Any, name: str, depth: int) -> Any:
     if isinstance(value, list):
         if value and all(isinstance(one, str) for one in value):
             return (
-                [MARK] * len(value) if secrecy(name) is True else Words(min(depth, DEEPEST), literal=True).kept(value)
+                [MARK] * len(value)
+                if judge_name(name) is True
+                else CommandScrubber(min(depth, DEEPEST), literal=True).scrub(value)
             )
         return [scrub_value(one, name, depth + 1) for one in value]
     if value is None or isinstance(value, bool):
         return value
-    if name and hides(name, str(value)):
+    if name and holds_secret(name, str(value)):
         return MARK
     return _text_or_mark(value, depth) if isinstance(value, str) else value
 

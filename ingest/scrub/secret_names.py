@@ -1,4 +1,4 @@
-"""What names say of their values: ``api_key`` is secret, ``max_tokens`` and ``key_frames`` are not."""
+"""Tell from names whether their values are secret: ``api_key`` is, ``max_tokens`` and ``key_frames`` are not."""
 
 import re
 from functools import lru_cache
@@ -6,8 +6,8 @@ from functools import lru_cache
 SECRET_NAME = re.compile(
     r"^(?!(?:OLD)?PWD$).*(?:TOKEN|SECRET|PASS|PWD|KEY|CREDENTIAL|AUTH|COOKIE|SESSION|DSN|WEBHOOK)", re.IGNORECASE
 )
-"""Names of environment variables whose values are secret by themselves; PWD is the folder, which paths begin with."""
-# Parts of names. A plain one makes the name secret; a doubtful one does, unless the value is plainly harmless.
+"""Environment variables whose values are secret; not PWD, the current folder."""
+# Parts of names. A plain part makes the name secret; a doubtful one does, unless the value is plainly harmless.
 _PLAIN = re.compile(
     r"\w*(?:token|secret|secrets|password|passwords|passwd|passphrase|passcode|pwd|credential|credentials|apikey|apikeys"
     r"|accesskey|privatekey|secretkey|authkey|jwt|cookie|cookies|authorization|webhook|dsn|sessionid)"
@@ -26,7 +26,7 @@ _MEASURES = frozenset((
     "count", "num", "heads", "head", "limit", "rate", "ratio", "steps", "loss", "embedding", "embeddings", "dropout",
     "layers", "proj", "value", "values", "second", "budget", "method", "backend", "scheme",
 ))  # fmt: skip
-"""Last parts of names that say what is measured or chosen: ``--key-frames``, ``--auth-mode``, ``TOKEN_LIMIT``."""
+"""Last parts of names of measures and choices: ``--key-frames``, ``--auth-mode``, ``TOKEN_LIMIT``."""
 _NEGATIONS = frozenset(("no", "disable", "without", "skip", "trust"))
 HARMLESS = re.compile(
     r"[+-]?\d{1,9}(?:\.\d*)?(?:e[+-]?\d+)?[kmg]?|\d+:\d+|true|false|none|null|yes|no|on|off|auto|default|<[\w|/]+>|\[[A-Z]+\]|",
@@ -36,23 +36,23 @@ _WORD = re.compile(r"[A-Za-z_][\w.$:-]*[_.\w]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def names_next(word: str, previous: str) -> bool:
-    """Whether a bare word names a secret that follows: ``setenv TOKEN x``, ``config user.password x``."""
+def names_following_secret(word: str, previous: str) -> bool:
+    """Return True if a bare word names a secret that follows: ``setenv TOKEN x``, ``config user.password x``."""
     if previous in ("-e", "--env", "export", "unset", "-u", "-m") or not _WORD.fullmatch(word):
         return False
-    told = word.isupper() or "_" in word or "." in word
-    return told and secrecy(word.rsplit(".", 1)[-1]) is True
+    is_variable = word.isupper() or "_" in word or "." in word
+    return is_variable and judge_name(word.rsplit(".", 1)[-1]) is True
 
 
-def hides(name: str, value: str) -> bool:
-    """Whether a value is removed that stands behind this name."""
-    secret = secrecy(name)
+def holds_secret(name: str, value: str) -> bool:
+    """Return True if the value after this name is removed."""
+    secret = judge_name(name)
     return secret is True or (secret is False and not HARMLESS.fullmatch(value))
 
 
 @lru_cache(maxsize=4096)
-def secrecy(name: str) -> bool | None:
-    """True where a name says that its value is secret, False where it may be, None where it is not."""
+def judge_name(name: str) -> bool | None:
+    """Return True if the name makes its value secret, False if it may, None if it does not."""
     parts = [part.lower() for part in _PART.findall(name)]
     if not parts or name in ("PWD", "OLDPWD") or parts[0] in _NEGATIONS or parts[-1] in _MEASURES:
         return None

@@ -1,8 +1,8 @@
-"""What a text has in it that may hold a secret, and what looks like one wherever it stands."""
+"""Patterns of text that may hold a secret, and of secrets recognizable by themselves."""
 
 import re
 
-from ingest.scrub.secret_names import hides
+from ingest.scrub.secret_names import holds_secret
 
 MARK = "[removed]"
 CREDENTIAL = (
@@ -10,16 +10,16 @@ CREDENTIAL = (
     r"|xox[abprs]-[\w-]{10,}|A(?:KIA|SIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|[Bb]earer [\w.~+/-]{8,}=*)"
 )
-"""What tokens of well-known services look like; read by Python and by DuckDB (RE2)."""
+"""Shapes of well-known services' tokens, for Python and DuckDB (RE2)."""
 USERINFO = r"(://[^/\s:@\"']*:)[^\s\"'@]*@(?:[^\s\"'/@?]*@)*|(://)[^/\s:@\"']{8,}@"
-"""The password in an address, or a token in its place, behind what stays of it."""
+"""The password or token in a URL, after the part that stays."""
 
 _NAMES = (
     r"token|secret|passw|passphrase|passcode|pwd|pass|key|credential|auth|cookie|session|dsn|webhook|jwt|bearer"
     r"|sig\b|signature"
 )
 REGISTRIES = "docker|podman|wandb|huggingface-cli|hf|registry|npm|gh|az|vault|twine"
-_QUOTES = r"[\"'\]\\)]*"  # each level of quoted commands doubles them
+_QUOTES = r"[\"'\]\\)]*"  # each level of quoted commands doubles the escapes
 _SIGN = re.compile(
     rf"(?i)(?:{_NAMES})[\w.-]{{0,40}}{_QUOTES}\s{{0,3}}(?:\+?=|:(?:[^:]|$))"
     rf"|\({_QUOTES}[\w.-]{{0,40}}(?:{_NAMES})[\w.-]{{0,40}}{_QUOTES}\s{{0,3}},"
@@ -30,37 +30,37 @@ _SIGN = re.compile(
     rf"|-user[=\s]{_QUOTES}[^\s:\"']{{1,40}}{_QUOTES}:"
     rf"|(?-i:{CREDENTIAL})"
 )
-"""What a text has in it that may hold a secret."""
+"""Any sign that a text may hold a secret."""
 ROUGHLY = (
     rf"(?i)(?:{_NAMES})[\w.-]*(?:{_QUOTES}\s*\+?[=:](?:[^:]|$)|[\"'\\]|\s|$)"
     r"|(?:login|sshpass|mysql\w*|mariadb|redis-cli|curl|echo|printf)\s|://[^/\s@]+@|<<|-user[=\s]"
     rf"|(?-i:{CREDENTIAL})"
 )
-"""The same for DuckDB (RE2), where repetitions that are counted take long; it finds more."""
+"""A wider pattern for DuckDB (RE2), where counted repetitions are slow."""
 _PARTS = (
     "token", "secret", "pass", "pwd", "key", "credential", "auth", "cookie", "session", "dsn", "webhook", "jwt",
     "bearer", "sig", "-user", "://", "<<", "login", "mysql", "mariadb", "redis-cli", "curl", "echo", "printf", "hf_",
     "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xox", "akia", "asia", "aiza", "ya29.",
     "eyj",
 )  # fmt: skip
-"""Of these every sign has one, in lower case; to look for them takes a tenth of the time."""
+"""Each sign contains one of these in lower case; searching them takes a tenth of the time."""
 
 _ADDRESS = re.compile(r"://[^\s\"']+")
 _PARAMETER = re.compile(r"([?&#;])([\w.-]{1,80})=([^&#;$`]*)")
 
 
 def find_sign(text: str) -> re.Match[str] | None:
-    """The first sign of a secret."""
+    """Return the first sign of a secret."""
     lowered = text.lower()
     return _SIGN.search(text) if any(part in lowered for part in _PARTS) else None
 
 
-def without_credentials(text: str) -> str:
-    """A text without what looks like a token, and without the secrets in addresses."""
+def remove_credentials(text: str) -> str:
+    """Return a text without tokens and without the secrets in URLs."""
     hidden = re.sub(CREDENTIAL, MARK, text)
-    hidden = re.sub(USERINFO, lambda found: f"{found[1] or found[2]}{MARK}@", hidden)
-    return _ADDRESS.sub(lambda found: _PARAMETER.sub(_parameter, found[0]), hidden)
+    hidden = re.sub(USERINFO, lambda match: f"{match[1] or match[2]}{MARK}@", hidden)
+    return _ADDRESS.sub(lambda match: _PARAMETER.sub(_scrub_parameter, match[0]), hidden)
 
 
-def _parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2]}={MARK}" if hides(found[2], found[3]) else found[0]
+def _scrub_parameter(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}={MARK}" if holds_secret(match[2], match[3]) else match[0]

@@ -1,1 +1,1 @@
-"""Files beside a report: reading them, and bringing them to the library."""
+"""Read sidecars, the files beside a report."""

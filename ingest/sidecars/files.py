@@ -1,7 +1,7 @@
-"""Reads the files that lie beside a report: facts, timings and logs of the program that was profiled.
+"""Read sidecars: facts, timings and logs of the profiled program.
 
-``read`` tells by the name and the content what a file is, and answers the text that the library keeps
-(profiledb.sidecar).
+``read_sidecar`` tells by the name and the content what a file is, and returns the text that the library stores
+(profiledb.report.sidecar).
 """
 
 import csv
@@ -31,7 +31,7 @@ _EXAMPLE = "Timings need the columns label, step, seconds."
 
 
 class ColumnsNeededError(ConversionError):
-    """A table of timings whose columns nobody has named yet; ``names`` are those that it has."""
+    """Nobody has named the columns of a table of timings; ``names`` are its columns."""
 
     def __init__(self, name: str, names: Sequence[str]) -> None:
         super().__init__(f"{name} has no columns label, step, seconds.", hint="Name its columns on the Library page.")
@@ -40,19 +40,19 @@ class ColumnsNeededError(ConversionError):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What a file turned out to be, its text as the library keeps it, and a sentence where parts may be missing."""
+    """Kind of a file, its text as the library stores it, and a sentence if parts may be missing."""
 
     kind: Kind
     text: str
     note: str = ""
 
 
-def read(path: Path, columns: Columns | None = None) -> Sidecar:
-    """Reads a sidecar; ``columns`` says what the columns of its table mean, where their names do not.
+def read_sidecar(path: Path, columns: Columns | None = None) -> Sidecar:
+    """Read a sidecar; ``columns`` gives the meaning of its columns if their names do not.
 
     Raises:
-        ColumnsNeededError: a table whose columns are called otherwise.
-        ConversionError: no JSON object and no table, or a value that is none.
+        ColumnsNeededError: a table with other column names.
+        ConversionError: no JSON object and no table, or an invalid value.
         OSError: the file is gone or may not be read.
     """
     if path.stat().st_size > MOST_BYTES:
@@ -64,23 +64,23 @@ def read(path: Path, columns: Columns | None = None) -> Sidecar:
     except UnicodeDecodeError as error:
         raise ConversionError(f"{path.name} is not UTF-8 text.", hint="Save it as UTF-8.") from error
     if path.suffix.lower() == ".csv":
-        names, rows = _table(path.name, text)
+        names, rows = _read_table(path.name, text)
         note = "" if text.endswith(("\n", "\r")) else f"{path.name} ends within a line: it may be cut off."
-        if kind := _log(path.name):
+        if kind := _log_kind(path.name):
             return Sidecar(kind, read_log(kind, path.name, names, rows), note)
-        return Sidecar("timings", _timings(path.name, names, rows, columns), note)
-    return _from_json(path.name, text, columns)
+        return Sidecar("timings", _write_timings(path.name, names, rows, columns), note)
+    return _read_json(path.name, text, columns)
 
 
-def _log(name: str) -> Kind | None:
-    """What a table is whose name alone says it."""
+def _log_kind(name: str) -> Kind | None:
+    """Return the kind of a table whose name alone tells it."""
     return next((kind for kind in LOGS if name.lower().endswith(SUFFIX[kind])), None)
 
 
-def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
+def _read_json(name: str, text: str, columns: Columns | None) -> Sidecar:
     try:
-        content = scrub.facts(json.loads(text, parse_int=str, parse_float=str))
-        facts = dict(_flat("", content)) if isinstance(content, dict) else {}
+        content = scrub.scrub_facts(json.loads(text, parse_int=str, parse_float=str))
+        facts = dict(_flatten("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"{name} is not JSON.", hint="", detail=type(error).__name__) from error
     if name.lower().endswith(".meta.json") or isinstance(content, dict):
@@ -93,21 +93,22 @@ def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
         raise ConversionError(f"{name} has neither facts nor timings.", hint=hint)
     names = list(dict.fromkeys(key for row in content for key in row))
     rows = [[str(row.get(key, "")) for key in names] for row in content]
-    return Sidecar("timings", _timings(name, names, enumerate(rows, 1), columns))
+    return Sidecar("timings", _write_timings(name, names, enumerate(rows, 1), columns))
 
 
-def _flat(before: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Texts by name; those of what is nested are joined by dots, and what is null is left out."""
+def _flatten(before: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield texts by name; names of nested values are joined by dots, and null is omitted."""
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
-            yield from _flat(f"{before}.{key}" if before else str(key), inner)
+            yield from _flatten(f"{before}.{key}" if before else str(key), inner)
     elif value is not None:
         yield before, str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The names of the columns, and each row with its line; commas, semicolons or tabs stand between cells."""
+def _read_table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns, and each row with its line; cells are separated by commas, semicolons or
+    tabs."""
     head = text.partition("\n")[0]
     mark = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -118,16 +119,18 @@ def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[st
     return names, ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
 
 
-def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]], columns: Columns | None) -> str:
-    """The table as the library keeps it: label, step, seconds."""
-    places, chosen = _places(name, names, columns)
+def _write_timings(
+    name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]], columns: Columns | None
+) -> str:
+    """Return the table as the library stores it: label, step, seconds."""
+    places, chosen = _find_columns(name, names, columns)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     writer.writerow(_WANTED)
     counts: dict[str, int] = {}
     try:
         for line, row in rows:
-            writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
+            writer.writerow(_convert_row(f"{name}, row {line}", row, places, chosen, counts))
     except csv.Error as error:
         raise ConversionError(f"{name} is not CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     if not counts:
@@ -135,20 +138,22 @@ def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str
     return out.getvalue()
 
 
-def _places(name: str, names: Sequence[str], columns: Columns | None) -> tuple[dict[str, int], Columns]:
-    """Where each column stands; the names that need no words count before those that a reader gave."""
+def _find_columns(name: str, names: Sequence[str], columns: Columns | None) -> tuple[dict[str, int], Columns]:
+    """Return the position of each column; the standard names count before those that a user gave."""
     lowered = [column.lower() for column in names]
     if all(wanted in lowered for wanted in _WANTED):
         return {wanted: lowered.index(wanted) for wanted in _WANTED}, PLAIN
     if columns is None:
         raise ColumnsNeededError(name, names)
-    asked = {PLAIN.label: columns.label, PLAIN.step: columns.step, PLAIN.time: columns.time}
-    if not columns.time or not all(not chosen or chosen in names for chosen in asked.values()):
+    named = {PLAIN.label: columns.label, PLAIN.step: columns.step, PLAIN.time: columns.time}
+    if not columns.time or not all(not chosen or chosen in names for chosen in named.values()):
         raise ColumnsNeededError(name, names)
-    return {wanted: names.index(column) for wanted, column in asked.items() if column}, columns
+    return {wanted: names.index(column) for wanted, column in named.items() if column}, columns
 
 
-def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, counts: dict[str, int]) -> list[str]:
+def _convert_row(
+    where: str, row: list[str], places: dict[str, int], columns: Columns, counts: dict[str, int]
+) -> list[str]:
     if len(row) <= max(places.values()):
         raise ConversionError(f"{where} has too few cells.", hint=_EXAMPLE)
     label = row[places[PLAIN.label]].strip() if PLAIN.label in places else columns.text.strip()
@@ -156,12 +161,12 @@ def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, c
         raise ConversionError(f"{where} has no label.", hint="The label is the name of a range.")
     number = counts.get(label, 0)
     counts[label] = number + 1
-    seconds = _number(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
-    step = _step(where, row[places[PLAIN.step]]) if PLAIN.step in places else number
-    return [scrub.visible(label), str(step), repr(seconds)]
+    seconds = _parse_seconds(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
+    step = _parse_step(where, row[places[PLAIN.step]]) if PLAIN.step in places else number
+    return [scrub.scrub_text(label), str(step), repr(seconds)]
 
 
-def _number(where: str, column: str, cell: str) -> float:
+def _parse_seconds(where: str, column: str, cell: str) -> float:
     try:
         value = float(cell)
     except ValueError:
@@ -173,8 +178,8 @@ def _number(where: str, column: str, cell: str) -> float:
     return value
 
 
-def _step(where: str, cell: str) -> int | str:
-    """The number of a step; ``WARMUP`` in a warm-up; an empty text where a row belongs to none."""
+def _parse_step(where: str, cell: str) -> int | str:
+    """Return the number of a step; ``WARMUP`` in a warm-up; an empty text if a row belongs to no step."""
     if not cell.strip():
         return ""
     if _WARMUP.search(cell):
@@ -184,5 +189,5 @@ def _step(where: str, cell: str) -> int | str:
         if value == int(value) and abs(value) < 2**53:
             return int(value)
     except (OverflowError, ValueError):
-        pass  # said below, as what is no whole number
+        pass  # reported below as no whole number
     raise ConversionError(f"{where}: step is {cell.strip()[:40]!r}, which is not a whole number.", hint=_EXAMPLE)

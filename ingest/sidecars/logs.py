@@ -1,4 +1,4 @@
-"""Reads tables beside a report whose columns have fixed names: readings of power and clocks, times on CPU and GPU."""
+"""Read sidecars whose columns have fixed names: power and clock readings, times on CPU and GPU."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ _NEEDED: dict[Kind, tuple[tuple[str, ...], ...]] = {
     "power": (("time_ns",), ("device",), ("energy_mj", "power_w")),
     "tasks": (("task",), ("size",), ("device",), ("seconds",)),
 }
-"""Columns without which a table says nothing; one of each group is enough."""
+"""Required columns; one of each group is enough."""
 _DEFAULT = {"part": "compute"}
 _ONE_OF: dict[tuple[Kind, str], tuple[str, ...]] = {("tasks", "device"): ("cpu", "gpu", "none")}
 _MAY_BE_EMPTY: dict[Kind, frozenset[str]] = {
@@ -23,16 +23,16 @@ _MAY_BE_EMPTY: dict[Kind, frozenset[str]] = {
 
 
 def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]]) -> str:
-    """The table as the library keeps it: the columns of ``TABLES[kind]`` in their order, others left out.
+    """Return the table as the library stores it: the columns of ``TABLES[kind]`` in order, without others.
 
     Args:
         kind: power or tasks.
-        name: of the file, for messages.
-        names: of its columns.
-        rows: number of the line and cells of each row.
+        name: file name for messages.
+        names: names of its columns.
+        rows: line number and cells of each row.
 
     Raises:
-        ConversionError: a column is missing, or a cell has no value of its kind.
+        ConversionError: a column is missing, or a cell has an invalid value.
     """
     lowered = [column.lower() for column in names]
     for group in _NEEDED[kind]:
@@ -42,7 +42,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = _kept(kind, places)
+    columns = _output_columns(kind, places)
     writer.writerow(columns)
     count = 0
     try:
@@ -51,7 +51,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
                 raise ConversionError(
                     f"{name}, row {line} has too few cells.", hint="Each row needs one cell per column."
                 )
-            writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in columns)
+            writer.writerow(_convert_cell(kind, f"{name}, row {line}", column, row, places) for column in columns)
             count += 1
     except csv.Error as error:
         raise ConversionError(f"{name} is not CSV.", hint="", detail=type(error).__name__) from error
@@ -60,31 +60,31 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     return out.getvalue()
 
 
-def _kept(kind: Kind, places: Collection[str]) -> list[str]:
-    """The columns that are written: of times of tasks none behind the last that the file has."""
+def _output_columns(kind: Kind, places: Collection[str]) -> list[str]:
+    """Return the columns to write: for times of tasks none after the last one of the file."""
     columns = list(TABLES[kind])
     while kind == "tasks" and columns[-1] in _MAY_BE_EMPTY[kind] and columns[-1] not in places:
         columns.pop()
     return columns
 
 
-def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[str, int]) -> str:
+def _convert_cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[str, int]) -> str:
     if column not in places:
         return _DEFAULT.get(column, "")
     text = row[places[column]].strip()
     allowed = _ONE_OF.get((kind, column))
     if allowed:
         text = text.lower()
-    if not text and (column in _MAY_BE_EMPTY[kind] or (column == "seconds" and _is_decided(row, places))):
+    if not text and (column in _MAY_BE_EMPTY[kind] or (column == "seconds" and _is_decision(row, places))):
         return ""
     if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
         wanted = f"Use one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
         raise ConversionError(f"{where}: {column} is {text[:40]!r}.", hint=wanted)
-    return scrub.visible(text) if TABLES[kind][column] == "VARCHAR" else text
+    return scrub.scrub_text(text) if TABLES[kind][column] == "VARCHAR" else text
 
 
-def _is_decided(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Whether a row of times of tasks is a decision of a scheduler that was told of no run."""
+def _is_decision(row: Sequence[str], places: dict[str, int]) -> bool:
+    """Return True if a row of times of tasks is a scheduler's decision without a run."""
     return "part" in places and row[places["part"]].strip() == "decided"
 
 

@@ -1,1 +1,1 @@
-"""Memory snapshots of PyTorch's allocator, as pickle or as JSON, into our tables: nothing in them is ever executed."""
+"""Load memory snapshots of PyTorch's allocator, as pickle or JSON, without executing anything in them."""

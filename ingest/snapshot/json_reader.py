@@ -1,4 +1,4 @@
-"""Reads the JSON form of a snapshot an element at a time: never more than one and a block of text is in memory."""
+"""Read the JSON form of a snapshot element by element, with one element and one block of text in memory."""
 
 import codecs
 import itertools
@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.snapshot.snapshot_rows import Parts
+from ingest.snapshot.snapshot_rows import SnapshotParts
 
 ELEMENT = 16 << 20
-"""Characters of an element of a list at most; a segment of thousands of blocks with their stacks is one."""
+"""Most characters of a list's element; a segment of thousands of blocks with their stacks is one element."""
 _LISTS = ("segments", "external_annotations")
 _TRACES = "device_traces"
 _SETTINGS = "allocator_settings"
@@ -19,17 +19,17 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class _DamageError(ValueError):
-    """The text is no JSON any more, or none of a snapshot."""
+    """The text is no JSON any more, or not that of a snapshot."""
 
 
 class Walk:
-    """Hands the elements of a snapshot to ``Parts``.
+    """Passes the elements of a snapshot to ``Parts``.
 
-    ``damage`` says after ``read`` why the reading ended too early; empty where all was read. ``result`` has the
-    keys of the snapshot, and the settings of the allocator.
+    After ``read``, ``damage`` tells why reading ended too early; it is empty if all was read. ``result`` holds the keys
+    of the snapshot and the settings of the allocator.
     """
 
-    def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
+    def __init__(self, parts: SnapshotParts, blocks: Iterator[bytes]) -> None:
         self.damage = ""
         self.result: dict[str, Any] = {}
         self._parts = parts
@@ -40,7 +40,7 @@ class Walk:
         self._at = 0
 
     def read(self) -> None:
-        """Reads to the end, or as far as the text goes."""
+        """Read to the end, or as far as the text is valid."""
         try:
             if self._next() == "[":
                 self._list(lambda: self._take(0))
@@ -85,7 +85,7 @@ class Walk:
             self._parts.damaged += 1
 
     def _value(self) -> Any:
-        """The value at hand, which ends before the end of the text that is there."""
+        """Return the current value, which ends before the end of the loaded text."""
         self._next()
         while True:
             try:
@@ -100,7 +100,7 @@ class Walk:
                     raise EOFError from error
 
     def _next(self) -> str:
-        """The next character that is no space and no comma."""
+        """Return the next character that is no space and no comma."""
         while True:
             match = _SPACE.match(self._text, self._at)
             self._at = match.end() if match else self._at
@@ -115,7 +115,7 @@ class Walk:
         self._at += 1
 
     def _more(self) -> bool:
-        """Has more text at hand; False where there is none."""
+        """Load more text; return False at the end."""
         block = next(self._blocks, b"")
         self._text, self._at = self._text[self._at :] + self._decode(block, not block), 0
         return bool(block)

@@ -1,4 +1,4 @@
-"""Loads a memory snapshot into the tables of a report and completes them."""
+"""Load a memory snapshot into the tables of a report and complete them."""
 
 import gc
 import itertools
@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from ingest import diagnostics
 from ingest.derive import complete, stage
-from ingest.scrub import visible
+from ingest.scrub import scrub_text
 from ingest.snapshot.json_reader import Walk
 from ingest.snapshot.pickle_reader import Machine
-from ingest.snapshot.snapshot_rows import TABLES, Annotation, Parts, Rows
+from ingest.snapshot.snapshot_rows import TABLES, Annotation, Rows, SnapshotParts
 from ingest.torch.source import Source
 from profiledb import words
 from profiledb.errors import ConversionError
@@ -25,39 +25,39 @@ SETTINGS = (
     *("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "max_split_size", "garbage_collection_threshold"),
     *("expandable_segments", "roundup_power2_divisions"),
 )
-"""Settings of the allocator that are kept."""
+"""Stored settings of the allocator."""
 LISTS = ("segments", "device_traces")
-"""What every snapshot has."""
+"""Lists of every snapshot."""
 REST_BLOCKS = 8
-"""Blocks that are read behind the snapshot: nothing stands there but the checksum of what packed it."""
+"""Most blocks that are read after the snapshot, where only the checksum of its compression may follow."""
 LONGEST = 200
-"""Characters of a setting."""
+"""Longest setting in characters."""
 _ANNOTATION = pa.schema([("name", pa.string()), ("begin_us", pa.int64()), ("end_us", pa.int64())])
 _TYPES = {
     "BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "INTEGER": pa.int32(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(),
 }  # fmt: skip
 
 
-def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Fills the tables of the report that ``db`` has open as catalog ``report``.
+def load_snapshot(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Fill the tables of the report that ``db`` has open as catalog ``report``.
 
     Raises:
-        ConversionError: the file holds nothing of a snapshot, or asks for what no snapshot needs.
+        ConversionError: the file has no part of a snapshot, or instructions that no snapshot needs.
     """
     stage(db)
     for table, columns in TABLES.items():
         listed = ", ".join(f"{name} {kind}" for name, kind in columns)
         db.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({listed})")
-    parts = Parts(lambda table, rows: _insert(db, table, rows))
+    parts = SnapshotParts(lambda table, rows: _insert(db, table, rows))
     source = Source(path)
     blocks = source.blocks()
     first = next(blocks, b"")
-    reader = (Machine if first.startswith(b"\x80") else Walk)(parts, _again(first, blocks))
-    gc.disable()  # nothing that is read refers to itself, and a look at millions of numbers takes as long as reading
+    reader = (Machine if first.startswith(b"\x80") else Walk)(parts, _reset(first, blocks))
+    gc.disable()  # the objects have no cycles, and a pass over millions of numbers takes as long as reading them
     try:
         reader.read()
         for _ in itertools.islice(blocks, REST_BLOCKS):
-            pass  # a checksum stands at the end
+            pass  # the checksum at the end is wrong
     finally:
         gc.enable()
     parts.finish()
@@ -78,7 +78,7 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
         _note_missing(db, [name for name in LISTS if name not in reader.result])
 
 
-def _again(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+def _reset(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     yield first
     yield from rest
 
@@ -97,7 +97,7 @@ def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: Rows) -> None:
 
 
 def _stage_ranges(db: duckdb.DuckDBPyConnection, annotations: Sequence[Annotation]) -> None:
-    """Makes ranges of annotations; what nothing ended goes on to the end."""
+    """Stage annotations as ranges; those without an end last to the end of the snapshot."""
     table = pa.table(dict(zip(_ANNOTATION.names, zip(*annotations, strict=True), strict=True)) if annotations else
                      {name: [] for name in _ANNOTATION.names}, schema=_ANNOTATION)  # fmt: skip
     db.register("snapshot_batch", table)
@@ -131,15 +131,16 @@ def _write_report(db: duckdb.DuckDBPyConnection, form: str, settings: Any) -> No
         FROM session CROSS JOIN (SELECT max(time_ns) AS length_ns FROM tensor_row)
     """)
     for name in SETTINGS if isinstance(settings, dict) else ():
-        if text := _text(settings.get(name)):
+        if text := _format_setting(settings.get(name)):
             db.execute(f"INSERT INTO capture_setting VALUES ({quote(name)}, {quote(text)})")
 
 
-def _text(value: Any) -> str:
-    """A setting as text: of containers the outermost one alone, because a small file may nest them without end."""
+def _format_setting(value: Any) -> str:
+    """Return a setting as text; of containers only the outermost one, because a small file may nest them without
+    end."""
     if isinstance(value, dict):
         value = ", ".join(f"{key}: {one}" for key, one in value.items() if isinstance(one, int | float))
-    return visible(str(value)[:1000])[:LONGEST] if isinstance(value, str | int | float) else ""
+    return scrub_text(str(value)[:1000])[:LONGEST] if isinstance(value, str | int | float) else ""
 
 
 def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
@@ -147,8 +148,8 @@ def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
         diagnostics.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
 
 
-def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:
-    """Says what could not be read, and what the figures leave out."""
+def _note(db: duckdb.DuckDBPyConnection, parts: SnapshotParts, damage: str) -> None:
+    """Note unreadable parts and the limits of the figures."""
     events = parts.counts["snapshot_event"]
     if damage:
         text = (

@@ -1,9 +1,9 @@
-"""Reads the pickle of a snapshot as plain data, and nothing else.
+"""Read the pickle of a snapshot as plain data.
 
-Python's own reader of pickles calls what a file names. This one knows only the instructions that build dictionaries,
-lists, tuples, texts and numbers; any other one ends the reading. It is no class of Python's made harmless, because that
-would hold a whole snapshot in memory: here each dictionary goes to ``Parts`` as soon as it is complete, and what stands
-for it from then on is a number. A text or a number has a bound, and so have nesting and memory, whatever a file says.
+Python's own unpickler calls functions that a file names. This reader knows only the instructions that build
+dictionaries, lists, tuples, texts and numbers; any other one ends the reading. A restricted subclass of Python's
+unpickler would hold a whole snapshot in memory; this reader passes each dictionary to ``Parts`` as soon as it is
+complete and replaces it by a number. Texts, numbers, nesting and memory are bounded, whatever a file claims.
 """
 
 import pickletools
@@ -13,17 +13,17 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ingest.snapshot.snapshot_rows import Frame, Parts
+from ingest.snapshot.snapshot_rows import Frame, SnapshotParts
 from profiledb.errors import ConversionError
 
 TEXT_BYTES = 1 << 20
-"""Bytes of a text at most."""
+"""Most bytes of a text."""
 NUMBER_BYTES = 9
-"""Bytes of a number at most: 64 bits and a sign."""
+"""Most bytes of a number: 64 bits and a sign."""
 DEPTH = 64
-"""Containers within each other at most; a snapshot has seven."""
+"""Most nested containers; a snapshot has seven."""
 MEMORY_BYTES = 2 << 30
-"""By how much the process may grow; a million events take 0.1 GB."""
+"""Most growth of the process; a million events take 0.1 GB."""
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _UINT2, _UINT4, _INT4, _FLOAT = (struct.Struct(one) for one in ("<H", "<I", "<i", ">d"))
 
@@ -33,12 +33,12 @@ class _DamageError(Exception):
 
 
 class Machine:
-    """The state of reading one pickle: a stack, those below each mark, and the memo.
+    """State of reading one pickle: a stack, the stacks below each mark, and the memo.
 
-    ``damage`` says after ``read`` why the reading ended too early; empty where all was read.
+    After ``read``, ``damage`` tells why reading ended too early; it is empty if all was read.
     """
 
-    def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
+    def __init__(self, parts: SnapshotParts, blocks: Iterator[bytes]) -> None:
         self.damage = ""
         self.result: Any = None
         self._parts = parts
@@ -50,16 +50,16 @@ class Machine:
         self._marks: list[list[Any]] = []
         self._memo: list[Any] = []
         self._where: dict[int, int] = {}
-        self._begin = _peak()
+        self._begin = _measure_peak()
         self._steps: list[Callable[[], None] | None] = [None] * 256
         for name, step in self._known().items():
             self._steps[ord(_CODES[name])] = step
 
     def read(self) -> None:
-        """Reads to the end, or as far as the file goes.
+        """Read to the end, or as far as the file goes.
 
         Raises:
-            ConversionError: an instruction that no snapshot needs, or more than any snapshot holds.
+            ConversionError: an instruction that no snapshot needs, or more data than any snapshot holds.
         """
         try:
             while True:
@@ -75,7 +75,7 @@ class Machine:
             self.damage = "damaged"
 
     def _run(self) -> None:
-        """Takes instructions as long as there is enough at hand. The most frequent ones stand here: nine of ten."""
+        """Execute instructions while enough bytes are loaded. This loop handles the most frequent ones, nine of ten."""
         data, memo, stack, at = self._data, self._memo, self._stack, self._at
         last = len(data) - _LONGEST
         while at < last:
@@ -111,7 +111,7 @@ class Machine:
             step()
 
     def _known(self) -> dict[str, Callable[[], None]]:
-        """The instructions that build plain data."""
+        """Execute the other instructions that build plain data."""
         push = self._stack_push
         return {
             "PROTO": lambda: self._skip(1), "FRAME": lambda: self._skip(8), "MARK": self._mark,
@@ -134,19 +134,23 @@ class Machine:
         }  # fmt: skip
 
     def _fill(self, size: int) -> None:
-        """Has at least ``size`` unread bytes at hand; raises EOFError where the file ends before."""
-        if _peak() - self._begin > MEMORY_BYTES:
+        """Load at least ``size`` unread bytes.
+
+        Raises:
+            EOFError: the file ends before.
+        """
+        if _measure_peak() - self._begin > MEMORY_BYTES:
             raise ConversionError("The snapshot holds more than a conversion may.", hint="Record fewer events of it.")
-        parts, have = [self._data[self._at :]], len(self._data) - self._at
+        pieces, have = [self._data[self._at :]], len(self._data) - self._at
         self._before += self._at
-        self._at, self._data = 0, parts[0]
+        self._at, self._data = 0, pieces[0]
         while have < size:
             block = next(self._blocks, b"")
             if not block:
                 raise EOFError
-            parts.append(block)
+            pieces.append(block)
             have += len(block)
-        self._data = b"".join(parts)
+        self._data = b"".join(pieces)
 
     def _take(self, size: int) -> bytes:
         if self._at + size > len(self._data):
@@ -168,7 +172,7 @@ class Machine:
         self._stack = []
 
     def _marked(self) -> list[Any]:
-        """What lies above the last mark."""
+        """Pop and return the values above the last mark."""
         items = self._stack
         self._stack = self._marks.pop()
         return items
@@ -191,7 +195,8 @@ class Machine:
         self._stack[-size:] = [tuple(items)]
 
     def _put(self, key: int) -> None:
-        """Remembers what lies on top. Entries are counted up, so that no key makes the memo large."""
+        """Store the top of the stack in the memo. Entries are numbered in order, so that no key makes the memo
+        large."""
         value, memo = self._stack[-1], self._memo
         if key > len(memo):
             raise _DamageError
@@ -216,22 +221,22 @@ class Machine:
         if type(target) is not dict or len(items) % 2 or any(type(name) is not str for name in names):
             raise _DamageError
         target.update(zip(names, items[1::2], strict=True))
-        made = self._parts.made(target, self._device)
-        if made is not target:
-            self._replace(made)
+        replacement = self._parts.made(target, self._device)
+        if replacement is not target:
+            self._replace(replacement)
 
     def _replace(self, value: Any) -> None:
-        """Puts something else in the place of what lies on top, and forgets that, the memo included."""
+        """Replace the top of the stack, also in the memo."""
         key = self._where.pop(id(self._stack[-1]), None)
         if key is not None:
             self._memo[key] = value
         self._stack[-1] = value
 
     def _device(self) -> int:
-        """The number of the device whose event lies on top: its list is one of several side by side, in their order.
+        """Return the number of the device whose event is on top: its list is one of several, in the order of devices.
 
-        They stand behind the name of all of them and the list that will hold them, else alone above a mark, with those
-        that this list holds already before them.
+        The lists follow their common key and the outer list, or else stand above a mark after the lists that the outer
+        one holds already.
         """
         alone = len(self._stack) > 1 and type(self._stack[-2]) is list  # a single event has no mark
         frame, below = (self._stack[:-1], 1) if alone else (self._marks[-1], 2)
@@ -243,7 +248,7 @@ class Machine:
         return len(frame) - 1 + len(self._marks[-below][-1])
 
     def _refuse(self, code: int) -> None:
-        """Raises ConversionError for an instruction of pickles, _DamageError for what is none."""
+        """Raise ConversionError for another instruction of pickles, _DamageError for an invalid one."""
         known = _OPCODES.get(chr(code))
         if known is None:
             raise _DamageError
@@ -254,8 +259,8 @@ class Machine:
         )
 
 
-def _peak() -> int:
-    """The most memory that this process ever had, bytes."""
+def _measure_peak() -> int:
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
@@ -265,5 +270,5 @@ _STOP, _BINGET, _LONG_BINGET, _LONG1, _BININT1 = (
     ord(_CODES[name]) for name in ("STOP", "BINGET", "LONG_BINGET", "LONG1", "BININT1")
 )
 _LONGEST = 16
-"""Bytes of one of these instructions at most."""
+"""Most bytes of one of these instructions."""
 _COPY = "No memory snapshot does. Copy it again from its source, or capture again."

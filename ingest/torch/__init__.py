@@ -1,1 +1,1 @@
-"""From traces of the PyTorch profiler (Kineto), and other Chrome traces, to the tables of a report."""
+"""Load traces of the PyTorch profiler (Kineto), and other Chrome traces, into the tables of a report."""

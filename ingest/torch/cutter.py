@@ -1,8 +1,8 @@
-"""Cuts the bytes of a trace into its events, with a few passes of numpy over each block: nothing is parsed here.
+"""Cut the bytes of a trace into its events, with a few passes of numpy over each block and without parsing.
 
-A string of JSON holds no line break, so whether a byte lies in a string is told from the begin of its line: a damaged
-quotation mark spoils its own line. An event begins with a bracket outside of all others of the list, and ends where
-that one is closed. Where brackets do not fit, one event is given up and the next one is looked for.
+A JSON string holds no line break, so the start of a byte's line tells whether the byte lies in a string: a damaged
+quotation mark spoils only its own line. An event starts with a bracket outside of all others of the list and ends with
+the matching one. If brackets do not match, that event is given up and the search for the next one goes on.
 """
 
 import re
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from profiledb.errors import ConversionError
 
 HEAD_MOST, TAIL_MOST = 8 << 20, 4 << 20
-"""Bytes before the list of events, and after it, that are looked at."""
+"""Most bytes before and after the list of events that are read."""
 EVENT_MOST = 4 << 20
-"""Bytes of an event; a longer one is given up."""
+"""Most bytes of an event; a longer one is given up."""
 LOST_MOST = 1000
-"""Times that an event is given up: each costs another look at the rest of a block. What follows is not read."""
+"""Most events that are given up, because each costs another look at the rest of a block. The rest of the trace is not
+read."""
 
 _OVERLAP = 64
 _BOM = 256
@@ -34,18 +35,18 @@ _AFTER = re.compile(rb'\s*(?:,\s*(?:"|$)|\}|$)')
 Numbers = NDArray[np.int64]
 
 
-def _marked() -> NDArray[np.bool_]:
+def _mark_bytes() -> NDArray[np.bool_]:
     table = np.zeros(256, dtype=np.bool_)
     table[[_QUOTE, _BACKSLASH, _NEWLINE, *_OPEN, *_CLOSE]] = True
     return table
 
 
-_MARKED = _marked()
+_MARKED = _mark_bytes()
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some events: bytes, and where in them each begins and ends (the byte after it)."""
+    """Some events: bytes, and where in them each starts and ends (exclusive)."""
 
     data: bytes
     starts: Numbers
@@ -54,10 +55,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What stands in a part of the list: whole events; where one begins that does not end, or is spoiled because a
-    bracket of another kind ends it; a bracket that closes none.
+    """Result of scanning a part of the list: complete events; the start of an event that does not end, or that a
+    bracket of another kind ends; a bracket that closes none.
 
-    Either place is -1 where there is none.
+    A missing place is -1.
     """
 
     starts: Numbers
@@ -70,8 +71,8 @@ class _Scan:
 class Cutter:
     """Cuts a trace into events.
 
-    After ``batches``: ``head`` and ``tail`` have what stands before and after the list, ``closed`` says whether the
-    list came to its end, ``lost`` counts how often an event was given up.
+    After ``batches``, ``head`` and ``tail`` hold the text before and after the list, ``closed`` tells whether the list
+    came to its end, and ``lost`` counts the given-up events.
     """
 
     def __init__(self) -> None:
@@ -81,7 +82,7 @@ class Cutter:
         self._searches = False
 
     def batches(self, blocks: Iterator[bytes]) -> Iterator[Batch]:
-        """The events in the order of the trace.
+        """Yield the events in the order of the trace.
 
         Raises:
             ConversionError: there is no list of events.
@@ -97,11 +98,11 @@ class Cutter:
             self._read_tail(rest, blocks)
 
     def _find_list(self, blocks: Iterator[bytes]) -> bytes:
-        """Reads up to the list and returns what follows its opening bracket."""
+        """Read up to the list and return the bytes after its opening bracket."""
         text = b""
         for block in blocks:
             text += block
-            if (at := list_in(text)) is not None:
+            if (at := find_list(text)) is not None:
                 self.head = text[:at]
                 return text[at:]
             if len(text) > HEAD_MOST:
@@ -116,43 +117,43 @@ class Cutter:
         self.tail = rest[:TAIL_MOST]
 
     def _cut(self, data: bytes, *, last: bool = False) -> Generator[Batch, None, bytes]:
-        """Yields the events of a part of the list and returns what may belong to the next part.
+        """Yield the events of a part of the list and return the bytes that may belong to the next part.
 
         Args:
-            data: from the end of an event on, or from anywhere while one is looked for.
+            data: bytes that start after an event, or anywhere during a search for one.
             last: nothing follows.
         """
         at = self._search(data, 0) if self._searches else 0
         while at is not None:
-            found = _scan(data, at)
-            if len(found.starts):
-                yield Batch(data, found.starts, found.ends)
-            if found.stray >= 0:
-                if data[found.stray] == _END_OF_LIST and _AFTER.match(data, found.stray + 1):
+            scan = _scan(data, at)
+            if len(scan.starts):
+                yield Batch(data, scan.starts, scan.ends)
+            if scan.stray >= 0:
+                if data[scan.stray] == _END_OF_LIST and _AFTER.match(data, scan.stray + 1):
                     self.closed = True
-                    return data[found.stray + 1 :]
+                    return data[scan.stray + 1 :]
                 self.lost += 1
-                at = found.stray + 1
-            elif found.begun < 0:
+                at = scan.stray + 1
+            elif scan.begun < 0:
                 return b""
-            elif not (last or found.spoiled) and len(data) - found.begun <= EVENT_MOST:
-                return data[found.begun :]
+            elif not (last or scan.spoiled) and len(data) - scan.begun <= EVENT_MOST:
+                return data[scan.begun :]
             else:
                 self.lost += 1
-                at = self._search(data, found.begun + 1)
+                at = self._search(data, scan.begun + 1)
             if self.lost > LOST_MOST:
                 return b""
         return data[-_OVERLAP:]
 
     def _search(self, data: bytes, at: int) -> int | None:
-        """Where the next event seems to begin; None where none does, and the search goes on in what follows."""
+        """Return where the next event seems to start; None if the search must go on in the next part."""
         begin = _EVENT.search(data, at)
         self._searches = begin is None
         return begin.start() if begin else None
 
 
-def list_in(text: bytes) -> int | None:
-    """Where the list of events begins, behind its bracket; None where it is not in this part of the trace."""
+def find_list(text: bytes) -> int | None:
+    """Return where the list of events starts, after its bracket; None if it is not in this part of the trace."""
     if text[:_BOM].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         return text.index(b"[") + 1
     depth = 0
@@ -167,7 +168,7 @@ def list_in(text: bytes) -> int | None:
 
 
 def _scan(data: bytes, at: int) -> _Scan:
-    """Finds the events of a part of the list from ``at`` on, which lies in none."""
+    """Find the events of a part of the list from ``at`` on, which lies outside of events."""
     part = np.frombuffer(data, dtype=np.uint8)[at:]
     places = np.flatnonzero(_MARKED[part])
     marks = part[places]
@@ -188,14 +189,14 @@ def _scan(data: bytes, at: int) -> _Scan:
     starts, ends = places[first] + at, places[last] + at + 1
     spoiled = np.flatnonzero(marks[last] - marks[first][: len(ends)] != _CLOSE[0] - _OPEN[0])
     if len(spoiled):
-        whole = spoiled[0]
-        return _Scan(starts[:whole], ends[:whole], int(starts[whole]), spoiled=True, stray=-1)
+        complete = spoiled[0]
+        return _Scan(starts[:complete], ends[:complete], int(starts[complete]), spoiled=True, stray=-1)
     begun = int(starts[-1]) if len(starts) > len(ends) else -1
     return _Scan(starts[: len(ends)], ends, begun, spoiled=False, stray=stray)
 
 
 def _without_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers, NDArray[np.uint8]]:
-    """The same without backslashes and the quotation marks that follow an odd number of them."""
+    """Blank out backslashes and the quotation marks that follow an odd number of them."""
     slashes = marks == _BACKSLASH
     if not slashes.any():
         return places, marks
@@ -203,9 +204,9 @@ def _without_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers
     number = np.arange(len(at))
     first = np.maximum.accumulate(np.where(np.diff(at, prepend=-2) != 1, number, 0))
     escaped = at[(number - first) % 2 == 0] + 1
-    found = np.searchsorted(places, escaped)
-    found = found[found < len(places)]
-    hits = found[np.isin(places[found], escaped) & (marks[found] == _QUOTE)]
-    kept = ~slashes
-    kept[hits] = False
-    return places[kept], marks[kept]
+    after = np.searchsorted(places, escaped)
+    after = after[after < len(places)]
+    hits = after[np.isin(places[after], escaped) & (marks[after] == _QUOTE)]
+    plain = ~slashes
+    plain[hits] = False
+    return places[plain], marks[plain]

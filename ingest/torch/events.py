@@ -1,4 +1,4 @@
-"""Events of a trace, parsed by DuckDB a batch at a time and sorted by kind into temporary tables (events.sql)."""
+"""Have DuckDB parse a trace's events in batches and sort them by kind into temporary tables (events.sql)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ from ingest.torch.cutter import Batch
 from profiledb.report.schema import quote, read_sql
 
 _TABLE = "trace_batch"
-"""What take.sql reads."""
+"""Input of take.sql."""
 _KNOWN = 100_000
-"""Texts up to which each batch is compared with all before it; a trace of more keeps those of each batch."""
+"""Up to this many texts, each batch is compared with all earlier ones; a trace with more stores those of each batch."""
 _ROWS = 1 << 12
 """Rows of a part of a batch: DuckDB reads parts in parallel."""
 _KEYS = {"ph": "VARCHAR", "cat": "VARCHAR", "name": "VARCHAR", "pid": "VARCHAR", "tid": "VARCHAR", "ts": "DOUBLE",
@@ -41,9 +41,9 @@ _STRUCTURE = quote(json.dumps({**_KEYS, "args": _ARGS}))
 
 
 class Events:
-    """Takes events in. One batch is parsed while the next one is cut.
+    """Imports events. One batch is parsed while the next one is cut.
 
-    After ``take``: ``count`` is the number of events, ``unreadable`` how many of them are no JSON.
+    After ``take``, ``count`` is the number of events and ``unreadable`` the number of those that are no JSON.
     """
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
@@ -56,11 +56,11 @@ class Events:
         self._take = read_sql("take.sql", "ingest.torch")
 
     def take(self, batches: Iterator[Batch]) -> None:
-        """Fills the temporary tables."""
+        """Fill the temporary tables."""
         with ThreadPoolExecutor(1) as pool:
             parsing: Future[None] | None = None
             for batch in batches:
-                table = _table(batch, self.count + 1)
+                table = _make_table(batch, self.count + 1)
                 self.count += len(batch.starts)
                 if parsing:
                     parsing.result()
@@ -81,8 +81,8 @@ class Events:
             self._db.execute("CREATE OR REPLACE TEMP VIEW known_text AS FROM trace_text LIMIT 0")
 
 
-def _table(batch: Batch, number: int) -> pa.Table:
-    """The events as texts with their numbers, from ``number`` on; what stands between them becomes blanks."""
+def _make_table(batch: Batch, number: int) -> pa.Table:
+    """Return the events as texts, numbered from ``number`` on; the bytes between them become blanks."""
     low, count = int(batch.starts[0]), len(batch.starts)
     text = np.frombuffer(batch.data, dtype=np.uint8)[low : int(batch.ends[-1])].copy()
     gaps = batch.starts[1:] - batch.ends[:-1]
@@ -90,7 +90,7 @@ def _table(batch: Batch, number: int) -> pa.Table:
     text[np.repeat(batch.ends[:-1] - low - before, gaps) + np.arange(int(gaps.sum()))] = 0x20
     offsets = np.append(batch.starts - low, len(text)).astype(np.int64)
     numbers = np.arange(number, number + count)
-    columns = [  # of bytes: what is made of arrays imports pandas, 0.3 s
+    columns = [  # of bytes: arrays would import pandas, which takes 0.3 s
         pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(numbers)]),
         pa.LargeStringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text)),
     ]

@@ -1,4 +1,4 @@
-"""What a trace says of itself before and after its events: settings, GPUs, the distributed run."""
+"""Read a trace's facts before and after its events: settings, GPUs, the distributed run."""
 
 import json
 from typing import Any
@@ -8,10 +8,10 @@ from ingest.torch.cutter import Cutter
 _LIST = "[]"
 
 
-def read(cutter: Cutter) -> tuple[dict[str, Any], bool]:
-    """The keys of a trace but its events, and whether all of them could be read.
+def read_head(cutter: Cutter) -> tuple[dict[str, Any], bool]:
+    """Return the keys of a trace except its events, and whether all of them could be read.
 
-    Where the end is missing or damaged, the keys before the events are still there.
+    If the end is missing or damaged, the keys before the events remain.
     """
     head, tail = (part.decode("utf-8", "replace") for part in (cutter.head, cutter.tail))
     head = head.lstrip("\ufeff")
@@ -28,8 +28,8 @@ def read(cutter: Cutter) -> tuple[dict[str, Any], bool]:
     return {}, False
 
 
-def whole(value: Any, most: int = (1 << 62)) -> int | None:
-    """A number of a trace that should be a whole one, or None."""
+def whole_number(value: Any, most: int = (1 << 62)) -> int | None:
+    """Return an integer of a trace, or None if the value is not one."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -39,6 +39,6 @@ def whole(value: Any, most: int = (1 << 62)) -> int | None:
     return number if abs(number) <= most else None
 
 
-def text(value: Any, most: int) -> str | None:
-    """A text of a trace, or None where it is none; no longer than so many characters."""
+def text_value(value: Any, most: int) -> str | None:
+    """Return a text of a trace, cut at a maximum length, or None if the value is no text."""
     return value[:most] if isinstance(value, str) else None

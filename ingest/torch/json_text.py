@@ -1,6 +1,6 @@
-"""Makes the text of a trace one that DuckDB's reader of JSON takes in: UTF-8, with one spelling of each key.
+"""Normalize the text of a trace for DuckDB's JSON reader: UTF-8, with one spelling per key.
 
-In JSON an unescaped quotation mark never stands within a string: what looks like a key is one.
+JSON strings contain no unescaped quotation mark, so a text that looks like a key is one.
 """
 
 import re
@@ -11,22 +11,22 @@ _SPELLINGS = (
     (b'"Input dims":', b'"Input Dims":'),
     (b'"Bytes":', b'"tensor bytes":'),
 )
-"""Keys of traces of 2021, and what they are called since; and one that differs by its capital alone from that of
-copies, which a structure of DuckDB takes for the same."""
+"""Keys of traces of 2021 with their present names; and a key that differs only by case from a key of copies, which
+DuckDB's structs treat as equal."""
 _LONGEST = 16 << 20
-"""Bytes without a comma that are kept together; no key is that long."""
+"""Longest span of bytes without a comma that stays together; no key is that long."""
 _NO_VALUE = re.compile(rb'"(\s*:\s*)N/A(?=\s*[,}])')
-"""What traces of 2020 have in place of a value."""
+"""Text in traces of 2020 in place of a missing value."""
 
 
 class Text:
-    """The text of a trace; ``repaired`` says after ``blocks`` whether it held bytes that are no UTF-8."""
+    """The text of a trace; after ``blocks``, ``repaired`` tells whether it had bytes that are not UTF-8."""
 
     def __init__(self) -> None:
         self.repaired = False
 
     def blocks(self, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """The same, cut behind commas, so that no key and no character is cut."""
+        """Yield the text, cut after commas so that no key and no character is split."""
         carry = b""
         for block in raw:
             text = carry + block

@@ -1,4 +1,4 @@
-"""Loads a trace into the tables of a report and completes them."""
+"""Load a trace into the tables of a report and complete them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,31 +26,31 @@ _MAIN_PROCESS = """
         UNION ALL SELECT global_pid, 0 FROM thread_of
     ) GROUP BY global_pid ORDER BY sum(weight) DESC, global_pid LIMIT 1
 """
-"""The process with the most calls, by its global id."""
+"""Global id of the process with the most calls."""
 _SYNC = ((1, "Event"), (2, "Stream Wait Event"), (3, "Stream"), (4, "Context"))
 
 
-def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Fills the tables of the report that ``db`` has open as catalog ``report``.
+def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Fill the tables of the report that ``db`` has open as catalog ``report``.
 
     Raises:
-        ConversionError: the file holds no events that have a time.
+        ConversionError: the file has no events with a time.
     """
     stage(db)
     source, text, cutter = Source(path), Text(), Cutter()
     events = Events(db)
     events.take(cutter.batches(text.blocks(source.blocks())))
     _check(db, events)
-    keys, is_whole = head.read(cutter)
+    keys, is_whole = head.read_head(cutter)
     _prepare(db)
-    facts.write(db, keys, _tool(db, keys))
+    facts.write_facts(db, keys, _find_tool(db, keys))
     db.execute(read_sql("stage.sql", "ingest.torch"))
     db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
-    notes.damage(db, source, text, cutter, events)
+    notes.note_damage(db, source, text, cutter, events)
     if not is_whole and (cutter.closed or not keys):
-        notes.unread_head(db)
-    notes.kinds(db)
+        notes.note_unread_head(db)
+    notes.note_kinds(db)
 
 
 def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
@@ -68,9 +68,9 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
 
 
 def _prepare(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes the words of SQL that the files beside this one use, the enumerations and the numbers of all names."""
-    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.expression(db)}, chr(0), ' ')")
-    db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.short('t')}")
+    """Create the SQL macros of the files in this folder, the enumerations and the numbers of all names."""
+    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.make_scrub_expression(db)}, chr(0), ' ')")
+    db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.shorten_name('t')}")
     rows = [(enum, number, label) for enum, labels in KNOWN.items() for number, label in enumerate(labels)]
     rows += [("CUPTI_SYNC_TYPE", number, label) for number, label in _SYNC]
     values = ", ".join(f"({quote(enum)}, {number}, {quote(label)})" for enum, number, label in rows)
@@ -79,8 +79,8 @@ def _prepare(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("SET VARIABLE trace_begin = (SELECT coalesce(begin_ns, 0) FROM session)")
 
 
-def _tool(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any]) -> str:
-    """What wrote the trace: Kineto's own keys and kinds of events say so; of others, who they call their processes."""
+def _find_tool(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any]) -> str:
+    """Return the tool that wrote the trace, by Kineto's own keys and kinds of events, else by the processes' names."""
     kinds = {kind for (kind,) in db.execute("SELECT DISTINCT kind FROM trace_other").fetchall()}
     if "deviceProperties" in keys or kinds & set(_OF_TORCH):
         return TORCH

@@ -1,4 +1,4 @@
-"""What is remarkable in a trace: what was cut or left out, and which figures mean something else than with nsys."""
+"""Note remarkable facts about a trace: cut and excluded data, and figures that differ in meaning from nsys."""
 
 import duckdb
 
@@ -13,56 +13,56 @@ _CUT = "The rest is missing in this report."
 _PHASES = {"ph B": "begin", "ph E": "end", "ph C": "counter", "ph b": "asynchronous", "ph e": "asynchronous"}
 
 
-def damage(db: duckdb.DuckDBPyConnection, source: Source, text: Text, cutter: Cutter, events: Events) -> None:
-    """Says how much of a damaged trace could be read."""
+def note_damage(db: duckdb.DuckDBPyConnection, source: Source, text: Text, cutter: Cutter, events: Events) -> None:
+    """Note how much of a damaged trace could be read."""
     if cutter.lost > LOST_MOST:
-        _warn(db, f"The trace is damaged in more than {LOST_MOST:,} places. {_after(events)} {_CUT}")
+        _warn(db, f"The trace is damaged in more than {LOST_MOST:,} places. {_note_after_end(events)} {_CUT}")
     elif source.damage or not cutter.closed:
-        _warn(db, f"The trace is {source.damage or 'cut off'}. {_after(events)} {_CUT}")
+        _warn(db, f"The trace is {source.damage or 'cut off'}. {_note_after_end(events)} {_CUT}")
     if spoiled := events.unreadable + (cutter.lost if cutter.closed else 0):
-        _warn(db, f"{_are(spoiled, 'event')} damaged and excluded.")
+        _warn(db, f"{_are_or_is(spoiled, 'event')} damaged and excluded.")
     if text.repaired:
         _warn(db, "The trace has bytes that are no UTF-8; names show a mark in their place.")
 
 
-def unread_head(db: duckdb.DuckDBPyConnection) -> None:
-    """Says that what stands before and after the events is damaged."""
+def note_unread_head(db: duckdb.DuckDBPyConnection) -> None:
+    """Note that the text before and after the events is damaged."""
     text = "What the trace says of its capture, its GPUs and the distributed run could not be read in full: it is"
     _warn(db, f"{text} damaged, and missing in this report.")
 
 
-def kinds(db: duckdb.DuckDBPyConnection) -> None:
-    """Says which events were left out, and what figures of a trace mean."""
+def note_kinds(db: duckdb.DuckDBPyConnection) -> None:
+    """Note which events were excluded, and the meaning of a trace's figures."""
     counts = dict(db.execute("SELECT kind, sum(n)::BIGINT FROM trace_other GROUP BY kind").fetchall())
     for phase, title in _PHASES.items():
         if count := counts.get(phase):
-            _info(db, f"{_are(count, f'{title} event')} not read (ph {phase[3:]}).")
+            _inform(db, f"{_are_or_is(count, f'{title} event')} not read (ph {phase[3:]}).")
     if count := sum(n for kind, n in counts.items() if kind.startswith("ph ") and kind not in _PHASES):
-        _info(db, f"{_are(count, 'event')} of other kinds and not read.")
+        _inform(db, f"{_are_or_is(count, 'event')} of other kinds and not read.")
     if count := counts.get("gpu_user_annotation"):
-        text = f"{_are(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
-        _info(db, text)
+        text = f"{_are_or_is(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
+        _inform(db, text)
     (whole_us,) = db.execute("SELECT whole_us FROM session").fetchone() or (None,)
     if whole_us:
-        _info(db, "Times in this trace are whole microseconds: short kernels and calls last 0 or 1 µs.")
+        _inform(db, "Times in this trace are whole microseconds: short kernels and calls last 0 or 1 µs.")
     if counts.keys() & {"kernel", "operator"}:
         text = "CPU times include the PyTorch profiler's own work, more of it with stacks and shapes."
-        _info(db, f"{text} Compare them with another trace, not with a report of Nsight Systems.")
-    _unlaunched(db)
+        _inform(db, f"{text} Compare them with another trace, not with a report of Nsight Systems.")
+    _note_unlaunched(db)
 
 
-def _unlaunched(db: duckdb.DuckDBPyConnection) -> None:
+def _note_unlaunched(db: duckdb.DuckDBPyConnection) -> None:
     kernels, without = db.execute("SELECT count(*), count(*) FILTER (call_id IS NULL) FROM kernel").fetchone() or (0, 0)
     if without:
         text = f"The trace has no launch of {without:,} of {counted(kernels, 'kernel')}: no range counts them."
-        _info(db, text)
+        _inform(db, text)
 
 
-def _after(events: Events) -> str:
+def _note_after_end(events: Events) -> str:
     return f"{counted(events.count, 'event')} could be read."
 
 
-def _are(count: int, noun: str) -> str:
+def _are_or_is(count: int, noun: str) -> str:
     return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
 
 
@@ -70,5 +70,5 @@ def _warn(db: duckdb.DuckDBPyConnection, text: str) -> None:
     diagnostics.note(db, "warning", text)
 
 
-def _info(db: duckdb.DuckDBPyConnection, text: str) -> None:
+def _inform(db: duckdb.DuckDBPyConnection, text: str) -> None:
     diagnostics.note(db, "info", text)

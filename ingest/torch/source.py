@@ -1,7 +1,6 @@
-"""The bytes of a trace, a block at a time: plain, compressed by gzip, or the only trace in a zip archive.
+"""Read the bytes of a trace in blocks: plain, compressed by gzip, or as the only trace in a zip archive.
 
-Never more than a block is in memory, whatever a file says of its own size. What is damaged or cut ends the stream, and
-is told afterward.
+Only one block is in memory, whatever size a file claims. Damage or a cut ends the stream and is reported afterward.
 """
 
 import re
@@ -16,32 +15,32 @@ from typing import IO
 from profiledb.errors import ConversionError
 
 BLOCK = 8 << 20
-"""Bytes of a block at most."""
+"""Most bytes of a block."""
 UNPACKED_BYTES = 32 << 30
-"""Bytes of a trace at most: what grows past it is no trace but a bomb."""
+"""Most bytes of a trace: a larger one is a decompression bomb."""
 LOOK_BYTES = 1 << 16
-"""Bytes at the begin of a file by which it is recognized."""
+"""Bytes at the start of a file that decide whether it is a trace."""
 MEMBERS_BYTES = 1 << 20
-"""Bytes of the directory of a zip archive: some ten thousand members."""
+"""Most bytes of the directory of a zip archive: some ten thousand members."""
 LOOKED_INTO = 64
-"""Members of a zip archive that are looked into."""
+"""Most members of a zip archive that are examined."""
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _ZIP_END = b"PK\x05\x06"
 _GZIP_ONLY = zlib.MAX_WBITS | 16
 _SAVED_AT_ONCE = 64
-"""Bytes in front of a damage that are unpacked at once: so many are lost with it."""
+"""Bytes before a damaged place that are unpacked at once, and so lost with it."""
 _TRACE = re.compile(rb'^(?:\xef\xbb\xbf)?\s*(?:\{\s*"[^"\\]{1,64}"\s*:|\[\s*\{)')
 _MARKS = re.compile(rb'"(?:traceEvents|ph)"\s*:|"schemaVersion"\s*:.{0,400}"deviceProperties"\s*:', re.DOTALL)
 _READ = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BAD = (OSError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, struct.error)
-"""What reading a damaged archive raises."""
+"""Errors of reading a damaged archive."""
 
 
 class Source:
     """The trace in a file.
 
-    ``damage`` says after ``blocks`` what ended the stream too early; empty where it was read to its end.
+    After ``blocks``, ``damage`` tells why the stream ended too early; it is empty if the end was read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,7 +48,7 @@ class Source:
         self.damage = ""
 
     def blocks(self) -> Iterator[bytes]:
-        """The trace's bytes, ``BLOCK`` at most at a time.
+        """Yield the trace's bytes, at most ``BLOCK`` at a time.
 
         Raises:
             ConversionError: an archive with no trace or several, or more than ``UNPACKED_BYTES``.
@@ -73,14 +72,14 @@ class Source:
                 first = file.read(BLOCK)
             return
         try:
-            yield from _gunzip(first, file)
+            yield from _unpack_gzip(first, file)
         except (zlib.error, EOFError) as error:
             self.damage = "cut off" if isinstance(error, EOFError) else "damaged"
 
     def _zipped(self, file: IO[bytes]) -> Iterator[bytes]:
-        archive = _archive(file, self.path.name)
+        archive = _open_archive(file, self.path.name)
         with archive:
-            member = _only_trace(archive, self.path.name)
+            member = _find_only_trace(archive, self.path.name)
             try:
                 with archive.open(member) as stream:
                     yield from self._unpacked(stream)
@@ -89,47 +88,52 @@ class Source:
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file begins as a trace does, packed or not; never an error."""
+    """Return True if a file starts like a trace, compressed or not; never raise."""
     try:
         if not path.is_file():
             return False
         with path.open("rb") as file:
             head = file.read(LOOK_BYTES)
             if head.startswith(_ZIP):
-                with _archive(file, path.name) as archive:
-                    return any(_begins(archive, member) for member in _members(archive))
+                with _open_archive(file, path.name) as archive:
+                    return any(_read_start(archive, member) for member in _list_members(archive))
         return begins_as_trace(head)
     except (*_BAD, ConversionError):
         return False
 
 
 def begins_as_trace(head: bytes) -> bool:
-    """Whether bytes are the begin of a trace, packed by gzip or not."""
-    head = unpacked(head)
+    """Return True if bytes are the start of a trace, compressed by gzip or not."""
+    head = unpack_start(head)
     return bool(_TRACE.match(head) and _MARKS.search(head))
 
 
-def unpacked(head: bytes) -> bytes:
-    """The begin of a file, as far as it can be unpacked where it is packed by gzip."""
+def unpack_start(head: bytes) -> bytes:
+    """Return the start of a file, unpacked as far as possible if gzip compressed it."""
     if not head.startswith(_GZIP):
         return head
     stream = zlib.decompressobj(_GZIP_ONLY)
     try:
         return stream.copy().decompress(head, LOOK_BYTES)
     except zlib.error:
-        return b"".join(_saved(stream, head))[:LOOK_BYTES]
+        return b"".join(_unpack_rest(stream, head))[:LOOK_BYTES]
 
 
-def _saved(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
-    """What stands in front of a damage, where one call for all of it answers nothing but the error."""
+def _unpack_rest(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """Return the bytes before a damaged place; a single call for all of them would return only the error."""
     with suppress(zlib.error):
         while data and not stream.eof:
             yield stream.decompress(data, _SAVED_AT_ONCE)
             data = stream.unconsumed_tail
 
 
-def _gunzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
-    """Raises EOFError where the stream ends too early, zlib.error where it is damaged."""
+def _unpack_gzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
+    """Yield unpacked blocks.
+
+    Raises:
+        EOFError: the stream ends too early.
+        zlib.error: the stream is damaged.
+    """
     stream, data, within = zlib.decompressobj(_GZIP_ONLY), first, True
     while data:
         while data:
@@ -137,12 +141,12 @@ def _gunzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
             try:
                 part = stream.decompress(data, BLOCK)
             except zlib.error:
-                yield from _saved(before, data)
+                yield from _unpack_rest(before, data)
                 raise
             if part:
                 yield part
             data = stream.unconsumed_tail
-            if stream.eof:  # another member may follow; anything else counts for nothing, as with gzip itself
+            if stream.eof:  # another member may follow; other data is ignored, as gzip itself does
                 data = stream.unused_data.lstrip(b"\0")
                 if not data.startswith(_GZIP[: len(data)]):
                     return
@@ -154,8 +158,8 @@ def _gunzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
-    """Opens a zip archive after a look at how large its directory says it is: all of that is read at once."""
+def _open_archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
+    """Open a zip archive after checking the stated size of its directory, which is read at once."""
     size = file.seek(0, 2)
     file.seek(max(0, size - LOOK_BYTES - 22))
     tail = file.read()
@@ -169,12 +173,12 @@ def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
         raise ConversionError(f"{name} is a damaged zip archive.", hint="Copy it again from its source.") from error
 
 
-def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     files = (one for one in archive.infolist() if not one.is_dir() and one.compress_type in _READ)
     return [one for one in files if not one.flag_bits & 1][:LOOKED_INTO]
 
 
-def _begins(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+def _read_start(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
     try:
         with archive.open(member) as stream:
             return begins_as_trace(stream.read(LOOK_BYTES))
@@ -182,8 +186,8 @@ def _begins(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
         return False
 
 
-def _only_trace(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    traces = [member for member in _members(archive) if _begins(archive, member)]
+def _find_only_trace(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    traces = [member for member in _list_members(archive) if _read_start(archive, member)]
     if len(traces) != 1:
         raise ConversionError(
             f"{name} holds {len(traces)} traces, and a report is made of one.", hint="Unpack it and drop the traces."

@@ -58,6 +58,7 @@ class Job:
     tools: str = ""
     changed_at: str = ""
     seconds: float | None = None
+    file_kind: str = "report"
 
 
 _JOB = ", ".join(f.name for f in fields(Job))

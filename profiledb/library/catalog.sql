@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS job (
     detail TEXT NOT NULL DEFAULT '', -- the converter's own words; before it failed, its ended attempts as JSON
     tools TEXT NOT NULL DEFAULT '', -- converters at hand when it failed: with others it is tried again
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
-    seconds REAL                    -- from the start of the work to its end
+    seconds REAL,                   -- from the start of the work to its end
+    file_kind TEXT NOT NULL DEFAULT 'report' -- report, or sidecar: a file that belongs to a report beside it
 ) STRICT;
 CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,

@@ -38,6 +38,7 @@ class CatalogFile:
             if tables and not set(catalog_repair.CORE) <= tables:
                 return
             db.execute("PRAGMA journal_mode = WAL")
+            _add_file_kind(db)
             db.executescript(
                 f"BEGIN; {read_sql('catalog.sql', __package__)} COMMIT"
             )  # in one transaction: on a full disk none of them is created
@@ -95,6 +96,16 @@ class CatalogFile:
     def version(self, _: str = CATALOG) -> tuple[int, int]:
         """Return a value that changes when another process may have written; cheap enough for every page view."""
         return file_version(self._path)
+
+
+def _add_file_kind(db: sqlite3.Connection) -> None:
+    """Add the column ``file_kind`` to the jobs of an earlier version, which had a sign in a sidecar's fingerprint."""
+    db.execute("BEGIN IMMEDIATE")  # two processes may open the catalog at once
+    columns = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('job')")}
+    if columns and "file_kind" not in columns:
+        db.execute("ALTER TABLE job ADD COLUMN file_kind TEXT NOT NULL DEFAULT 'report'")
+        db.execute("UPDATE job SET file_kind = 'sidecar' WHERE fingerprint LIKE '%@%'")
+    db.commit()
 
 
 def file_version(file: Path) -> tuple[int, int]:

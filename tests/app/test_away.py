@@ -27,7 +27,7 @@ def reports(team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(module, "FRESH_S", 0.0)
-    team_queue.write(tmp_path / "inbox", 2)
+    team_queue.write_traces(tmp_path / "inbox", 2)
     ingestion.once(["--inbox", str(tmp_path / "inbox")], given)
     return [one.id for one in session.reports()]
 

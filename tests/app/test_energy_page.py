@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.energy import charts
-from ingest.sidecars.files import read
+from ingest.sidecars.files import read_sidecar
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
@@ -45,8 +45,8 @@ def facts(at: AppTest) -> dict[str, str]:
 def sample(library: Library, name: str) -> str:
     """A sample with its log and facts beside it, as the worker puts them."""
     one = library.find(f"{name}.nsys-rep").id
-    library.put_sidecar(one, "power", read(SAMPLES / f"{name}.nvml.csv").text)
-    library.put_sidecar(one, "meta", read(SAMPLES / f"{name}.meta.json").text)
+    library.put_sidecar(one, "power", read_sidecar(SAMPLES / f"{name}.nvml.csv").text)
+    library.put_sidecar(one, "meta", read_sidecar(SAMPLES / f"{name}.meta.json").text)
     return one
 
 

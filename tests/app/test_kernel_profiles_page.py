@@ -65,7 +65,7 @@ def stranger(publish: Publish, tmp_path: Any) -> Callable[[str], str]:
         if not source.is_file():
             pytest.skip(f"{name} lies in ../shared/corpus")
         module: Any = ncu_csv if source.suffix == ".csv" else ncu_report
-        if module is ncu_report and not wheel.available():
+        if module is ncu_report and not wheel.is_available():
             pytest.skip("the ncu-report wheel does not exist for this platform")
         convert = module.convert
         return publish(lambda db: convert(source, db, tmp_path), name)

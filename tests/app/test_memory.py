@@ -8,8 +8,8 @@ import pytest
 
 from app import memory
 from app.page_list import VIEWS
-from bench.day import drop, held
-from bench.load import Session, session
+from bench.day import drop_report, read_holders
+from bench.load import Session, open_session
 from bench.pages import free_port, server
 from profiledb.library.library import Library
 from tests.conftest import ROOT, run_ingest
@@ -64,7 +64,7 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
     inbox, port = tmp_path / "inbox", free_port()
     inbox.mkdir()
     for number in (1, 3):
-        drop(inbox, number)
+        drop_report(inbox, number)
     assert not run_ingest(inbox, tmp_path / "library").status
     env = {
         "WARPDECK_INBOX": str(inbox),
@@ -80,9 +80,9 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
     def look(page: Session, rounds: int) -> float:
         """Return the bytes that the server holds then, without what DuckDB's allocator is about to return."""
         assert all(page.look(path) for _ in range(rounds) for path in paths)
-        found = held(port)
+        found = read_holders(port)
         return found["resident"] - found.get("duckdb_pages", 0.0)
 
-    with server(env, {"address": "127.0.0.1"}) as running, session(running.address) as page:
+    with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as page:
         before = look(page, 4)
         assert look(page, 6) < before + 6 * len(paths) * BYTES_OF_A_VIEW

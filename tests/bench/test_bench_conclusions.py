@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench import conclusions
-from bench.conclusions import row
+from bench.conclusions import judge_pair
 from bench.faults import FAULTS
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook
@@ -17,10 +17,12 @@ def finding(name: str, pct: float) -> Finding:
 
 def test_the_place_of_the_fault_and_its_saving() -> None:
     bad = [finding("gpu_idle", 90), finding("pageable_copies", 40), finding("launch_bound", 5)]
-    told = row("pageable_batches", bad, [finding("launch_bound", 30), finding("pageable_copies", 12)], (200, 100))
+    told = judge_pair(
+        "pageable_batches", bad, [finding("launch_bound", 30), finding("pageable_copies", 12)], (200, 100)
+    )
     assert (told.place, told.rule, told.said_pct, told.true_pct) == (2, "pageable_copies", 40, 50)
     assert (told.counts, told.close(told.true_pct), told.left) == (True, True, ("pageable_copies",))
-    missed = row("odd_vocabulary", bad, [], (100, 95))
+    missed = judge_pair("odd_vocabulary", bad, [], (100, 95))
     assert (missed.place, missed.counts, missed.close(5), missed.left) == (None, False, False, ())
     assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % |  | none |  |"
 

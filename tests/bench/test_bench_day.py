@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.day import Sample, growth, live
+from bench.day import Sample, measure_growth, run_day
 
 
 def samples(*megabytes: int) -> list[Sample]:
@@ -13,16 +13,16 @@ def samples(*megabytes: int) -> list[Sample]:
 
 
 def test_growth_is_told_of_the_second_half_alone() -> None:
-    line, span = growth(samples(100, 300, 400, 400, 400, 400))
+    line, span = measure_growth(samples(100, 300, 400, 400, 400, 400))
     assert (line, span) == (0.0, 0.0)
-    line, span = growth(samples(100, 300, 400, 400, 420, 440))
+    line, span = measure_growth(samples(100, 300, 400, 400, 420, 440))
     assert line == pytest.approx(42 / 410, rel=0.01)  # 14 MB a hundred views, over 300
     assert span == pytest.approx(40 / 410, rel=0.01)
 
 
 @pytest.mark.slow("a benchmark of a day")
 def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -> None:
-    day = live(argparse.Namespace(views=40, files=6, sessions=2, samples=2, log=None), tmp_path)
+    day = run_day(argparse.Namespace(views=40, files=6, sessions=2, samples=2, log=None), tmp_path)
     assert not day.errors
     last = day.samples[-1]
     assert (last.views >= 40, last.files >= 4) == (True, True)

@@ -9,11 +9,11 @@ PARTS = ("about", "comparisons", "queries", "findings", "pages", "timeline", "lo
 
 def test_what_no_run_measures_stays_on_the_page(tmp_path: Path) -> None:
     path = tmp_path / "RESULTS.md"
-    results.write(path, "first", **{part: [f"{part} 1"] for part in PARTS})
+    results.write_page(path, "first", **{part: [f"{part} 1"] for part in PARTS})
     assert "load 1" in path.read_text()
     with path.open("a") as page:
         page.write(f"\n{results.TEAM}\n\nmeasured by hand\n")
-    results.write(path, "second", **{part: [f"{part} 2"] for part in PARTS})
+    results.write_page(path, "second", **{part: [f"{part} 2"] for part in PARTS})
     text = path.read_text()
     assert "load 2" in text
     assert "load 1" not in text

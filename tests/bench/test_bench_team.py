@@ -20,14 +20,14 @@ pytestmark = pytest.mark.integration
 @pytest.mark.slow("a benchmark of a team")
 @pytest.mark.usefixtures("nginx")
 def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_path: Path) -> None:
-    inbox = team.reports(tmp_path / "inbox", kernels=1_500)
+    inbox = team.make_reports(tmp_path / "inbox", kernels=1_500)
     (tmp_path / "team").mkdir()
-    with team_parts.team(tmp_path / "team", inbox, servers=1, workers=1, prepared=False) as place:
-        done = team.phase(place, iter((1, 2)), sessions=2, clicks=2, pause_s=0.5, drop_s=0.1)
-        team.settled(place)
+    with team_parts.run_team(tmp_path / "team", inbox, servers=1, workers=1, prepared=False) as place:
+        done = team.run_phase(place, iter((1, 2)), sessions=2, clicks=2, pause_s=0.5, drop_s=0.1)
+        team.wait_until_settled(place)
         assert (len(done.waits), done.errors, done.dropped) == (4, 0, 2)
-        assert team_parts.states(place) == {"ready": 4}
-        told = {line.partition(":")[0] for line in team_parts.told(team_parts.memory())}
+        assert team_parts.count_states(place) == {"ready": 4}
+        told = {line.partition(":")[0] for line in team_parts.format_numbers(team_parts.measure_memory())}
         assert {"server", "worker", "postgres", "rclone", "nginx"} <= told
 
 
@@ -49,9 +49,9 @@ def test_reports_that_are_made_up_are_whole_to_a_worker(
     monkeypatch.setattr(trends, "MADE", 4)
     settings = config.load(database=team.url, library=fresh.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
     library = open_library(settings)
-    team_lists.listed(library, settings.inbox, fresh.objects / settings.library_url.rpartition("/")[2], 6)
+    team_lists.list_made_up_reports(library, settings.inbox, fresh.objects / settings.library_url.rpartition("/")[2], 6)
     assert len(library.list()) == len(library.catalog.jobs()) == 6
-    lines = [line.partition(":")[0] for line in team_lists.of_worker(library, settings)]
+    lines = [line.partition(":")[0] for line in team_lists.measure_worker(library, settings)]
     assert lines == ["worker, first look at the inbox", "worker, a further look"]
     library.recover()
     assert len(library.list()) == 6

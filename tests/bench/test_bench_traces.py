@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from bench.traces import repeat
+from bench.traces import repeat_trace
 from tests.support import traces
 
 SOURCE = Path(__file__).parents[1] / "data/torch/training.pt.trace.json.gz"
@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "data/torch/training.pt.trace.json.gz"
 
 def test_copies_follow_each_other_and_share_no_ids(tmp_path: Path) -> None:
     once = traces.read(SOURCE)
-    copies = repeat(SOURCE, tmp_path / "twice.json", 3_000_000)
+    copies = repeat_trace(SOURCE, tmp_path / "twice.json", 3_000_000)
     twice = traces.read(tmp_path / "twice.json")
     assert copies == 2
     assert {key: value for key, value in twice.items() if key != "traceEvents"} == {

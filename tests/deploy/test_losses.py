@@ -12,7 +12,7 @@ LEAST_S = 60.0
 
 @pytest.mark.slow("a whole team of services whose parts are killed")
 def test_every_file_is_one_report_whatever_is_killed(composed: Composed) -> None:
-    done = team_losses.load(composed, FILES, [("worker-1", 1), ("database", 12), ("storage", 2), ("app1", 0)])
+    done = team_losses.run_load(composed, FILES, [("worker-1", 1), ("database", 12), ("storage", 2), ("app1", 0)])
     assert done.states == {"ready": FILES}
     assert done.reports == (FILES, FILES, FILES)
     assert done.left_s < LEAST_S

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, ViewportSize
 
-from bench.pages import turn, wait_at_rest
+from bench.pages import turn_to, wait_at_rest
 from profiledb.library.catalog import now
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES, ingest_files, put_together
@@ -93,7 +93,7 @@ def show(page: Page, address: str, path: str) -> None:
     """
     if page.url.startswith(f"{address}/") and page.url != address + path:
         wait_at_rest(page, HEADING)  # a run that is replaced by the next one has no end of its own
-        turn(page, path, HEADING)
+        turn_to(page, path, HEADING)
     else:
         page.goto(address + path)
         wait_at_rest(page, HEADING)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from app.page_list import get_view
-from bench.pages import dashboard, go
+from bench.pages import dashboard, go_to
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from tests.conftest import put_together
@@ -124,7 +124,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     page, wanted = visitor, library.find(name)
     menu = page.locator(".st-key-menu")
     if page.url.startswith(address):
-        go(page, f"/{url}?report=nonsense")
+        go_to(page, f"/{url}?report=nonsense")
     else:
         page.goto(f"{address}/{url}?report=nonsense")
     expect(page.get_by_role("heading", name=get_view(url).title if url else "Library", exact=True)).to_be_visible()

@@ -35,7 +35,11 @@ def certified(
         write_secrets(secrets, issuer, port)
         with secrets.open("a") as file:
             file.write(SECRETS)
-        with server(settings, {}) as one, server(settings, {}) as other, behind(nginx, (one, other), folder, port):
+        with (
+            server(settings, {}) as one,
+            server(settings, {}) as other,
+            behind(nginx, (one, other), folder, port),
+        ):
             yield address, (one, other), folder
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, 
 
 from app.page_list import VIEWS, get_view
 from app.ui.charts import Theme
-from bench.pages import turn, wait_at_rest
+from bench.pages import turn_to, wait_at_rest
 from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import Library
 from tests.e2e import house
@@ -63,7 +63,7 @@ class Walk:
             self.page.goto(self.address + path)
             wait_at_rest(self.page, house.HEADING)
         else:
-            turn(self.page, path, house.HEADING)
+            turn_to(self.page, path, house.HEADING)
 
     def wrong(self) -> list[str]:
         """What was said of errors and violations since this was asked last."""

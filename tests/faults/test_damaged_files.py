@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.ncu.messages import message
+from ingest.ncu.messages import decode_message
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES, Ingest
 from tests.ingest.snapshot.test_snapshots import snapshot
@@ -50,14 +50,14 @@ def report_of(tmp_path: Path, change: Callable[[bytes], bytes]) -> bytes:
 
 def with_other_tag(launch: bytes) -> bytes:
     """One bit of the first metric's tag is flipped, so that protobuf takes the metric for a comment."""
-    (first, *_) = message("Result").FromString(launch).metrics
+    (first, *_) = decode_message("Result").FromString(launch).metrics
     tagged = bytes([13 << 3 | 2, len(first)]) + first
     assert launch.count(tagged) == 1
     return launch.replace(tagged, bytes([12 << 3 | 2]) + tagged[1:])
 
 
 def without_metrics(launch: bytes) -> bytes:
-    result = message("Result").FromString(launch)
+    result = decode_message("Result").FromString(launch)
     result.ClearField("metrics")
     result.ClearField("sections")
     return bytes(result.SerializeToString())

@@ -166,7 +166,9 @@ def test_one_file_at_a_time_is_tried_again(inbox: Path, empty_library: Library, 
 
 
 def test_the_kernel_says_whom_it_killed_for_want_of_memory() -> None:
-    error = process_endings.of("nsys export", -signal.SIGKILL, "", ooms=process_endings.oom_kills() - 1)
+    error = process_endings.find_ending(
+        "nsys export", -signal.SIGKILL, "", oom_kills_before=process_endings.count_oom_kills() - 1
+    )
     assert error is not None
     assert error.message == "nsys export was killed because the machine or its container ran out of memory."
     assert ENDINGS[error.cause].again

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is t
 ASKED = """
 import os, sys
 from ingest.conversion import processes
-from ingest.conversion.fork_client import Forks
+from ingest.conversion.fork_client import ForkClient
 processes.adopt()
-forks = Forks()
+forks = ForkClient()
 forks.warm(prepare=True)
 """
 """A worker's side of the server, for what the tests add."""
@@ -133,12 +133,12 @@ def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[b
 def test_a_conversion_has_its_own_three_files_and_a_session() -> None:
     """It gets the server's line neither to the worker nor to what is made for all."""
     code = """
-process = forks.start("a.sqlite")
+process = forks.start()
 links = {fd: os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{process.pid}/fd")}
 print(os.getsid(process.pid) == process.pid, os.getpgid(process.pid) == process.pid)
 print(all(links[fd].startswith("pipe:") for fd in "012"))
 print(all("memfd:sqlite" in links[fd] for fd in links.keys() - set("012")))
-print(forks.ended(process), forks.running())
+print(forks.end(process), forks.running_pids())
 forks.close()
 print(processes.end_adopted(), len(os.listdir("/proc/self/fd")) < 12)
 """
@@ -149,10 +149,10 @@ def test_what_prepares_reports_goes_on_when_a_conversion_ends() -> None:
     """What else runs below the worker ends with it."""
     code = """
 import subprocess
-beside, stray = forks.beside(["sleep", "60"]), subprocess.Popen(["sleep", "60"])
-print(forks.ended(forks.start("a.sqlite")), beside.poll(), psutil.pid_exists(stray.pid))
-beside.kill()
-print(beside.wait())
+helper, stray = forks.start_helper(["sleep", "60"]), subprocess.Popen(["sleep", "60"])
+print(forks.end(forks.start()), helper.poll(), psutil.pid_exists(stray.pid))
+helper.kill()
+print(helper.wait())
 """
     assert tell("import psutil" + code) == ["-9", "None", "False", "-9"]
 
@@ -162,10 +162,10 @@ def test_without_a_server_files_are_read_all_the_same() -> None:
 from ingest.conversion import fork_client as module
 forks.close()
 module.SERVER = ("/bin/false",)
-process = forks.start("a.sqlite")
+process = forks.start()
 while len(words := open(f"/proc/{process.pid}/cmdline").read().split("\\0")) < 3:
     pass  # the kernel is starting it
-print(words[2], forks.ended(process))
+print(words[2], forks.end(process))
 """
     assert tell(code) == ["ingest.conversion.job", "-9"]
 
@@ -173,11 +173,12 @@ print(words[2], forks.ended(process))
 def test_the_server_has_one_thread_whatever_it_imports() -> None:
     code = """
 from ingest.conversion import fork_server
-fork_server._import(fork_server._MODULES + fork_server._ARRAYS)
+fork_server.import_modules(arrays=False)
+fork_server.import_modules(arrays=True)
 print("numpy" in sys.modules, len(os.listdir("/proc/self/task")))
 """
     argv = [sys.executable, "-c", "import os, sys" + code]
-    from ingest.conversion.fork_server import QUIET
+    from ingest.conversion.fork_client import QUIET
 
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, env=os.environ | QUIET, check=False)
     assert done.stdout.split() == ["True", "1"], done.stderr
@@ -187,12 +188,12 @@ PREPARED = """
 import os, time
 from pathlib import Path
 from ingest.conversion import fork_server, prepared_files
-fork_server._import(fork_server._MODULES)
-made = prepared_files.Prepared()
-made.begin()
+fork_server.import_modules(arrays=False)
+made = prepared_files.PreparedFiles()
+made.start()
 limit = time.monotonic() + 60
 while not prepared_files.ready().empty and time.monotonic() < limit:
-    made.take()
+    made.collect()
     time.sleep(0.01)
 (name, sealed), = prepared_files.ready().extensions.items()
 """
@@ -224,16 +225,16 @@ from pathlib import Path
 from ingest.conversion import fork_server, prepared_files
 from ingest.nsys import sqlite
 from profiledb.report.store import Access
-fork_server._import(fork_server._MODULES)
+fork_server.import_modules(arrays=False)
 content = bytearray(sqlite.access(Path("x")).extensions[0].read_bytes())
 content[len(content) // 2] ^= 1
 changed = Path({str(changed)!r})
 changed.write_bytes(content)
 sqlite.access = lambda path: Access((path,), (changed,))
-made = prepared_files.Prepared()
-made.begin()
+made = prepared_files.PreparedFiles()
+made.start()
 while made._maker is not None:
-    made.take()
+    made.collect()
     time.sleep(0.01)
 print(prepared_files.ready())
 """

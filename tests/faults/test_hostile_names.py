@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.conversion.prepared_files import sealed_copy
+from ingest.conversion.prepared_files import _fill_and_seal, _make_anonymous
 from ingest.nsys import load, sqlite
 from profiledb.library.library import Library
 from profiledb.query import views
@@ -125,9 +125,11 @@ def test_a_connection_that_loads_reaches_nothing_else(tmp_path: Path, checked: b
     source = SAMPLES / "transformer_inference.sqlite"
     access = sqlite.access(source)
     extension = shutil.copy(access.extensions[0], tmp_path / "work" / "other.duckdb_extension")
-    ready = store.Ready(extensions={access.extensions[0].name: sealed_copy(access.extensions[0])} if checked else {})
+    copy = _make_anonymous(access.extensions[0])
+    _fill_and_seal(copy, access.extensions[0])
+    ready = store.Ready(extensions={access.extensions[0].name: copy} if checked else {})
     with store.create(tmp_path / "work" / "report.duckdb", access=access, ready=ready) as db:
-        load.load(db, sqlite.export(db, source))
+        load.load_export(db, sqlite.open_export(db, source))
         with pytest.raises(duckdb.PermissionException, match="disabled through configuration"):
             db.execute(f"LOAD '{extension}'")  # though it lies where the connection may read and write
         for statement in (

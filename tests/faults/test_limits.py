@@ -131,9 +131,9 @@ def test_a_closed_process_reads_only_what_it_needs(tmp_path: Path) -> None:
 import socket, sys
 from pathlib import Path
 from ingest.conversion import limits, sandbox
-from ingest.conversion.child import Request
+from ingest.conversion.messages import Limits, Request
 folder = Path({str(tmp_path)!r})
-request = Request(Path({str(source)!r}), folder / "work", folder, limits.Limits(1, 1 << 40, 1 << 30))
+request = Request(Path({str(source)!r}), folder / "work", folder, Limits(1, 1 << 40, 1 << 30))
 assert sandbox.close(request.work) and sandbox.close_reads(request)
 request.source.read_bytes()
 (request.work / "own").write_text("x")
@@ -165,10 +165,10 @@ def test_memory_of_a_conversion_is_bounded(ingest: Ingest, inbox: Path, empty_li
 
 def test_a_file_gets_time_by_its_size(tmp_path: Path) -> None:
     settings = config.load()
-    small, large = (limits.of(size, tmp_path, settings) for size in (1000, 1 << 30))
+    small, large = (limits.compute_limits(size, tmp_path, settings) for size in (1000, 1 << 30))
     assert (small.time_s, large.time_s) == (120, settings.convert_timeout_s)
-    assert limits.of(225 << 20, tmp_path, settings).time_s == pytest.approx(900)
-    assert limits.of(1, tmp_path, config.load(convert_timeout_s="5")).time_s == 5
+    assert limits.compute_limits(225 << 20, tmp_path, settings).time_s == pytest.approx(900)
+    assert limits.compute_limits(1, tmp_path, config.load(convert_timeout_s="5")).time_s == 5
     assert 0 < small.file_bytes <= settings.convert_disk_mb << 20
 
 

@@ -331,14 +331,14 @@ def test_words_of_a_database_stop_where_it_quotes() -> None:
     with duckdb.connect() as db, pytest.raises(duckdb.Error) as caught:
         db.execute(f"SELECT '{SECRET}'::INTEGER")
     assert SECRET in str(caught.value)
-    assert scrub.database(caught.value) == "ConversionException: Conversion Error: Could not convert string"
+    assert scrub.scrub_database_error(caught.value) == "ConversionException: Conversion Error: Could not convert string"
 
 
 @pytest.mark.parametrize(
     "argument", ["--max-tokens=512", "--tokenizer=gpt2", "--author=me", "--lr=1", "--key-frames=3", "--keyboard", "x=1"]
 )
 def test_options_that_hold_no_secret_stay(argument: str) -> None:
-    assert scrub.command([argument, "value"]) == [argument, "value"]
+    assert scrub.scrub_arguments([argument, "value"]) == [argument, "value"]
 
 
 def test_scrubbing_takes_no_time_whatever_is_said() -> None:
@@ -351,6 +351,6 @@ def test_scrubbing_takes_no_time_whatever_is_said() -> None:
         "token=" * 30_000,
         "A" * 9 + "=" * 99_999,
     ):
-        assert len(scrub.words(text)) <= scrub.LONGEST
-        scrub.command([text[:20_000]])
+        assert len(scrub.scrub_output(text)) <= scrub.LONGEST
+        scrub.scrub_arguments([text[:20_000]])
     assert os.times().user - started < 5

@@ -66,7 +66,7 @@ def parquet(folder: Path) -> Path:
         for extension in sqlite.access(source).extensions:
             db.execute(f"LOAD '{extension}'")
         db.execute(f"ATTACH '{source}' AS s (TYPE sqlite, READ_ONLY)")
-        for name in sqlite.tables(source):
+        for name in sqlite.list_tables(source):
             db.execute(f"COPY (SELECT * FROM s.\"{name}\") TO '{folder}/{name}.parquet'")
     return folder
 

@@ -73,7 +73,7 @@ def place(s3: S3, tmp_path: Path, waiting: Waiting) -> Place:
 
 
 def test_reports_and_what_lies_beside_them(place: Place, tmp_path: Path) -> None:
-    team_queue.write(tmp_path, 1)
+    team_queue.write_traces(tmp_path, 1)
     place.put("run 1/one.pt.trace.json", tmp_path / "00000.pt.trace.json")
     place.put("run 1/one.meta.json", '{"workload": "put"}')
     place.put("run 2/one.meta.json", '{"workload": "another"}')
@@ -165,7 +165,7 @@ def test_uploads_go_by_the_rules(place: Place, tmp_path: Path) -> None:
 @BOTH
 def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Path) -> None:
     """Inbox and library in buckets, the catalog in PostgreSQL: nothing but the cache is on the worker's disk."""
-    team_queue.write(tmp_path / "from", 3)
+    team_queue.write_traces(tmp_path / "from", 3)
     url, library_url = s3.url(), s3.url()
     bucket = Bucket(url)
     for path in sorted((tmp_path / "from").iterdir()):

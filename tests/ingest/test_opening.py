@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ingest.prefetch import Opening
+from ingest.prefetch import Prefetcher
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.query import answer_store, request
@@ -41,18 +41,18 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_is_started_again_and_not_for_ever(tmp_path: Path) -> None:
-    opening = Opening(tmp_path)
-    opening.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
-    opening.add(Job("/inbox/b", "b", "", "failed", report_id="1123456789abcdef"))
+    prefetcher = Prefetcher(tmp_path)
+    prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
+    prefetcher.add(Job("/inbox/b", "b", "", "failed", report_id="1123456789abcdef"))
     starts = 0
-    opening.look()
-    while opening._process is not None:
+    prefetcher.run_if_idle()
+    while prefetcher._process is not None:
         starts += 1
-        opening._process.kill()
-        opening._process.wait()
-        opening.look()
+        prefetcher._process.kill()
+        prefetcher._process.wait()
+        prefetcher.run_if_idle()
     assert starts == 5
-    assert not opening._waiting
+    assert not prefetcher._waiting
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -60,26 +60,26 @@ def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path,
     """Those of a team are in its database, which has no such file: a worker would look for it for ever."""
     library = Library(tmp_path)
     (library.reports / "0123456789abcdef.v1.duckdb").touch()
-    opening = Opening(tmp_path, shared=shared)
-    opening.look()
-    assert opening._process
-    assert opening._process.wait(60) == 0
+    prefetcher = Prefetcher(tmp_path, shared=shared)
+    prefetcher.run_if_idle()
+    assert prefetcher._process
+    assert prefetcher._process.wait(60) == 0
     (tmp_path / SUMMARIES).unlink(missing_ok=True)
-    opening.look()
-    assert (opening._process is None) is shared
-    opening.stop()
+    prefetcher.run_if_idle()
+    assert (prefetcher._process is None) is shared
+    prefetcher.stop()
 
 
 def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
-    opening = Opening(tmp_path)
-    opening.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
-    opening.look()
-    assert opening._process
-    process = psutil.Process(opening._process.pid)
-    opening.stop()
+    prefetcher = Prefetcher(tmp_path)
+    prefetcher.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
+    prefetcher.run_if_idle()
+    assert prefetcher._process
+    process = psutil.Process(prefetcher._process.pid)
+    prefetcher.stop()
     assert not process.is_running()
-    opening.look()
-    assert opening._process is None
+    prefetcher.run_if_idle()
+    assert prefetcher._process is None
 
 
 def _left(folder: Path) -> list[str]:

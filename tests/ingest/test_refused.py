@@ -106,14 +106,14 @@ def test_a_worker_that_runs_says_it_and_goes_on(asking: Server, tmp_path: Path) 
     catalog = Catalog(team_database.open_database(asking.url(name)))
     try:
         (tmp_path / "inbox").mkdir(exist_ok=True)
-        team_queue.drop(tmp_path / "inbox", 0)
+        team_queue.drop_trace(tmp_path / "inbox", 0)
         wait_until(lambda: catalog.job_states() == {"ready": 1})
         admin.execute("ALTER ROLE turned PASSWORD 'other'")
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'turned'")
         wait_until(lambda: 'password authentication failed for user "turned"' in log.read_text())
         admin.execute("ALTER ROLE turned PASSWORD 'p4ssw0rd'")
         wait_until(lambda: "can be reached again" in log.read_text())
-        team_queue.drop(tmp_path / "inbox", 1)
+        team_queue.drop_trace(tmp_path / "inbox", 1)
         wait_until(lambda: catalog.job_states() == {"ready": 2})
     finally:
         worker.terminate()
@@ -145,7 +145,7 @@ def test_the_rights_of_the_page_are_enough_and_needed(asking: Server, tmp_path: 
     done = started(["ingest", "--once"], tmp_path, running)
     assert (done.returncode, "permission denied for" in done.stderr) == (1, True), done.stderr
     execute(migrating, to_run)
-    team_queue.write(tmp_path / "inbox", 2)
+    team_queue.write_traces(tmp_path / "inbox", 2)
     done = started(["ingest", "--once", "--strict"], tmp_path, running)
     assert done.returncode == 0, done.stderr
     assert [job.state for job in Catalog(team_database.open_database(empty)).jobs()] == ["ready", "ready"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest import schedule
-from ingest.command import SAMPLES_AT_ONCE, Samples
+from ingest.command import SAMPLES_AT_ONCE, SampleBatches
 from ingest.conversion import limits
 from profiledb.library.catalog import Job
 from profiledb.library.inbox.folder import FolderInbox
@@ -44,21 +44,21 @@ class Work:
 
 def test_small_files_are_worked_on_at_the_same_time(tmp_path: Path) -> None:
     work = Work(together=2)
-    assert schedule.run(jobs(tmp_path, a=1, b=2), INBOX, work, pytest.fail, most=2) == 2
+    assert schedule.run_jobs(jobs(tmp_path, a=1, b=2), INBOX, work, pytest.fail, most=2) == 2
     assert {"a", "b"} in work.seen
 
 
 def test_a_large_file_is_alone(tmp_path: Path) -> None:
     work = Work()
     large = limits.SMALL_BYTES + 1
-    assert schedule.run(jobs(tmp_path, a=1, b=large, c=2, d=large + 1, e=3), INBOX, work, pytest.fail, most=4) == 5
+    assert schedule.run_jobs(jobs(tmp_path, a=1, b=large, c=2, d=large + 1, e=3), INBOX, work, pytest.fail, most=4) == 5
     for seen in work.seen:
         assert seen in ({"b"}, {"d"}) or not seen & {"b", "d"}
 
 
 def test_files_of_the_same_size_may_be_the_same(tmp_path: Path) -> None:
     work = Work()
-    assert schedule.run(jobs(tmp_path, a=7, b=7, c=7), INBOX, work, pytest.fail, most=3) == 3
+    assert schedule.run_jobs(jobs(tmp_path, a=7, b=7, c=7), INBOX, work, pytest.fail, most=3) == 3
     assert sorted(map(sorted, work.seen)) == [["a"], ["b"], ["c"]]
 
 
@@ -72,7 +72,7 @@ def test_an_error_leaves_the_others_to_their_end(tmp_path: Path) -> None:
         return 1
 
     with pytest.raises(OSError, match="the disk"):
-        schedule.run(jobs(tmp_path, b=1, a=2), INBOX, work, pytest.fail, most=2)
+        schedule.run_jobs(jobs(tmp_path, b=1, a=2), INBOX, work, pytest.fail, most=2)
     assert ended.is_set()
 
 
@@ -86,7 +86,7 @@ def test_an_interrupt_stops_what_runs(tmp_path: Path) -> None:
         return 1
 
     with pytest.raises(KeyboardInterrupt):
-        schedule.run(jobs(tmp_path, a=1, b=2), INBOX, work, stopped.set, most=2)
+        schedule.run_jobs(jobs(tmp_path, a=1, b=2), INBOX, work, stopped.set, most=2)
     assert stopped.is_set()
 
 
@@ -99,10 +99,10 @@ def test_a_packed_report_counts_as_what_it_unpacks_to() -> None:
 def test_samples_come_a_few_at_a_time_and_then_all() -> None:
     reports = [Path(f"{number}.sqlite") for number in range(2 * SAMPLES_AT_ONCE + 1)]
     beside = [Path("0.timings.csv")]
-    samples = Samples(reports + beside)
+    samples = SampleBatches(reports + beside)
     parts = []
     while samples.left:
-        parts.append(samples.next())
+        parts.append(samples.next_batch())
     assert [len(part) for part in parts] == [SAMPLES_AT_ONCE, SAMPLES_AT_ONCE, 1]
     assert [path for part in parts for path in part] == reports
-    assert samples.next() == reports + beside
+    assert samples.next_batch() == reports + beside

@@ -28,11 +28,11 @@ def test_no_part_of_a_secret_stays(command: str, around: list[str]) -> None:
     for outer in around:
         command = outer.format(shlex.quote(command))
     arguments = ["bash", "-c", command, "--lr", "0.1"]
-    assert_no_secret(str(scrub.command_line(command)), command)
-    assert_no_secret(scrub.visible(command), command)
-    assert_no_secret(scrub.words(command), command)
-    assert_no_secret(json.dumps(scrub.facts({"argv": arguments, "run": {"command": command}})), command)
-    kept = scrub.command(arguments)
+    assert_no_secret(str(scrub.scrub_command_line(command)), command)
+    assert_no_secret(scrub.scrub_text(command), command)
+    assert_no_secret(scrub.scrub_output(command), command)
+    assert_no_secret(json.dumps(scrub.scrub_facts({"argv": arguments, "run": {"command": command}})), command)
+    kept = scrub.scrub_arguments(arguments)
     assert len(kept) == len(arguments), "as many as before: each is a row of its own"
     assert_no_secret(" ".join(kept), command)
     assert kept[-2:] == ["--lr", "0.1"]
@@ -43,44 +43,46 @@ def test_sql_finds_what_python_finds() -> None:
     texts += [spell(secret) for spell in IN_ADDRESSES.values() for secret in URL_SAFE]
     texts += [WRAPPED[0].format(shlex.quote(text)) for text in texts]
     with duckdb.connect() as db:
-        shown = scrub.expression(db)
+        shown = scrub.make_scrub_expression(db)
         rows = db.execute(f"SELECT t, {shown} FROM (SELECT unnest($1) AS t)", [[*texts, *HARMLESS]]).fetchall()
     for text, kept in rows:
-        assert kept == scrub.visible(text)
+        assert kept == scrub.scrub_text(text)
     assert [kept for _, kept in rows[-len(HARMLESS) :]] == HARMLESS
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_harmless_words_stay(text: str) -> None:
-    assert scrub.visible(text) == text
-    assert scrub.command_line(text) == text
+    assert scrub.scrub_text(text) == text
+    assert scrub.scrub_command_line(text) == text
     arguments = text.split(" ")
-    assert scrub.command(arguments) == arguments
-    assert scrub.command(["bash", "-c", text]) == ["bash", "-c", text]
+    assert scrub.scrub_arguments(arguments) == arguments
+    assert scrub.scrub_arguments(["bash", "-c", text]) == ["bash", "-c", text]
 
 
 def test_what_surrounds_a_secret_stays() -> None:
     script = "python train.py --token=A --password B --max-tokens 512; MY_API_KEY=C python x.py"
-    assert scrub.command(["bash", "-c", script]) == [
+    assert scrub.scrub_arguments(["bash", "-c", script]) == [
         *("bash", "-c"),
         "python train.py --token=[removed] --password [removed] --max-tokens 512 ; MY_API_KEY=[removed] python x.py",
     ]
     config = '{"lr": 0.1, "api_key": "A", "nested": [{"password": "B", "heads": 8}]}'
-    assert scrub.command(["--config", config])[1] == config.replace('"A"', '"[removed]"').replace('"B"', '"[removed]"')
+    assert scrub.scrub_arguments(["--config", config])[1] == config.replace('"A"', '"[removed]"').replace(
+        '"B"', '"[removed]"'
+    )
     address = "https://api.example/v1?model=m&token=A&page=2"
-    assert scrub.visible(address) == address.replace("=A", "=[removed]")
+    assert scrub.scrub_text(address) == address.replace("=A", "=[removed]")
 
 
 def test_what_cannot_be_taken_apart_is_cut() -> None:
     script = "python train.py 'unbalanced --token A"
-    assert scrub.command_line(script) == "python [removed]"
-    assert scrub.command(["bash", "-c", script]) == ["bash", "-c", "python [removed]"]
-    assert scrub.visible("it's the one with --token A behind it") == "it's the one with [removed]"
+    assert scrub.scrub_command_line(script) == "python [removed]"
+    assert scrub.scrub_arguments(["bash", "-c", script]) == ["bash", "-c", "python [removed]"]
+    assert scrub.scrub_text("it's the one with --token A behind it") == "it's the one with [removed]"
     deep = "TOKEN=A"
     for _ in range(12):
         deep = f"bash -c {shlex.quote(deep)}"
         assert len(deep) < 1 << 20
-        kept = scrub.command_line(deep)
+        kept = scrub.scrub_command_line(deep)
         assert kept
         assert "=A" not in kept
 
@@ -92,6 +94,6 @@ def test_nested_json_ends() -> None:
         '["token=A' * 3000,
         "token=" + "a=" * 9000 + " x",
     ):
-        scrub.visible(text)
-        scrub.command([text])
-        scrub.facts({"command": text})
+        scrub.scrub_text(text)
+        scrub.scrub_arguments([text])
+        scrub.scrub_facts({"command": text})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ingest.sidecars.files import ColumnsNeededError, read
+from ingest.sidecars.files import ColumnsNeededError, read_sidecar
 from profiledb.errors import ConversionError
 from profiledb.library.library import Library
 from profiledb.query import analysis
@@ -142,7 +142,7 @@ def test_a_table_without_a_report_of_its_name_is_no_report(ingest: Ingest, inbox
 def test_what_is_wrong_is_said(tmp_path: Path, name: str, text: str, words: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ConversionError, match=words) as caught:
-        read(tmp_path / name)
+        read_sidecar(tmp_path / name)
     assert words != "no columns" or isinstance(caught.value, ColumnsNeededError)
 
 
@@ -155,7 +155,7 @@ WRITTEN: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", WRITTEN)
 def test_json_tabs_and_odd_labels(tmp_path: Path, name: str) -> None:
     WRITTEN[name](tmp_path / name)
-    assert read(tmp_path / name).text == 'label,step,seconds\n"x, ""y""",1,0.002\n'
+    assert read_sidecar(tmp_path / name).text == 'label,step,seconds\n"x, ""y""",1,0.002\n'
 
 
 def test_rows_of_a_warm_up_are_kept_and_a_row_may_belong_to_no_step(
@@ -225,12 +225,12 @@ def test_logs_come_with_their_report(ingest: Ingest, inbox: Path, empty_library:
 def test_a_log_with_a_fault_says_which(tmp_path: Path, name: str, text: str, problem: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ConversionError, match="(?i)" + problem):
-        read(tmp_path / name)
+        read_sidecar(tmp_path / name)
 
 
 def test_without_a_part_a_task_is_computing(tmp_path: Path) -> None:
     (tmp_path / "a.tasks.csv").write_text("size;task;device;seconds\n256;matmul;cpu;1\n")
-    assert read(tmp_path / "a.tasks.csv").text == "task,size,device,part,seconds\nmatmul,256,cpu,compute,1\n"
+    assert read_sidecar(tmp_path / "a.tasks.csv").text == "task,size,device,part,seconds\nmatmul,256,cpu,compute,1\n"
 
 
 def test_a_table_of_ncu_that_is_called_like_a_file_beside_a_report(

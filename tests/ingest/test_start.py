@@ -13,10 +13,10 @@ HEAVY = {"numpy", "pandas", "pyarrow"}
 CONVERSION = """
 import sys
 from pathlib import Path
-from ingest.conversion import job, limits
-from ingest.conversion.child import Request
+from ingest.conversion import job
+from ingest.conversion.messages import Limits, Request
 source, work = Path(sys.argv[1]), Path(sys.argv[2])
-outcome = job.serve(Request(source, work, work.parent / "library", limits.Limits(60, 1 << 40, 1 << 32)))
+outcome = job.serve(Request(source, work, work.parent / "library", Limits(60, 1 << 40, 1 << 32)))
 assert outcome.state == "ready", outcome
 """
 """An export without enumerations: what stands in for them is written, too."""

@@ -46,7 +46,7 @@ def test_a_stream_becomes_a_report(ingest: Ingest, inbox: Path, empty_library: L
     done = ingest(inbox, empty_library.folder, "--strict")
     assert done.status == 0, done.lines
     (report,) = empty_library.list()
-    version = ".".join(map(str, nsys_stream.captured_by(stream) or ()))
+    version = ".".join(map(str, nsys_stream.read_version(stream) or ()))
     assert (report.name, report.kind, report.tool_version) == ("a b.qdstrm", "nsys", version)
     assert str(report.converter).startswith(f"QdstrmImporter {version}, nsys ")
     assert analysis.run(empty_library, report.id, "osrt_calls", {})["calls"].sum() > 0

@@ -53,7 +53,7 @@ def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None
 def test_the_same_content_is_one_report_and_sidecars_find_it(
     team: Shared, inbox: Path, tmp_path: Path, ingest: Ingest
 ) -> None:
-    team_queue.write(inbox, 1)
+    team_queue.write_traces(inbox, 1)
     shutil.copy(inbox / "00000.pt.trace.json", inbox / "copy.pt.trace.json")
     (inbox / "00000.meta.json").write_text('{"workload": "queued"}')
     folder = tmp_path / "library"
@@ -80,7 +80,7 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
 @pytest.mark.parametrize("how", [("--once",), ()])
 def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
     Library(tmp_path / "library", Catalog(team)).require_own_database()
-    team_queue.write(inbox, 1)
+    team_queue.write_traces(inbox, 1)
     argv = [sys.executable, "-m", "ingest", *how, "--samples", "off", "--inbox", str(inbox)]
     done = subprocess.run(
         [*argv, "--library", str(tmp_path / "not mounted")],
@@ -101,11 +101,11 @@ PATIENCE_S = 100.0
 
 def large(inbox: Path) -> Path:
     """A trace that is longer at hand than those of team_queue.write, and waits behind them."""
-    team_queue.drop(inbox, 0)
-    made = json.loads((inbox / team_queue.name_of(0)).read_text())
+    team_queue.drop_trace(inbox, 0)
+    made = json.loads((inbox / team_queue.trace_name(0)).read_text())
     more = [made["traceEvents"][1] | {"ts": 10 * number} for number in range(LARGE)]
     (inbox / "part").write_text(json.dumps(made | {"traceEvents": made["traceEvents"] + more}))
-    (inbox / team_queue.name_of(0)).unlink()
+    (inbox / team_queue.trace_name(0)).unlink()
     return (inbox / "part").rename(inbox / "large.pt.trace.json")
 
 
@@ -144,7 +144,7 @@ def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
     until = time.monotonic() + AWAY_S
     try:
         for number in range(8):
-            team_queue.drop(tmp_path / "inbox", number)
+            team_queue.drop_trace(tmp_path / "inbox", number)
         wait_until(lambda: time.monotonic() > until)
     finally:
         postgres.start()
@@ -176,19 +176,19 @@ def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_pat
         library, settings, open_inbox(settings), lambda _: None, me=WorkerInfo("one", "host", "", ""), queue=files
     )
     path = large(inbox)
-    team_queue.drop(inbox, 1)
+    team_queue.drop_trace(inbox, 1)
     library.catalog.put_job(Job(str(path), path.name, "1", "converting"))
-    app = queue.app(settings)
+    app = queue.make_app(settings)
 
     async def taken_after_a_death() -> Queued | None:
         async with app.open_async():
             files.put(str(path))
             dead = await app.job_manager.register_worker()
             assert await app.job_manager.fetch_job(None, dead)
-            files.put(str(inbox / team_queue.name_of(1)))
+            files.put(str(inbox / team_queue.trace_name(1)))
             with team.connect("") as db:
                 db.execute("UPDATE procrastinate.procrastinate_workers SET last_heartbeat = now() - interval '1 min'")
-            await team_worker._Rounds(app, worker, Taker(app), patience_s=0).go()
+            await team_worker._Heartbeat(app, worker, Taker(app), patience_s=0).beat()
             return await app.job_manager.fetch_job(None, await app.job_manager.register_worker())
 
     taken = asyncio.run(taken_after_a_death())
@@ -206,7 +206,7 @@ def test_a_job_that_another_worker_took_over_is_its_affair(error: Exception, fin
     manager = AsyncMock()
     manager.retry_job.side_effect = error
     job = Mock(attempts=0, task_kwargs={"path": "/inbox/x"})
-    asyncio.run(team_worker._free(Mock(job_manager=manager), Mock(), job))
+    asyncio.run(team_worker._free_job(Mock(job_manager=manager), Mock(), job))
     assert manager.finish_job.await_count == finished
 
 
@@ -220,7 +220,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
     settings = config.load(library=tmp_path)
     worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=None)  # type: ignore[arg-type]
 
-    def slowly(*_: object) -> dict[str, str]:
+    def slowly(*_: object) -> str:
         quiet = "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory'"
         quiet = f"{quiet} AND datname = current_database() AND state_change < now() - make_interval(secs => 0.3)"
 
@@ -229,11 +229,11 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
                 return bool(db.execute(quiet).fetchone()[0] == 1)
 
         wait_until(waits, 10)
-        return {"state": "published"}
+        return "ready"
 
     monkeypatch.setattr(Worker, "publish", slowly)
     manifest = Manifest("a" * 16, 1, "x", "nsys", "a" * 64, 1).to_json()
-    assert worker.publish(tmp_path / "x", tmp_path, manifest, None) == {"state": "published"}
+    assert worker.publish(tmp_path / "x", tmp_path, manifest, None) == "ready"
     impatient.close()
 
 

@@ -201,7 +201,13 @@ def test_two_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     watch = Watch(worker.inbox, patience_s=0)
     wait_until(lambda: len(watch.finished()) == files)
     done = [
-        Job(str(path), path.name, fingerprints.of(worker.inbox, path) or "", "failed", tools=tools.labels())
+        Job(
+            str(path),
+            path.name,
+            fingerprints.fingerprint(worker.inbox, path) or "",
+            "failed",
+            tools=tools.converter_labels(),
+        )
         for path in watch.finished()
     ]
     empty_library.catalog.put_job(*done)

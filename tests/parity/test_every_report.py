@@ -10,7 +10,7 @@ import pytest
 
 from ingest.derive.paths import DEEPEST
 from ingest.nsys import redact, sqlite
-from ingest.nsys.attach import wanted
+from ingest.nsys.attach import wanted_columns
 from ingest.nsys.column_allowlist import FACTS, RAW
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
@@ -191,16 +191,16 @@ def test_every_table_of_the_export_is_in_reach(every_report: Library, path: Path
                 "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'raw' GROUP BY ALL"
             ).fetchall()
         )
-        for table in sqlite.tables(path):
+        for table in sqlite.list_tables(path):
             if table.startswith("ENUM_"):
                 continue
             columns = {row[1] for row in export.execute(f'PRAGMA table_info("{table}")')}
             if table in FACTS:
                 continue  # names and values by a list of their own
-            if table not in wanted().keys() | RAW:
+            if table not in wanted_columns().keys() | RAW:
                 assert table in LEFT_OUT, f"{table}: does it belong to kept.RAW?"
                 continue
-            unread = columns - set(wanted().get(table, {})) - {"binaryData"}  # bytes: payload.py decodes them
+            unread = columns - set(wanted_columns().get(table, {})) - {"binaryData"}  # bytes: payload.py decodes them
             texts = {row[1] for row in export.execute(f'PRAGMA table_info("{table}")') if row[2] in ("TEXT", "BLOB")}
             assert unread - texts <= set(kept.get(table, [])), table
 
@@ -235,7 +235,7 @@ def test_no_environment_variable_gets_in(every_report: Library, path: Path) -> N
 def _environment(path: Path) -> Iterator[str]:
     with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as export:
         export.text_factory = lambda data: data.decode(errors="replace")
-        tables = set(sqlite.tables(path))
+        tables = set(sqlite.list_tables(path))
         for table in tables & {"META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV"}:
             for name, value in export.execute(f"SELECT name, value FROM {table}"):
                 if re.search("ENVIRONMENT_VARIABLE|DeviceEnvironment", name or ""):

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ingest.conversion import limits
-from ingest.conversion.child import Request, Runner
+from ingest.conversion.messages import Limits, Request
+from ingest.conversion.runner import Runner
 from profiledb import priority
 from tests.conftest import ROOT
 from tests.support.dropped import made
@@ -69,14 +69,14 @@ def test_sessions_of_a_user_that_is_not_root_all_step_back() -> None:
 def test_a_conversion_steps_back(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     request = Request(
-        made(tmp_path / "a.sqlite"), tmp_path / "work", tmp_path / "library", limits.Limits(60, 1 << 40, 1 << 32)
+        made(tmp_path / "a.sqlite"), tmp_path / "work", tmp_path / "library", Limits(60, 1 << 40, 1 << 32)
     )
     runner, found = Runner(), list[tuple[int, int]]()
 
     def look(_: str) -> None:
-        (pid,) = runner.forks.running()
+        (pid,) = runner.forks.running_pids()
         found.append((psutil.Process(pid).nice(), session_of(pid) if HAS_SESSIONS else priority.CONVERSION))
 
     (outcome,) = runner.run([request], look)
-    assert outcome["state"] == "ready", outcome
+    assert outcome.state == "ready", outcome
     assert set(found) == {(min(19, os.nice(0) + priority.CONVERSION), priority.CONVERSION)}

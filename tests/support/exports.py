@@ -63,5 +63,5 @@ def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
 def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The connection that writes a report file, with an SQLite export loaded in this process."""
     with store.create(database, access=sqlite.access(export), ready=empty()) as db:
-        load.load(db, sqlite.export(db, export))
+        load.load_export(db, sqlite.open_export(db, export))
         yield db

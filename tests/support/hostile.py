@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ingest.nsys.attach import wanted
+from ingest.nsys.attach import wanted_columns
 from tests.support import exports
 from tests.support.exports import MAIN, NVTX, PID, kernel, kernels
 
@@ -120,7 +120,7 @@ def repeated_ids(count: int) -> exports.Tables:
 def write_extremes(path: Path) -> Path:
     """Writes an export with every table that is read, and in every column, beside plain cells, each of ``EXTREMES``."""
     with closing(sqlite3.connect(path)) as db:
-        for table, columns in wanted().items():
+        for table, columns in wanted_columns().items():
             names = ", ".join(f'"{column}"' for column in columns)
             db.execute(f'CREATE TABLE "{table}" ({", ".join(_declared(columns))})')
             insert = f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(columns))})'

@@ -106,16 +106,16 @@ def main() -> None:
     """Runs the worker for each line of arguments, and answers with a line, until standard input is closed."""
     from ingest import arguments, command
     from ingest.conversion import processes
-    from ingest.conversion.fork_client import Forks
+    from ingest.conversion.fork_client import ForkClient
     from profiledb import terminal
 
-    def run(argv: list[str], forks: Forks) -> int:
+    def run(argv: list[str], forks: ForkClient) -> int:
         parser = argparse.ArgumentParser()
-        arguments.add(parser)
+        arguments.add_arguments(parser)
         return terminal.guarded(lambda: command.run(parser.parse_args(["--once", *argv]), forks))
 
     processes.adopt()
-    with closing(Forks()) as forks:
+    with closing(ForkClient()) as forks:
         forks.warm(prepare=True)
         for line in sys.stdin:
             before = _spent(resource.RUSAGE_SELF) + _spent(resource.RUSAGE_CHILDREN)

@@ -22,7 +22,7 @@ from workloads.__main__ import main as run
 from workloads.ranges import send_to
 from workloads.record import TRACE_SUFFIX
 from workloads.tools import TORCH_OPTIONS
-from workloads.torch_trace import TorchSink
+from workloads.torch_recorder import TorchSink
 
 TIMES = ("cpu_time_total", "self_cpu_time_total", "device_time_total", "self_device_time_total")
 FACTS = ("key", "count", "flops", "is_async", "is_user_annotation")

@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 
 from ingest import formats
-from ingest.conversion import child, job
-from ingest.conversion.child import Request
-from ingest.conversion.limits import Limits
+from ingest.conversion import job
+from ingest.conversion.messages import DATABASE, Limits, Request
 from ingest.derive import complete, stage
 from ingest.derive.staging import global_tid
 from profiledb.library.catalog import Manifest
@@ -25,7 +24,11 @@ from profiledb.report.store import Access
 
 NAME = "made-up trace"
 KIND = "made-up"
+ENDINGS = {".madeup": 1000}
+MISNAMED = ("does not start like a made-up trace", "Make it up again.")
+COST = 10
 RUNS_TOOLS = True  # so that job.serve leaves this very process what it may read
+ARRAY_READERS = ("no.such.module",)
 MAGIC = b"MADE UP 1\n"
 
 PROCESS, MAIN, HELPER = global_tid(7, 0), global_tid(7, 7), global_tid(7, 8)
@@ -102,7 +105,7 @@ class Report:
         outcome = job.serve(Request(source, work, self.library.folder, Limits(60, 1 << 32, 1 << 30)))
         assert outcome.state == "ready", outcome
         self.manifest = Manifest.from_json(outcome.manifest)
-        self.library.publish(work / child.DATABASE, self.manifest)
+        self.library.publish(work / DATABASE, self.manifest)
         self.id = self.manifest.id
 
     def rows(self, name: str, columns: str, **params: Any) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from ingest.ncu import container
-from ingest.ncu.messages import message
+from ingest.ncu.messages import decode_message
 from profiledb.report import schema
 
 ROOT = Path(__file__).parents[2]
@@ -49,14 +49,14 @@ def blocks(report: Path) -> Iterator[tuple[Any, list[bytes]]]:
     """Header and messages of each block of a report."""
     data = report.read_bytes()
     with report.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        places = list(container.blocks(view))
+        places = list(container.list_blocks(view))
     for head, begin, end in places:
         parts, position = [], begin
         while position < end:
             (size,) = struct.unpack_from("<I", data, position)
             parts.append(data[position + 4 : position + 4 + size])
             position += 4 + size
-        yield message("Header").FromString(head), parts
+        yield decode_message("Header").FromString(head), parts
 
 
 def write(target: Path, written: Iterable[tuple[Any, list[bytes]]]) -> Path:
@@ -74,7 +74,7 @@ def write(target: Path, written: Iterable[tuple[Any, list[bytes]]]) -> Path:
 def with_values(report: Path, target: Path, changed: Mapping[str, bytes | None]) -> Path:
     """Writes a report again with other values of some metrics, as messages; None leaves a metric out."""
     found = list(blocks(report))
-    strings = [text for header, _ in found for text in message("Strings").FromString(header.strings).text]
+    strings = [text for header, _ in found for text in decode_message("Strings").FromString(header.strings).text]
     for header, parts in found:
         for at in range(len(parts) - header.kernels, len(parts)):
             parts[at] = _with_values(parts[at], strings, changed)
@@ -82,10 +82,10 @@ def with_values(report: Path, target: Path, changed: Mapping[str, bytes | None])
 
 
 def _with_values(data: bytes, strings: list[bytes], changed: Mapping[str, bytes | None]) -> bytes:
-    result = message("Result").FromString(data)
+    result = decode_message("Result").FromString(data)
     kept = []
     for blob in result.metrics:
-        metric = message("Metric").FromString(blob)
+        metric = decode_message("Metric").FromString(blob)
         name = strings[metric.name].decode()
         if name in changed and (value := changed[name]) is not None:
             metric.value = value

@@ -88,7 +88,7 @@ def _major(folder: Path) -> int:
 NEEDS = {
     need.name: need
     for need in (
-        Need("Chromium", chromium.find, chromium.VARIABLE, "scripts/install_browser.sh"),
+        Need("Chromium", chromium.find_chromium, chromium.VARIABLE, "scripts/install_browser.sh"),
         Need("nsys", tools.find_nsys, "WARPDECK_NSYS", "scripts/install_nsight.sh"),
         Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
         Need("PostgreSQL", find_postgres, "WARPDECK_POSTGRES", "scripts/install_postgres.sh"),

@@ -40,7 +40,7 @@ def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
     return dict(found.choices)
 
 
-ALL = commands(command.parser())
+ALL = commands(command.make_parser())
 
 
 def warpdeck(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def test_a_command_has_an_example_that_it_understands(name: str) -> None:
     found = re.search(rf"Example: (?:eval \"\$\()?warpdeck {name}([^|\"#\n]*)", text)
     assert found, text
     given = shlex.split(found[1].rstrip(")"))
-    command.parser().parse_args([name, *given])
+    command.make_parser().parse_args([name, *given])
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -88,7 +88,7 @@ def test_help_fits_a_terminal_and_ends_with_status_0(name: str, capsys: pytest.C
 
 
 def test_help_imports_nothing_heavy_and_is_fast() -> None:
-    code = "import sys; from warpdeck.main import parser; parser().format_help(); print(*sys.modules)"
+    code = "import sys; from warpdeck.main import make_parser; make_parser().format_help(); print(*sys.modules)"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -98,9 +98,9 @@ def test_help_imports_nothing_heavy_and_is_fast() -> None:
 
 def test_without_a_command_it_serves() -> None:
     for given in ([], ["--port", "8600"]):
-        assert command._with_command(given) == ["serve", *given]
+        assert command._insert_default_command(given) == ["serve", *given]
     for given in (["list"], ["--help"], ["--version"]):
-        assert command._with_command(given) == given
+        assert command._insert_default_command(given) == given
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_wrong_command_line_is_one_line_and_status_2(
 
 def test_a_name_with_a_dash_can_be_given() -> None:
     for given in (["./-x.nsys-rep"], ["--", "-x.nsys-rep"]):
-        assert [path.name for path in command.parser().parse_args(["open", *given]).files] == ["-x.nsys-rep"]
+        assert [path.name for path in command.make_parser().parse_args(["open", *given]).files] == ["-x.nsys-rep"]
 
 
 def test_the_old_forms_do_the_same(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from profiledb.library.library import Library
 from profiledb.library.server_file import Serving
 from tests.profiledb.library.test_library import publish
 from warpdeck import browser, import_progress, open_command
-from warpdeck.import_progress import Ended
-from warpdeck.inbox_copy import Taken
+from warpdeck.import_progress import ImportResult
+from warpdeck.inbox_copy import Copied
 
 SERVING = Serving(8501, "/team", "/inbox", "ab" * 32)
 
 
-def taken(name: str) -> Taken:
-    return Taken(name, "", Path(f"/inbox/{name}"))
+def taken(name: str) -> Copied:
+    return Copied(name, "", Path(f"/inbox/{name}"))
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,16 @@ def taken(name: str) -> Taken:
 )
 def test_the_first_that_becomes_a_report_is_shown_once(ends: list[tuple[str, str]], shown: list[str]) -> None:
     opened: list[str] = []
-    first = open_command._First([taken("a"), taken("b")], opened.append)
+    first = open_command._FirstReport([taken("a"), taken("b")], opened.append)
     for name, address in ends:
-        first.ended(Ended(taken(name), None), address)
+        first.add(ImportResult(taken(name), None), address)
     assert opened == shown
 
 
 def test_a_link_leads_to_the_first_page_of_the_report(empty_library: Library) -> None:
     manifest = publish(empty_library, "aaaa000000000001")
-    assert browser.link(SERVING, manifest) == "http://localhost:8501/team/summary?report=aaaa000000000001"
-    assert browser.link(SERVING) == "http://localhost:8501/team/"
+    assert browser.make_link(SERVING, manifest) == "http://localhost:8501/team/summary?report=aaaa000000000001"
+    assert browser.make_link(SERVING) == "http://localhost:8501/team/"
 
 
 def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
@@ -56,10 +56,10 @@ def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
         "alone.nvml.csv": Job("", "", "", "alone", message="It waits for its report."),
         "odd.sqlite": Job("", "odd.sqlite", "", "companion"),
     }
-    files = [Taken("known.sqlite", "0", None), *map(taken, ends)]
+    files = [Copied("known.sqlite", "0", None), *map(taken, ends)]
     told: list[tuple[str, str]] = []
 
-    class Told(import_progress.Steps):
+    class Told(import_progress.ProgressSteps):
         def _print(self, name: str, step: str) -> None:
             told.append((name, step))
 
@@ -73,8 +73,8 @@ def test_files_are_followed_to_their_ends(empty_library: Library) -> None:
         )
 
     ended = {
-        end.taken.name: (end.report_id, end.words)
-        for end in import_progress.follow(empty_library, files, Told(), next_end)
+        end.file.name: (end.report_id, end.message)
+        for end in import_progress.follow_files(empty_library, files, Told(), next_end)
     }
     assert ended == {
         "known.sqlite": ("0", ""),
@@ -95,13 +95,13 @@ def test_steps_of_the_conversion_are_told_once_each(empty_library: Library, caps
         state, message = next(steps)
         empty_library.catalog.put_job(Job("/inbox/a\x1b[1m", "a", "1", state, message=message))
 
-    list(import_progress.follow(empty_library, [taken("a\x1b[1m")], import_progress.Steps(), step))
+    list(import_progress.follow_files(empty_library, [taken("a\x1b[1m")], import_progress.ProgressSteps(), step))
     assert capsys.readouterr().out.splitlines() == [f"a [1m: {word}" for word in ("waiting", "converting", "finishing")]
 
 
 def test_without_a_worker_the_wait_ends() -> None:
     now, here = [0.0], [True]
-    held = import_progress.Held(lambda: here[0], lambda: now[0])
+    held = import_progress.WorkerPresence(lambda: here[0], lambda: now[0])
     for moment, worker in ((100, True), (101, False), (125, False), (131, True), (140, False), (160, False)):
         now[0], here[0] = moment, worker
         held.require()
@@ -139,14 +139,14 @@ def test_without_a_browser_it_says_how_to_get_there(
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SSH_CONNECTION", ssh)
-    browser.show("http://localhost:8501/", SERVING)
+    browser.open_link("http://localhost:8501/", SERVING)
     assert words in capsys.readouterr().out
 
 
 def test_a_server_with_another_inbox_is_said(tmp_path: Path) -> None:
     settings = load(inbox=tmp_path / "inbox", library=tmp_path / "library")
     with pytest.raises(ConfigError, match="takes files from /inbox, not from"):
-        open_command._inbox(settings, SERVING)
+        open_command._choose_inbox(settings, SERVING)
     (tmp_path / "link").symlink_to(tmp_path / "inbox")
     same = Serving(1, "", str(tmp_path / "link"), "")
-    assert open_command._inbox(settings, same).root == tmp_path / "link"
+    assert open_command._choose_inbox(settings, same).root == tmp_path / "link"

@@ -47,15 +47,15 @@ def speaking(answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def test_no_file_and_garbage_are_no_server(settings: Settings) -> None:
-    assert server_process.find(settings) is None
+    assert server_process.find_server(settings) is None
     for content in ("", "{}", "null", '{"port": "x"}', "\0" * 500):
         (settings.library / server_file.NAME).write_text(content)
-        assert server_process.find(settings) is None
+        assert server_process.find_server(settings) is None
 
 
 def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
     server_file.announce(settings.library, server_file.describe_server(free_port(), "", settings.inbox_text))
-    assert server_process.find(settings) is None
+    assert server_process.find_server(settings) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
 def test_another_program_on_the_port_is_not_taken_for_it(answer: bytes, settings: Settings) -> None:
     with speaking(answer) as (port, heard):
         server_file.announce(settings.library, server_file.describe_server(port, "", settings.inbox_text))
-        assert server_process.find(settings) is None
+        assert server_process.find_server(settings) is None
     assert len(heard) == 1  # asked once, and not led elsewhere
 
 
@@ -93,7 +93,7 @@ def test_a_base_path_cannot_smuggle_a_request(settings: Settings) -> None:
     with speaking(b"") as (port, heard):
         fields = {"port": port, "base": "/x HTTP/1.1\r\nHost: evil\r\n\r\n", "inbox": "/", "key": "ab" * 32}
         (settings.library / server_file.NAME).write_text(json.dumps(fields))
-        assert server_process.find(settings) is None
+        assert server_process.find_server(settings) is None
     assert heard == []
 
 
@@ -101,11 +101,11 @@ def test_one_command_at_a_time_starts_a_server(settings: Settings) -> None:
     entered = threading.Event()
 
     def second() -> None:
-        with server_process.alone(settings):
+        with server_process.hold_server_lock(settings):
             entered.set()
 
     thread = threading.Thread(target=second, daemon=True)
-    with server_process.alone(settings):
+    with server_process.hold_server_lock(settings):
         thread.start()
         assert not entered.wait(0.3)
     assert entered.wait(10)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.file_state import contents
+from ingest.file_state import hash_contents
 from profiledb.errors import ConversionError
 from profiledb.library.catalog import Job
 from profiledb.library.inbox.folder import FolderInbox
@@ -22,7 +22,7 @@ def written(path: Path, text: str = "x") -> Path:
 
 
 def take(path: Path, library: Library, inbox: Path) -> Path:
-    job = inbox_copy.take(path, library, FolderInbox(inbox)).job
+    job = inbox_copy.copy_source(path, library, FolderInbox(inbox)).job
     assert job is not None
     return job
 
@@ -36,7 +36,7 @@ def test_a_file_comes_whole_with_what_lies_beside_it(tmp_path: Path, empty_libra
     for name in ("my.sqlite", "my.meta.json", "my.nvml.csv", "my.csv", "my.txt", "other.meta.json", "my.json"):
         written(tmp_path / name, name)
     job = take(source, empty_library, inbox)
-    assert job == inbox / "opened" / contents(source)[:16] / "my.nsys-rep"
+    assert job == inbox / "opened" / hash_contents(source)[:16] / "my.nsys-rep"
     assert job.read_text() == "report"
     assert names(job.parent) == ["my.csv", "my.meta.json", "my.nsys-rep", "my.nvml.csv", "my.sqlite"]
     assert names(inbox) == ["opened"]  # nothing half is left
@@ -99,22 +99,22 @@ def test_a_name_in_another_encoding(tmp_path: Path, empty_library: Library, inbo
 
 def test_a_name_that_leaves_no_room_for_others(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / ("é" * 123 + ".nsys-rep"))
-    assert inbox_copy.sources([source, tmp_path / ("x" * 300)]) == [source, tmp_path / ("x" * 300)]
+    assert inbox_copy.list_sources([source, tmp_path / ("x" * 300)]) == [source, tmp_path / ("x" * 300)]
     assert take(source, empty_library, inbox).name == source.name
     with pytest.raises(ConversionError, match="There is no file"):
-        inbox_copy.take(tmp_path / ("x" * 300), empty_library, FolderInbox(inbox))
+        inbox_copy.copy_source(tmp_path / ("x" * 300), empty_library, FolderInbox(inbox))
 
 
 def test_what_the_library_has_is_not_copied(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / "my.nsys-rep")
-    publish(empty_library, contents(source)[:16])
-    assert inbox_copy.take(source, empty_library, FolderInbox(inbox)).job is None
+    publish(empty_library, hash_contents(source)[:16])
+    assert inbox_copy.copy_source(source, empty_library, FolderInbox(inbox)).job is None
     assert not (inbox / "opened").exists()
     written(tmp_path / "my.meta.json", "{}")
     assert (
-        inbox_copy.take(source, empty_library, FolderInbox(inbox)).job is None
+        inbox_copy.copy_source(source, empty_library, FolderInbox(inbox)).job is None
     )  # shown at once, while the facts come after
-    assert names(inbox / "opened" / contents(source)[:16]) == ["my.meta.json", "my.nsys-rep"]
+    assert names(inbox / "opened" / hash_contents(source)[:16]) == ["my.meta.json", "my.nsys-rep"]
 
 
 @pytest.mark.parametrize("state", ["failed", "deleted", "deferred"])
@@ -160,15 +160,15 @@ def test_what_is_no_file_is_said(tmp_path: Path, empty_library: Library, inbox: 
     os.mkfifo(pipe)
     for path, words in ((tmp_path / "no", "There is no file"), (tmp_path, "is a folder"), (pipe, "not a regular file")):
         with pytest.raises(ConversionError, match=words):
-            inbox_copy.take(path, empty_library, FolderInbox(inbox))
+            inbox_copy.copy_source(path, empty_library, FolderInbox(inbox))
 
 
 def test_each_source_comes_once(tmp_path: Path) -> None:
     report, export, log = (written(tmp_path / name) for name in ("a.nsys-rep", "a.sqlite", "a.nvml.csv"))
     alone = written(tmp_path / "b.nvml.csv")
     given = [log, export, report, tmp_path / "." / "a.nsys-rep", alone, tmp_path / "no"]
-    assert inbox_copy.sources(given) == [report, alone, tmp_path / "no"]
-    assert inbox_copy.sources([export]) == [export]
+    assert inbox_copy.list_sources(given) == [report, alone, tmp_path / "no"]
+    assert inbox_copy.list_sources([export]) == [export]
 
 
 def test_what_a_killed_command_left_is_swept_after_a_day(tmp_path: Path, empty_library: Library, inbox: Path) -> None:

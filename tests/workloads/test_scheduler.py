@@ -239,7 +239,7 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
         ("cpu", "run", "model"), *[("gpu", "run", "model")] * 2, ("cpu", "run", "model"), ("gpu", "run", "model"),
         ("none", "failed", "model"),
     ]  # fmt: skip
-    kept = files.read(file)
+    kept = files.read_sidecar(file)
     assert kept.kind == "tasks"
     assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in rows_of]
 
@@ -277,7 +277,7 @@ def test_each_decision_is_in_the_log_when_it_is_made(model: costs.TimeModel, tmp
     assert (rows[0]["time_ns"], float(rows[0]["seconds"])) == (row["time_ns"], 0.25)
     assert rows[2]["task"] == "p"
     assert [bool(row["waited_s"]) for row in rows] == [*[False] * 6, *[True] * 3], "what did not wait has no time of it"
-    assert files.read(file).kind == "tasks"
+    assert files.read_sidecar(file).kind == "tasks"
 
 
 def test_threads_write_whole_rows(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Learns from measured tasks how long a task takes on CPU and GPU, and says how far that can be trusted."""
+"""Learn from measured tasks how long a task takes on CPU and GPU, and how far the prediction can be trusted."""

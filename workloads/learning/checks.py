@@ -1,4 +1,4 @@
-"""What a file of a model must hold before it is computed with; each function raises ValueError where it does not."""
+"""Validate a model's file before it is used; each function raises ValueError for invalid content."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_BYTES = 32 << 20
-"""Size of a model, unpacked: one of nine tasks takes less than 0.1 MB."""
+"""Largest unpacked model: one of nine tasks takes less than 0.1 MB."""
 
 
 def holds(is_so: bool) -> None:
-    """Raise where something does not hold."""
+    """Raise ValueError if a condition is false."""
     if not is_so:
         raise ValueError
 
 
 def is_small(path: Path) -> None:
-    """Look at the sizes that a packed file tells, without unpacking it."""
+    """Check the sizes that a packed file states, without unpacking it."""
     with zipfile.ZipFile(path) as packed:
         holds(sum(part.file_size for part in packed.infolist()) <= MOST_BYTES)
 
 
 def costs(fit: Any, terms: int) -> NDArray[np.float64]:
-    """Return the costs of a fit: as many as terms, none less than nothing."""
-    found: NDArray[np.float64] = np.asarray(fit, dtype=float)
-    holds(found.shape == (terms,) and bool(np.isfinite(found).all()) and not (found < 0).any())
-    return found
+    """Return the costs of a fit: one per term, none negative."""
+    values: NDArray[np.float64] = np.asarray(fit, dtype=float)
+    holds(values.shape == (terms,) and bool(np.isfinite(values).all()) and not (values < 0).any())
+    return values
 
 
 def rising(known: Any) -> NDArray[np.float64]:
-    """Return rows of size, bytes, operations and result, of which logarithms are taken, by size."""
-    found: NDArray[np.float64] = np.asarray(known, dtype=float)
-    holds(found.ndim == 2 and found.shape[1] == 4 and len(found) > 0)
-    holds(bool(np.isfinite(found).all()) and not (found <= 0).any() and not (np.diff(found[:, 0]) <= 0).any())
-    return found
+    """Return rows of size, bytes, operations and result by size; all must be positive, because their logarithms are
+    used."""
+    values: NDArray[np.float64] = np.asarray(known, dtype=float)
+    holds(values.ndim == 2 and values.shape[1] == 4 and len(values) > 0)
+    holds(bool(np.isfinite(values).all()) and not (values <= 0).any() and not (np.diff(values[:, 0]) <= 0).any())
+    return values

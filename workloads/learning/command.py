@@ -1,4 +1,4 @@
-"""`python -m workloads learn FEATURES... -o MODEL`: learns what tasks take, and says how far that can be trusted."""
+"""`python -m workloads learn FEATURES... -o MODEL`: learn how long tasks take, and how far that can be trusted."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
-    """Learn, and say the errors on what was left out.
+    """Learn a model and yield its errors on left-out data.
 
     Raises:
-        WorkloadError: the table cannot be read, or holds too little to learn from.
+        WorkloadError: the table cannot be read, or has too little data to learn from.
     """
     try:
         import sklearn  # noqa: F401  # type: ignore[import-untyped, unused-ignore]
@@ -55,21 +55,21 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     for (machine, task, precision), sizes in sorted(few.items()):
         words = " ".join(filter(None, (task, precision, machine and f"on {machine}")))
         yield _printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
-    found = validation.validate(rows)
-    yield from table(list(validation.scores(found)))
+    splits = validation.validate(rows)
+    yield from table(list(validation.scores(splits)))
     if options.output:
-        model.trust = validation.trust(found)
+        model.trust = validation.trust(splits)
         model.save(options.output)
         yield f"{options.output}: the model"
 
 
-def table(found: list[validation.Score]) -> Iterator[str]:
-    """Say errors and regrets, a line for what was left out."""
-    targets = [target for target in TARGETS if any(target in score.error_pct for score in found)]
+def table(scores: list[validation.Score]) -> Iterator[str]:
+    """Yield errors and regrets, a line per left-out part."""
+    targets = [target for target in TARGETS if any(target in score.error_pct for score in scores)]
     names = [target.replace("_", " ") for target in targets]
     head = ["left out", "rows", *(f"{name} error" for name in names), *(f"{rule} regret" for rule in RULES)]
     lines = [head]
-    for score in found:
+    for score in scores:
         errors = [_percent(score.error_pct.get(target)) for target in targets]
         regrets = [_percent(score.regret_pct.get(rule)) for rule in RULES]
         lines.append([score.left_out, f"{score.rows:,}", *errors, *regrets])
@@ -80,11 +80,11 @@ def table(found: list[validation.Score]) -> Iterator[str]:
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()
-    for score in found:
+    for score in scores:
         if of := score.energy_regret_pct:
-            told = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
-            yield f"energy of the GPUs, {score.left_out} left out: regret {told}"
-    for score in found:
+            regrets_text = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
+            yield f"energy of the GPUs, {score.left_out} left out: regret {regrets_text}"
+    for score in scores:
         of = score.regret_pct
         if of.get("model", 0.0) > of.get("threshold", 0.0):
             yield f"{score.left_out} left out: the model chose worse than the threshold, which decides such tasks"
@@ -93,7 +93,7 @@ def table(found: list[validation.Score]) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Names come from files: what a terminal would obey is left out."""
+    """Remove control characters from a name, which comes from a file."""
     return "".join(letter for letter in text if letter.isprintable())
 
 

@@ -1,10 +1,11 @@
-"""A time, or an energy, is the sum of what a call, a row, a byte and an operation cost, none less than nothing.
+"""Model a time or an energy as the sum of the costs of a call, a row, a byte and an operation, none negative.
 
-A large result costs more a byte (plain.LARGE): on an H100 results of 26 MB come back at 8 to 10 GB/s with all that a
-task takes, those of 51 MB at 2 to 3.
+A large result costs more per byte (plain.LARGE): on an H100, results of 26 MB come back at 8 to 10 GB/s with all of a
+task's time, those of 51 MB at 2 to 3.
 
-So few numbers are learned from as few sizes as people measure, say what they mean, and go on beyond the largest size as
-the work does. They are fitted to the relative error (scikit-learn's LinearRegression, positive, weighted by 1 / time²).
+So few parameters can be learned from the few sizes that people measure, have a meaning, and extrapolate beyond the
+largest size as the work does. They are fitted to the relative error (scikit-learn's LinearRegression, positive,
+weighted by 1 / time²).
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from workloads.learning.plain import Costs, Line, large_result, laws
 from workloads.learning.table import TARGETS, Row
 
 SIZES = 4
-"""Sizes of a task from which on there is something to learn."""
+"""Least number of sizes of a task to learn from."""
 TERMS = ("call", "row", "byte", "operation", "result_byte")
 ANY = ""
 FORMAT = "warpdeck costs 3"
 
 Key = tuple[str, str, str, str]
-"""Machine, task, precision, target; ANY where a model is of all machines or tasks."""
+"""Machine, task, precision, target; ANY for a model of all machines or tasks."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Seconds that a task will take, and what that is learned from: this task here, it elsewhere, or other tasks."""
+    """Seconds that a task will take, and the source of that: this task here, this task elsewhere, or other tasks."""
 
     seconds: float
     basis: str
@@ -45,7 +46,7 @@ Trust = dict[tuple[str, str, str], tuple[float, float]]
 
 
 class TimeModel:
-    """What was learned. Make it by ``learn`` or ``load``."""
+    """A learned model. Create it by ``learn`` or ``load``."""
 
     def __init__(
         self,
@@ -63,24 +64,24 @@ class TimeModel:
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks that were learned, by name."""
+        """Names of the learned tasks."""
         return sorted({task for _, task, _, _ in self._fits} - {ANY})
 
     def predict(
         self, machine: str, task: str, precision: str, size: float, target: str, *,
         moved: float | None = None, work: float | None = None, result: float = 0.0,
     ) -> Prediction | None:  # fmt: skip
-        """Return how long a task takes; None where nothing that was measured tells.
+        """Return how long a task takes; None if no measurement tells.
 
         Args:
             machine: as in ``Row.machine``.
-            task: its name; of one that was never measured, ``moved`` and ``work`` are needed.
+            task: its name; a task that was never measured needs ``moved`` and ``work``.
             precision: fp32 ...
             size: its size, as the program counts.
             target: one of TARGETS.
-            moved: bytes to and from the GPU; by default as the measured sizes suggest.
+            moved: bytes to and from the GPU; by default extrapolated from the measured sizes.
             work: operations; by default likewise.
-            result: bytes to the host, where ``moved`` and ``work`` are told.
+            result: bytes to the host, if ``moved`` and ``work`` are given.
         """
         if moved is None or work is None:
             known = self._sizes.get((task, precision))
@@ -99,42 +100,42 @@ class TimeModel:
         return None
 
     def on_gpu(self, machine: str, task: str, precision: str, size: float) -> bool | None:
-        """Return whether the GPU is the faster device, copies included; None where nothing that was measured tells.
+        """Return whether the GPU is the faster device, copies included; None if no measurement tells.
 
-        Of a task that was never measured the times are too uncertain to decide by: there the middle of the sizes counts
-        from which on the GPU won other tasks.
+        Times of a task that was never measured are too uncertain: for it, the middle of the sizes counts from which on
+        the GPU won other tasks.
         """
-        found = [self.predict(machine, task, precision, size, target) for target in ("cpu", "gpu")]
-        if found[0] and found[1] and self.has_learned(machine, task, precision, "cpu", "gpu"):
-            return found[1].seconds < found[0].seconds
+        predictions = [self.predict(machine, task, precision, size, target) for target in ("cpu", "gpu")]
+        if predictions[0] and predictions[1] and self.has_learned(machine, task, precision, "cpu", "gpu"):
+            return predictions[1].seconds < predictions[0].seconds
         limit = self._limits.get((task, precision), self._limits.get((ANY, precision)))
         return None if limit is None else size >= limit
 
     def has_learned(self, machine: str, task: str, precision: str, *targets: str) -> bool:
-        """Return whether each target was learned of this task, here or on other machines."""
+        """Return True if each target of this task was learned, here or on other machines."""
         return all(any((of, task, precision, target) in self._fits for of in (machine, ANY)) for target in targets)
 
     def costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
-        """Return the seconds that each of TERMS costs, for a task that was measured here."""
+        """Return the seconds of each of TERMS for a task that was measured here."""
         fit = self._fits.get((machine, task, precision, target))
         return None if fit is None else dict(zip(TERMS, map(float, fit), strict=True))
 
     @property
     def machines(self) -> list[str]:
-        """The machines that were learned from, by name."""
+        """Names of the machines in the training data."""
         return sorted({machine for machine, _, _, _ in self._fits} - {ANY})
 
     @property
     def limits(self) -> dict[tuple[str, str], float]:
-        """The size from which on the GPU won, by task and precision; of task ANY the middle of the others."""
+        """Sizes from which on the GPU won, by task and precision; for task ANY the middle of the others."""
         return dict(self._limits)
 
     def idle_w(self, machine: str) -> float | None:
-        """Return what the GPUs of a machine draw when nothing runs, or those of others; None where no log told it."""
+        """Return the idle power of a machine's GPUs, or that of other machines; None without a log."""
         return self._idle_w.get(machine, median(self._idle_w.values()) if self._idle_w else None)
 
     def lines(self, machine: str) -> dict[tuple[str, str], Line]:
-        """Return the times of each task and precision that was measured, here or else on other machines."""
+        """Return the times of each measured task and precision, here or else on other machines."""
         found = {}
         for (task, precision), known in self._sizes.items():
             cpu, gpu, compute, energy = (self._own(machine, task, precision, target) for target in TARGETS)
@@ -151,7 +152,11 @@ class TimeModel:
         return None
 
     def save(self, path: Path) -> None:
-        """Write the model with skops, which holds data and no code; raises WorkloadError where it cannot."""
+        """Write the model with skops, which stores data and no code.
+
+        Raises:
+            WorkloadError: the file cannot be written.
+        """
         from skops import io
 
         fits = [list(map(list, self._fits)), np.array(list(self._fits.values()))]
@@ -160,17 +165,17 @@ class TimeModel:
             limits = [[*key, limit] for key, limit in self._limits.items()]
             trust = [[*key, *regrets] for key, regrets in self.trust.items()]
             idle = [[machine, idle_w] for machine, idle_w in self._idle_w.items()]
-            told = {"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust, "idle_w": idle}
-            io.dump(told, path)
+            content = {"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust, "idle_w": idle}
+            io.dump(content, path)
         except OSError as error:
             raise WorkloadError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def load(path: Path) -> TimeModel:
-    """Return a model that was saved.
+    """Return a saved model.
 
     Raises:
-        WorkloadError: there is no such file, or it holds anything else than a model, or skops is not installed.
+        WorkloadError: the file does not exist or is no model, or skops is not installed.
     """
     try:
         from skops import io
@@ -179,17 +184,17 @@ def load(path: Path) -> TimeModel:
 
     try:
         checks.is_small(path)
-        told = io.load(path, trusted=[])  # what skops trusts by itself, which runs no code of the file
-        if told["format"] != FORMAT:
-            raise ValueError(told["format"])
+        content = io.load(path, trusted=[])  # types that skops trusts by itself, which run no code of the file
+        if content["format"] != FORMAT:
+            raise ValueError(content["format"])
         fits = {
             (str(a), str(b), str(c), str(d)): checks.costs(fit, len(TERMS))
-            for (a, b, c, d), fit in zip(*told["fits"], strict=True)
+            for (a, b, c, d), fit in zip(*content["fits"], strict=True)
         }
-        sizes = {(str(task), str(precision)): checks.rising(known) for task, precision, known in told["sizes"]}
-        limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
-        trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in told["trust"]}
-        idle_w = {str(machine): float(idle) for machine, idle in told["idle_w"]}
+        sizes = {(str(task), str(precision)): checks.rising(known) for task, precision, known in content["sizes"]}
+        limits = {(str(task), str(precision)): float(limit) for task, precision, limit in content["limits"]}
+        trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in content["trust"]}
+        idle_w = {str(machine): float(idle) for machine, idle in content["idle_w"]}
         checks.holds(
             all(limit > 0 for limit in limits.values()) and all(0 <= idle < np.inf for idle in idle_w.values())
         )
@@ -198,12 +203,12 @@ def load(path: Path) -> TimeModel:
         raise WorkloadError(
             f"{path} is not there. Make it with: python -m workloads learn FEATURES -o {path}."
         ) from error
-    except Exception as error:  # whatever a damaged file makes of the reader
+    except Exception as error:  # any error that a damaged file causes in the reader
         raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
 
 
 def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
-    """Return what rows tell of any task and, where that is asked for, of each one: on each machine, and on any."""
+    """Return models of any task and, on request, of each one: on each machine, and on any."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         for target in row.seconds:
@@ -225,29 +230,29 @@ def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
 
 
 def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the size from which on the GPU was faster for good, by task and precision, and by precision the middle.
+    """Return the size from which on the GPU was always faster, by task and precision, and by precision the middle.
 
-    Infinite where it never was.
+    It is infinite if the GPU never was.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if {"cpu", "gpu"} <= set(row.seconds):
             groups.setdefault((row.task, row.precision), []).append(row)
-    found: dict[tuple[str, str], float] = {}
+    limits: dict[tuple[str, str], float] = {}
     for key, members in groups.items():
         limit = float("inf")
         for row in sorted(members, key=lambda row: -row.size):
             if row.seconds["gpu"] >= row.seconds["cpu"]:
                 break
             limit = row.size
-        found[key] = limit
-    for precision in {precision for _, precision in found}:
-        found[ANY, precision] = median(limit for (_, of), limit in found.items() if of == precision)
-    return found
+        limits[key] = limit
+    for precision in {precision for _, precision in limits}:
+        limits[ANY, precision] = median(limit for (_, of), limit in limits.items() if of == precision)
+    return limits
 
 
 def too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
-    """Return machine, task and precision of what has too few sizes to be learned, with how many it has."""
+    """Return machine, task and precision of tasks with too few sizes to learn from, with their numbers."""
     sizes: dict[tuple[str, str, str], set[float]] = {}
     for row in rows:
         sizes.setdefault((row.machine, row.task, row.precision), set()).add(row.size)
@@ -255,7 +260,8 @@ def too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
 
 
 def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64]:
-    """Return the cost of each of TERMS; that of a row of a matrix is a matter of one task, so several have none."""
+    """Return the cost of each of TERMS; the cost of a matrix row belongs to a single task, so models of several have
+    none."""
     from sklearn.linear_model import LinearRegression
 
     terms = np.array([[1.0, 0.0 if tasks else row.size, row.moved, row.work, large_result(row.result)] for row in rows])
@@ -269,16 +275,16 @@ def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64
 
 def _known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Size, bytes, operations and bytes of the result of each task and precision, by size."""
-    found: dict[tuple[str, str], dict[float, tuple[float, float, float, float]]] = {}
+    rows_by_size: dict[tuple[str, str], dict[float, tuple[float, float, float, float]]] = {}
     for row in rows:
-        found.setdefault((row.task, row.precision), {})[row.size] = (
+        rows_by_size.setdefault((row.task, row.precision), {})[row.size] = (
             row.size, row.moved, row.work, max(row.result, 1.0)
         )  # fmt: skip
-    return {key: np.array([of[size] for size in sorted(of)]) for key, of in found.items()}
+    return {key: np.array([of[size] for size in sorted(of)]) for key, of in rows_by_size.items()}
 
 
 def _power_law(known: NDArray[np.float64], column: int, size: float) -> float:
-    """Return a column at a size: between measured ones in proportion, beyond them as the last two grow."""
+    """Return a column at a size: interpolated between measured sizes, extrapolated with the growth of the last two."""
     x, y = np.log(known[:, 0]), np.log(known[:, column])
     at = float(np.log(size))
     if len(x) == 1:

@@ -1,6 +1,6 @@
-"""Measured tasks as the workload `tasks` leaves them: NAME.tasks.csv, with NAME.meta.json and NAME.nvml.csv beside it.
+"""Read measured tasks of the workload `tasks`: NAME.tasks.csv, with NAME.meta.json and NAME.nvml.csv beside it.
 
-Without a profiler there is no report to take features of; the figures are defined as those of `warpdeck features`.
+Without a profiler there is no report with features; the figures are defined as those of `warpdeck features`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _TEXTS = ("task", "device", "part")
 
 
 def read(path: Path) -> list[Row]:
-    """Return a row a task and size.
+    """Return a row per task and size.
 
     Raises:
-        WorkloadError: it is no such file, or NAME.meta.json does not tell the bytes of each task.
+        WorkloadError: the file is invalid, or NAME.meta.json lacks the bytes of each task.
     """
     times, facts = _table(path, _NEEDED), _facts(path.with_name(path.name.removesuffix(ENDING) + ".meta.json"))
     log = path.with_name(path.name.removesuffix(ENDING) + ".nvml.csv")
     joules, idle_w = _energy(times, _table(log, _LOGGED)) if log.exists() and "repetitions" in times else ({}, None)
     name = machine(_gpu_name(facts), facts.get("cpu_name"))
     flops, both, back = (_by_task(facts, name) for name in ("flops_by_task", "bytes_by_task", "result_bytes_by_task"))
-    found = []
+    rows = []
     for (task, size), seconds in _medians(times).items():
         moved = both.get(f"{task}_{size}")
         if not moved:
@@ -45,12 +45,12 @@ def read(path: Path) -> list[Row]:
         work, result = work_of(flops.get(f"{task}_{size}"), moved), back.get(f"{task}_{size}", 0.0)
         if (task, size) in joules:
             seconds[ENERGY] = joules[task, size]
-        found.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w, result))
-    return found
+        rows.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w, result))
+    return rows
 
 
 def _table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
-    """Return a table with numbers in all columns but those of texts; what is none is missing."""
+    """Return a table with numbers in all columns but those of texts; invalid numbers are missing."""
     import pandas as pd
 
     try:
@@ -74,8 +74,8 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _by_task(facts: dict[str, Any], name: str) -> dict[str, float]:
-    told = facts.get(name)
-    pairs = told.items() if isinstance(told, dict) else ()
+    values = facts.get(name)
+    pairs = values.items() if isinstance(values, dict) else ()
     return {key: float(value) for key, value in pairs if isinstance(value, (int, float)) and 0 < value < 1e300}
 
 
@@ -86,31 +86,31 @@ def _gpu_name(facts: dict[str, Any]) -> object:
 
 
 def _medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
-    """Seconds of each task and size: of all parts by device, of repetitions that have all, and of computing."""
+    """Return seconds of each task and size: of all parts by device, of complete repetitions, and of computing."""
     own = times[times["device"].isin(("cpu", "gpu")) & (times["seconds"] > 0) & (times["size"] > 0)]
     key = ["task", "size", "device"]
     own = own.assign(repetition=own.groupby([*key, "part"]).cumcount())
     runs = own.groupby([*key, "repetition"])["seconds"].agg(["sum", "count"]).reset_index()
-    whole = runs[runs["count"] == runs.groupby(key)["count"].transform("max")]
-    found: dict[tuple[str, int], dict[str, float]] = {}
-    for one in whole.groupby(key)["sum"].median().reset_index().to_dict("records"):
-        found.setdefault((str(one["task"]), int(one["size"])), {})[str(one["device"])] = float(one["sum"])
+    complete = runs[runs["count"] == runs.groupby(key)["count"].transform("max")]
+    medians: dict[tuple[str, int], dict[str, float]] = {}
+    for one in complete.groupby(key)["sum"].median().reset_index().to_dict("records"):
+        medians.setdefault((str(one["task"]), int(one["size"])), {})[str(one["device"])] = float(one["sum"])
     computing = own[(own["device"] == "gpu") & (own["part"] == "compute")]
     for one in computing.groupby(["task", "size"])["seconds"].median().reset_index().to_dict("records"):
-        found[str(one["task"]), int(one["size"])]["gpu_compute"] = float(one["seconds"])
-    return found
+        medians[str(one["task"]), int(one["size"])]["gpu_compute"] = float(one["seconds"])
+    return medians
 
 
 def _energy(times: pd.DataFrame, log: pd.DataFrame) -> tuple[dict[tuple[str, int], float], float | None]:
-    """Joules of a repetition of each task and size on the GPU, and the lowest power that was read."""
-    found = {}
+    """Return joules of a repetition of each task and size on the GPU, and the lowest power reading."""
+    energies = {}
     for one in times[(times["repetitions"] > 0) & (times["size"] > 0)].to_dict("records"):
         first, seconds = float(one["time_ns"]), float(one["seconds"])
         power = [_mean_w(own, first, first + 1e9 * seconds) for _, own in log.groupby("device")]
         if known := [watts for watts in power if watts is not None]:
-            found[str(one["task"]), int(one["size"])] = sum(known) * seconds / float(one["repetitions"])
+            energies[str(one["task"]), int(one["size"])] = sum(known) * seconds / float(one["repetitions"])
     idle = log[log["power_w"] > 0].groupby("device")["power_w"].min()
-    return found, float(idle.sum()) if found and len(idle) else None
+    return energies, float(idle.sum()) if energies and len(idle) else None
 
 
 def _mean_w(log: pd.DataFrame, first_ns: float, last_ns: float) -> float | None:

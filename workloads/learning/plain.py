@@ -1,6 +1,6 @@
-"""What was learned of one machine in plain Python: a scheduler has microseconds, and a call of NumPy costs several.
+"""Evaluate the model of one machine in plain Python: a scheduler has microseconds, and a call of NumPy costs several.
 
-The times are those of the model, sum by sum; nothing is interpolated (tests hold both together to nine digits).
+The times equal those of the model, sum by sum, without interpolation (tests compare both to nine digits).
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ LARGE = 33e6
 """Bytes from which on a result goes to memory that is mapped anew each time, so that its pages cost more than the copy:
 glibc takes what is larger than 32 MiB from no heap (M_MMAP_THRESHOLD in mallopt(3))."""
 Costs = tuple[float, float, float, float, float]
-"""Seconds, or joules, of a call, a row, a byte, an operation, and in addition a byte of a large result."""
+"""Seconds, or joules, of a call, a row, a byte, an operation, and the extra cost of a byte of a large result."""
 Law = tuple[float, float, float, float, float, float]
 """Logarithm of the bytes at size 1 and its slope by log(size), the same of the operations and of the result."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a task will take: seconds on the CPU, on the GPU with copies, and computing there; bytes in and out; energy
-    of the GPUs where it runs there, None where it was not learned.
-    """
+    """Prediction for a task: seconds on the CPU, on the GPU with copies, and computing there; bytes in and out; energy
+    of the GPUs if it runs there, None if that was not learned."""
 
     cpu_s: float
     gpu_s: float
@@ -47,7 +46,7 @@ class Line:
         self._laws = list(laws)
 
     def __call__(self, size: float) -> Estimate:
-        """Return what a size will take."""
+        """Return the prediction for a size."""
         at = log(size)
         moved_1, moved_slope, work_1, work_slope, result_1, slope = self._laws[bisect_right(self._bounds, at)]
         moved, work = exp(moved_1 + moved_slope * at), exp(work_1 + work_slope * at)
@@ -62,7 +61,7 @@ class Line:
 
 
 def laws(known: Sequence[Sequence[float]]) -> list[Law]:
-    """Return the laws between successive rows of size, bytes, operations and result; of one row what it says."""
+    """Return the laws between successive rows of size, bytes, operations and result; for a single row a constant."""
     if len(known) == 1:
         return [(log(known[0][1]), 0.0, log(known[0][2]), 0.0, log(known[0][3]), 0.0)]
     return [
@@ -76,7 +75,7 @@ def _through(low: Sequence[float], high: Sequence[float], column: int) -> tuple[
 
 
 def large_result(result: float) -> float:
-    """Return the bytes of a result that count once more, because it is large."""
+    """Return the bytes of a result that count twice because it is large."""
     return result if result >= LARGE else 0.0
 
 

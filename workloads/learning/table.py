@@ -1,4 +1,4 @@
-"""The table that is learned from: what `warpdeck features` writes, a row a task, size and report."""
+"""The training table: the output of `warpdeck features`, a row per task, size and report."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ TARGETS = {
     "cpu": ("cpu_total_median_ns", 1e-9), "gpu": ("gpu_total_median_ns", 1e-9),
     "gpu_compute": ("gpu_compute_median_ns", 1e-9), ENERGY: ("gpu_energy_j", 1.0),
 }  # fmt: skip
-"""What is predicted, the column that it is learned from, and its unit in seconds or joules: all parts on the CPU, all
-parts on the GPU, computing on the GPU with the data there already, and the energy of the GPUs for all parts there."""
+"""Predicted quantities, the columns that they are learned from, and units in seconds or joules: all parts on the CPU,
+all parts on the GPU, computing on the GPU with the data already there, and the energy of the GPUs for all parts
+there."""
 COLUMNS = (
     "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", "gpu_idle_w",
     *(column for column, _ in TARGETS.values()),
 )  # fmt: skip
 _TEXTS = dict.fromkeys(("gpu_name", "cpu_name", "precision", "task"), "str")
-"""Columns of a CSV that are texts, though a task be called 1."""
+"""Columns of a CSV that are texts, even if a task is called 1."""
 ROWS = 1_000_000
-"""Rows of a table at most."""
+"""Most rows of a table."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,14 @@ class Row:
 
 
 def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]:
-    """Return the rows of a Parquet or CSV file that tell task, size, a time and bytes.
+    """Return the rows of a Parquet or CSV file that have task, size, a time and bytes.
 
     Args:
         path: the file.
-        left_out: takes a sentence about rows without bytes, where others have some.
+        left_out: receives a sentence about rows without bytes if others have some.
 
     Raises:
-        WorkloadError: it is no such file, or has no such row.
+        WorkloadError: the file is invalid or has no such row.
     """
     import pandas as pd
 
@@ -87,7 +88,7 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
 
 
 def _parquet(path: Path) -> pd.DataFrame:
-    """Read the columns that count, of no more rows than ROWS: a small file may hold many that are alike."""
+    """Read the relevant columns, at most ROWS rows: a small file may hold many equal ones."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -99,9 +100,9 @@ def _parquet(path: Path) -> pd.DataFrame:
     return table
 
 
-def _row(told: Sequence[object]) -> Row | None:
-    """Return what a row tells; None without task, size or time. ``moved`` is 0 where it tells no bytes."""
-    named = dict(zip(COLUMNS, told, strict=True))
+def _row(values: Sequence[object]) -> Row | None:
+    """Return a parsed row; None without task, size or time. ``moved`` is 0 if the bytes are missing."""
+    named = dict(zip(COLUMNS, values, strict=True))
     size = _number(named["size"])
     seconds = {
         target: value * unit
@@ -119,12 +120,12 @@ def _row(told: Sequence[object]) -> Row | None:
 
 
 def machine(gpu_name: object, cpu_name: object) -> str:
-    """Return the name of a machine, of the names of its GPU and CPU as far as they are known."""
+    """Return the name of a machine from the known names of its GPU and CPU."""
     return " with ".join(name for name in (gpu_name, cpu_name) if isinstance(name, str) and name)
 
 
 def work_of(flops: float | None, moved: float) -> float:
-    """Return the operations of a task; where the program counts none, N log2 N of N bytes."""
+    """Return the operations of a task; if the program counts none, N log2 N of N bytes."""
     return float(flops or moved * np.log2(moved + 1))
 
 

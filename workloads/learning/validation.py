@@ -1,4 +1,4 @@
-"""How far a model can be trusted: what it says of what it has not seen, beside rules that need no model.
+"""Validate a model: its predictions of left-out data, beside rules that need no model.
 
 Regret is the time of the tasks on the devices that a rule chooses, over that on the faster devices, less one.
 """
@@ -14,7 +14,7 @@ from workloads.learning.table import ENERGY, TARGETS, Row
 
 SIZES, LARGEST = "every fifth size", "the largest fifth of the sizes"
 TASKS, MACHINES = "one task", "one machine"
-"""What is left out, in words."""
+"""Names of the left-out parts."""
 FOLDS = 5
 LARGEST_SHARE = 0.2
 """Share of the sizes that is left out as the largest."""
@@ -43,40 +43,40 @@ Split = tuple[Sequence[Row], Sequence[Row]]
 
 @dataclass(frozen=True)
 class Judged:
-    """A row that was left out: seconds that the model predicts by target, and whether each rule takes the GPU."""
+    """A left-out row: seconds that the model predicts by target, and whether each rule takes the GPU."""
 
     row: Row
     predicted: dict[str, float | None]
     on_gpu: dict[str, bool]
-    """Empty where one device was not measured, or nothing tells which."""
+    """Empty if one device was not measured, or no rule decides."""
     saves: dict[str, bool]
-    """The same of rules about energy; empty where that was not measured, or not learned."""
+    """The same for rules about energy; empty if that was not measured, or not learned."""
     is_learned: bool = False
-    """Whether the model had learned of this task; else it chose as the threshold does."""
+    """Whether the model had learned this task; else it chose as the threshold does."""
 
 
 def validate(rows: Sequence[Row]) -> dict[str, list[Judged]]:
-    """Leave out sizes, the largest sizes, each task, and each machine, as far as there are several."""
+    """Leave out sizes, the largest sizes, each task, and each machine if there are several."""
     splits = _splits(rows)
     return {left_out: list(judged(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
 
 
-def scores(found: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
-    """Return a score of each thing that was left out by ``validate``."""
-    for left_out, of in found.items():
+def scores(judged_rows: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
+    """Return a score of each part left out by ``validate``."""
+    for left_out, of in judged_rows.items():
         yield score(left_out, of)
 
 
-def trust(found: Mapping[str, Sequence[Judged]]) -> costs.Trust:
-    """Return the regrets in percent of the model and of the threshold, by task, precision and what was left out.
+def trust(judged_rows: Mapping[str, Sequence[Judged]]) -> costs.Trust:
+    """Return the regrets in percent of the model and of the threshold, by task, precision and left-out part.
 
-    What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of, and
-    that the model had learned of without what was left out: else its choices are those of the threshold.
+    The left-out part is one of SIZES, LARGEST and MACHINES. A task is included if both devices were measured and the
+    model learned it without the left-out part; otherwise its choices are those of the threshold.
     """
     told = {}
     for left_out in (SIZES, LARGEST, MACHINES):
         groups: dict[tuple[str, str], list[Judged]] = {}
-        for one in found.get(left_out, ()):
+        for one in judged_rows.get(left_out, ()):
             if one.is_learned:
                 groups.setdefault((one.row.task, one.row.precision), []).append(one)
         for key, members in groups.items():
@@ -86,52 +86,52 @@ def trust(found: Mapping[str, Sequence[Judged]]) -> costs.Trust:
 
 
 def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
-    """Learn from the first part of each split, of each task or of any, and ask about the second."""
+    """Learn from the first part of each split, of each task or of any, and predict the second."""
     for known, unknown in splits:
         model, limits = costs.learn(known, each=each), costs.thresholds(known)
         for row in unknown:
             predicted = {target: _predicted(model, row, target) for target in row.seconds}
-            told = model.on_gpu(row.machine, row.task, row.precision, row.size)
-            names = row.machine, row.task, row.precision  # of a task that was never measured no energy is decided on
-            if told is None or not {"cpu", "gpu"} <= set(row.seconds):
+            is_gpu_faster = model.on_gpu(row.machine, row.task, row.precision, row.size)
+            names = row.machine, row.task, row.precision  # energy decides nothing for a task that was never measured
+            if is_gpu_faster is None or not {"cpu", "gpu"} <= set(row.seconds):
                 yield Judged(row, predicted, {}, {})
                 continue
             limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
-            chosen = {"model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
-            saves = _by_energy(row, predicted, by_time=told) if model.has_learned(*names, ENERGY) else {}
+            chosen = {"model": is_gpu_faster, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
+            saves = _by_energy(row, predicted, by_time=is_gpu_faster) if model.has_learned(*names, ENERGY) else {}
             yield Judged(row, predicted, chosen, saves, model.has_learned(*names, "cpu", "gpu"))
 
 
-def score(left_out: str, found: Sequence[Judged]) -> Score:
-    """Compare what was predicted and chosen with what was measured."""
+def score(left_out: str, judged_rows: Sequence[Judged]) -> Score:
+    """Compare predictions and choices with the measurements."""
     errors: dict[str, list[float]] = {target: [] for target in TARGETS}
-    for one in found:
+    for one in judged_rows:
         for target, seconds in one.predicted.items():
             if seconds is not None:
                 errors[target].append(abs(seconds / one.row.seconds[target] - 1))
     return Score(
         left_out,
-        sum(any(seconds is not None for seconds in one.predicted.values()) for one in found),
-        sum(bool(one.on_gpu) for one in found),
+        sum(any(seconds is not None for seconds in one.predicted.values()) for one in judged_rows),
+        sum(bool(one.on_gpu) for one in judged_rows),
         {target: 100 * median(of) for target, of in errors.items() if of},
-        _regrets(found),
-        _over_best((one.saves, *_joules(one.row)) for one in found if one.saves),
+        _regrets(judged_rows),
+        _over_best((one.saves, *_joules(one.row)) for one in judged_rows if one.saves),
     )
 
 
-def _regrets(found: Iterable[Judged]) -> dict[str, float]:
-    """Regrets of all rules over the rows that the model had learned of; where it had of none, those of the others."""
-    told = [one for one in found if one.on_gpu]
-    learned = [one for one in told if one.is_learned]
-    regrets = _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in learned or told)
+def _regrets(judged_rows: Iterable[Judged]) -> dict[str, float]:
+    """Return the regrets of all rules over the rows of learned tasks; without any, over the others."""
+    decided = [one for one in judged_rows if one.on_gpu]
+    learned = [one for one in decided if one.is_learned]
+    regrets = _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in learned or decided)
     return regrets if learned else {rule: regret for rule, regret in regrets.items() if rule != "model"}
 
 
-def _over_best(found: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:
-    """Percent by rule, from what each rule chooses and what CPU and GPU cost; empty where there is nothing."""
+def _over_best(choices: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:
+    """Return percent by rule, from each rule's choice and the costs of CPU and GPU; empty without rows."""
     spent: dict[str, float] = {}
     best = 0.0
-    for chosen, cpu, gpu in found:
+    for chosen, cpu, gpu in choices:
         best += min(cpu, gpu)
         for rule, on_gpu in chosen.items():
             spent[rule] = spent.get(rule, 0.0) + (gpu if on_gpu else cpu)
@@ -151,24 +151,24 @@ def _by_energy(row: Row, predicted: dict[str, float | None], *, by_time: bool) -
 
 
 def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
-    found = {SIZES: list(_sizes(rows)), LARGEST: list(_largest(rows))}
+    splits = {SIZES: list(_sizes(rows)), LARGEST: list(_largest(rows))}
     for what, told in ((TASKS, "task"), (MACHINES, "machine")):
         names = sorted({getattr(row, told) for row in rows})
-        found[what] = [_without(rows, told, name) for name in names] if len(names) > 1 else []
-    return found
+        splits[what] = [_without(rows, told, name) for name in names] if len(names) > 1 else []
+    return splits
 
 
 def _predicted(model: costs.TimeModel, row: Row, target: str) -> float | None:
-    found = model.predict(
+    prediction = model.predict(
         row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work, result=row.result
     )  # fmt: skip
-    return None if found is None else found.seconds
+    return None if prediction is None else prediction.seconds
 
 
-def _without(rows: Sequence[Row], told: str, name: str) -> Split:
+def _without(rows: Sequence[Row], field_name: str, name: str) -> Split:
     parts: tuple[list[Row], list[Row]] = ([], [])
     for row in rows:
-        parts[getattr(row, told) == name].append(row)
+        parts[getattr(row, field_name) == name].append(row)
     return parts
 
 
@@ -180,7 +180,7 @@ def _sizes(rows: Sequence[Row]) -> Iterator[Split]:
 
 
 def _largest(rows: Sequence[Row]) -> Iterator[Split]:
-    """Of each task by itself, for tasks count their sizes in their own way."""
+    """Split each task separately, because tasks count their sizes differently."""
     by_task: dict[str, list[float]] = {}
     for row in rows:
         by_task.setdefault(row.task, []).append(row.size)

@@ -15,10 +15,10 @@ HEADER = (
     "gpu_predicted_s", "decision_s", "waited_s", "gpu_utilisation_pct", "memory_free_bytes", "sm_clock_mhz", "power_w",
     "reading_age_s",
 )  # fmt: skip
-"""Columns of the log: those of NAME.tasks.csv, then why. ``device`` is none where a task did not run."""
+"""Columns of the log: those of NAME.tasks.csv, then the reasons. ``device`` is none if a task did not run."""
 PART, FAILED, DECIDED, WAIT = "run", "failed", "decided", "wait"
-"""Part of a row: a run; a task that was refused, or raised an error; a decision of which no run was told yet, without
-seconds (a run with the same ``time_ns`` replaces it); and one to wait."""
+"""Part of a row: a run; a task that was refused, or raised an error; a decision without a reported run, and so without
+seconds (a run with the same ``time_ns`` replaces it); and a decision to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class Decision:
     """Where a task runs, and why.
 
     Args:
-        task: its name, as the model has it.
+        task: its name in the model.
         size: its size.
         precision: fp32 ...
         device: cpu, gpu, wait (ask again) or none (it fits nowhere).
         reason: why, in words.
-        gpu: number of the GPU; None elsewhere.
-        cpu_s: seconds that it will take on the CPU; None where nobody knows.
-        gpu_s: on the GPU, copies included, under its present load.
-        time_ns: when this was decided (CLOCK_REALTIME).
-        decision_s: seconds that deciding took.
-        wait_s: of wait: how long it is worth waiting.
-        reading: of the GPU that was looked at.
-        age_s: how old that was.
+        gpu: number of the GPU; None for other devices.
+        cpu_s: predicted seconds on the CPU; None if unknown.
+        gpu_s: predicted seconds on the GPU, copies included, under its present load.
+        time_ns: time of the decision (CLOCK_REALTIME).
+        decision_s: seconds that the decision took.
+        wait_s: for ``wait``, the seconds that waiting is worth.
+        reading: reading of the GPU.
+        age_s: age of the reading.
         busy: whether others used the GPU.
     """
 
@@ -59,7 +59,7 @@ class Decision:
 
 
 class DecisionLog:
-    """NAME.tasks.csv; each row is in the file once it is written, by any thread. Nothing where there is no path."""
+    """NAME.tasks.csv, for any thread; each row is in the file once it is written. No file without a path."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class DecisionLog:
         self.open()
 
     def open(self) -> None:
-        """Go on with the file, where it was closed."""
+        """Continue the file if it was closed."""
         if self._path and not self._file:
             self._file = self._path.open("a", newline="", encoding="utf-8", buffering=1)  # a line at a time
             self._writer = csv.writer(self._file, lineterminator="\n")
@@ -80,7 +80,7 @@ class DecisionLog:
         self, decision: Decision, seconds: float, *, label: str | None = None, policy: str = "", load: str = "",
         waited_s: float = 0.0, part: str = PART,
     ) -> None:  # fmt: skip
-        """Write a decision and what came of it; ``label`` names the task where its name alone does not."""
+        """Write a decision and its result; ``label`` names the task if its name alone does not."""
         if not self._file:
             return
         reading = decision.reading
@@ -99,12 +99,12 @@ class DecisionLog:
             self._writer.writerow((*words, *why, *spent, *now, age))
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._file:
             self._file.close()
             self._file = None
 
 
 def _seconds(value: float | None) -> str:
-    """Seven digits after the point of what is long, nanoseconds of what is short."""
+    """Format long times with seven decimals, short ones in nanoseconds."""
     return "" if value is None else f"{value:.7f}" if value >= 0.001 else f"{value:.9f}"

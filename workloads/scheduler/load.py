@@ -1,8 +1,8 @@
-"""What runs take beside what the model says, under a load: a wait for every run, and a factor.
+"""Correct the model's predictions for load: an added wait for every run, and a factor.
 
 A program that shares a GPU waits for the other's turn at every synchronization, however short its own work is, and gets
-a part of the time of what is long. Neither is in a model that was learned of a free GPU. Both are learned from the runs
-of this program, by least squares of the relative error, with older runs forgotten.
+a share of the time for longer work. A model learned on a free GPU has neither. Both are learned from the runs of this
+program, by least squares of the relative error, with older runs forgotten.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from workloads.learning.plain import Estimate
 from workloads.scheduler.readings import Reading
 
 FORGET = 0.98
-"""Weight of a run beside that of the next one."""
+"""Weight of a run relative to the next one."""
 USUAL_S = 1e-3
-"""A wait that weighs as much as a factor of one, before anything ran."""
+"""A wait that weighs as much as a factor of one before any run."""
 MOST = 4.0
-"""A run that took this many times what was expected counts as if it took this many times: what else ran was chance."""
+"""Largest counted ratio of a run to its prediction: beyond it, chance decided."""
 
 
 BUSY_PCT = 50.0
@@ -25,7 +25,8 @@ BUSY_PCT = 50.0
 
 
 def at_its_clock(estimate: Estimate, reading: Reading | None) -> float:
-    """Return seconds on a GPU. One at work below its highest clock, as at its power limit, takes longer for kernels."""
+    """Return the seconds on a GPU. If it runs below its highest clock, for example at its power limit, kernels take
+    longer."""
     clock, most = (reading.sm_clock_mhz, reading.sm_clock_max_mhz) if reading else (None, None)
     if not reading or not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
         return estimate.gpu_s
@@ -43,11 +44,11 @@ class Correction:
         self._n = self._u = self._uu = self._r = self._ur = 0.0
 
     def __call__(self, predicted_s: float) -> float:
-        """Return seconds that a run will take under this load."""
+        """Return the seconds that a run will take under this load."""
         return self.wait_s + self.factor * predicted_s
 
     def seen(self, predicted_s: float, took_s: float) -> None:
-        """Learn from a run that took a time, of which the model predicted another."""
+        """Learn from the duration of a run and the model's prediction."""
         u = 1 / predicted_s
         ratio = min(took_s, MOST * self(predicted_s)) * u
         self._n = FORGET * self._n + 1
@@ -63,7 +64,7 @@ class Correction:
 
 
 class Own:
-    """The share of the time in which this program's own kernels ran on a GPU, lately."""
+    """The recent share of time in which this program's own kernels ran on a GPU."""
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
@@ -71,10 +72,10 @@ class Own:
         self._at_s = 0.0
 
     def add(self, now_s: float, busy_s: float) -> None:
-        """Kernels ran for a time that ends now."""
+        """Record that kernels ran for a time that ends now."""
         self._busy_s = self._busy_s * exp(-(now_s - self._at_s) / self._window_s) + busy_s
         self._at_s = now_s
 
     def share(self, now_s: float) -> float:
-        """Return it, from 0 to 1."""
+        """Return the share, from 0 to 1."""
         return min(1.0, self._busy_s * exp(-(now_s - self._at_s) / self._window_s) / self._window_s)

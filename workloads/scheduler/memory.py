@@ -1,4 +1,4 @@
-"""Decides by memory alone: what does not fit is not tried."""
+"""Decide by memory alone: a task that does not fit is not tried."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from workloads.scheduler.readings import Reading
 
 ROOM = 4.0
-"""Memory that a task needs, as a multiple of the bytes that go in and out: sorting takes that much."""
+"""Memory that a task needs, as a multiple of its input and output bytes: sorting takes that much."""
 LONGEST_WAIT_S = 5.0
 
 
 def fits(needs: float | None, free: float | None) -> bool:
-    """Return whether a task fits; one of unknown needs does, and any into unknown memory."""
+    """Return True if a task fits; a task of unknown needs does, and so does any task with unknown memory."""
     return needs is None or free is None or needs <= free
 
 
@@ -20,15 +20,15 @@ def by_memory(
     needs: float | None, latest: Sequence[Reading], host_free: float | None, *, gain_s: float, waited_s: float,
     interval_s: float,
 ) -> tuple[str, str, float] | None:  # fmt: skip
-    """Return device, reason and how long to wait; None where memory does not decide.
+    """Return device, reason and waiting time; None if memory does not decide.
 
     Args:
         needs: bytes that the task needs on a device.
         latest: readings of the GPUs.
-        host_free: bytes that the host has free.
+        host_free: free bytes of the host.
         gain_s: seconds that the GPU is faster.
-        waited_s: how long the task has waited already.
-        interval_s: time between readings: what is worth less is no wait.
+        waited_s: seconds that the task has waited already.
+        interval_s: seconds between readings; a shorter wait is useless.
     """
     on_host = fits(needs, host_free)
     if not latest:

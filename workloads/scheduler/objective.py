@@ -1,7 +1,7 @@
-"""What makes one device better than the other: time, energy, or a mix of both.
+"""Compare devices by time, energy, or a mix of both.
 
-Energy is that of the GPUs, which NVML counts: on the GPU what the task was learned to take, on the CPU what idle GPUs
-draw meanwhile. Nothing here meters the host: who knows what it draws tells it as ``host_w``, which counts for both.
+Energy is that of the GPUs, which NVML counts: on the GPU the learned energy of the task, on the CPU the idle power of
+the GPUs meanwhile. Nothing here meters the host; ``host_w`` gives its power if known, and counts for both.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from workloads.learning.plain import Estimate
 
 @dataclass(frozen=True)
 class Objective:
-    """Compares time ** (1 - weight) * energy ** weight; a mean by factors needs no price of a joule in seconds.
+    """Compares time ** (1 - weight) * energy ** weight; a geometric mean needs no price of a joule in seconds.
 
     Args:
         weight: 0 is time alone, 1 energy alone, 0.5 the product of both.
-        idle_w: power of the GPUs when nothing runs; None where it was not learned.
-        host_w: power of the host while this program works, in addition.
+        idle_w: idle power of the GPUs; None if it was not learned.
+        host_w: additional power of the host while this program works.
 
     Raises:
         WorkloadError: a weight outside 0 to 1, or a power below 0.
@@ -35,7 +35,7 @@ class Objective:
             raise WorkloadError("energy_weight must be from 0 to 1, and host_w 0 or more.")
 
     def __call__(self, estimate: Estimate, cpu_s: float, gpu_s: float) -> tuple[str, str]:
-        """Return the better device and why, from the seconds that a task will take under the present load."""
+        """Return the better device and the reason, from the predicted seconds of a task under the present load."""
         faster = "gpu" if gpu_s < cpu_s else "cpu"
         words = f"{faster.upper()} faster by the model"
         if not self.weight:

@@ -1,4 +1,4 @@
-"""What NVML says of the GPUs now: read by a thread, so that a decision looks at memory only."""
+"""Read the GPUs' state from NVML in a thread, so that a decision only reads memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from types import TracebackType
 from workloads import nvml
 
 INTERVAL_S = 0.05
-"""Time between readings."""
+"""Seconds between readings."""
 MEMORY = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reading of one GPU; None is what it does not tell.
+    """A reading of one GPU; unknown values are None.
 
-    ``gpu`` is its number in this program, ``read_s`` when it was read on the clock of time.perf_counter.
+    ``gpu`` is its number in this program, ``read_s`` its time on the clock of time.perf_counter.
     """
 
     gpu: int
@@ -37,7 +37,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Memory that a program can have without swapping, None where nobody tells, and when that was read."""
+    """Memory that a program can have without swapping, None if unknown, and the time of the reading."""
 
     free_bytes: float | None = None
     read_s: float = float("-inf")
@@ -47,17 +47,17 @@ class Readings:
     """The newest reading of each GPU that this program may use, while it is entered.
 
     Args:
-        interval_s: time between readings.
-        use_gpu: False: as if there were no GPU.
+        interval_s: seconds between readings.
+        use_gpu: False: act as if there were no GPU.
     """
 
     def __init__(self, interval_s: float = INTERVAL_S, *, use_gpu: bool = True) -> None:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
         self.host = Host()
-        shown = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
-        self.has_gpu = nvml.has_gpu() and bool(shown)
-        self._devices = {gpu: device for gpu, device in enumerate(shown) if device is not None}
+        devices = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
+        self.has_gpu = nvml.has_gpu() and bool(devices)
+        self._devices = {gpu: device for gpu, device in enumerate(devices) if device is not None}
         self._limits = {gpu: nvml.limits(device) for gpu, device in self._devices.items()}
         self._stop = threading.Event()
         self._read = threading.Condition()
@@ -76,28 +76,28 @@ class Readings:
         self._thread.join()
 
     def read(self) -> None:
-        """Take one reading now; a GPU that tells nothing, as one that is lost, has none."""
-        found = tuple(one for gpu in self._devices if (one := self._reading(gpu)))
+        """Take one reading now; a GPU that does not answer, such as a lost one, has none."""
+        readings = tuple(one for gpu in self._devices if (one := self._reading(gpu)))
         host = Host(host_free_bytes(), time.perf_counter())
         with self._read:
-            self.latest, self.host = found, host
+            self.latest, self.host = readings, host
             self._read.notify_all()
 
     def wait(self, timeout_s: float) -> None:
-        """Return after the next reading, or after the time."""
+        """Return after the next reading, or after the timeout."""
         with self._read:
             self._read.wait(timeout_s)
 
     def _reading(self, gpu: int) -> Reading | None:
-        told = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
-        if all(value is None for value in told.values()):
+        values = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
+        if all(value is None for value in values.values()):
             return None
         total, limit_w, clock = self._limits[gpu]
-        used = told["memory_used_bytes"]
+        used = values["memory_used_bytes"]
         return Reading(
-            gpu, time.perf_counter(), told["gpu_utilisation_pct"],
-            None if total is None or used is None else total - used, total, told["sm_clock_mhz"], clock,
-            told["power_w"], limit_w,
+            gpu, time.perf_counter(), values["gpu_utilisation_pct"],
+            None if total is None or used is None else total - used, total, values["sm_clock_mhz"], clock,
+            values["power_w"], limit_w,
         )  # fmt: skip
 
     def _read_until_stopped(self) -> None:
@@ -108,26 +108,26 @@ class Readings:
 def visible(uuids: Sequence[str | None]) -> list[int | None]:
     """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order.
 
-    As CUDA reads CUDA_VISIBLE_DEVICES: numbers and beginnings of UUIDs, up to the first that names no GPU. NVML counts
-    in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+    CUDA_VISIBLE_DEVICES is read as CUDA does: numbers and prefixes of UUIDs, up to the first that names no GPU. NVML
+    counts in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or if all GPUs are alike.
 
     Args:
-        uuids: of the GPUs that NVML lists. Where it lists none, any may be there; it has no number, nor has a part of
+        uuids: UUIDs of the GPUs that NVML lists. If it lists none, any GPU may exist without a number, as may a part of
             a GPU (MIG).
     """
-    told = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if told is None:
+    setting = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if setting is None:
         return list(range(len(uuids))) or [None]
-    found: list[int | None] = []
-    for name in map(str.strip, told.split(",")):
+    numbers: list[int | None] = []
+    for name in map(str.strip, setting.split(",")):
         known = [index for index, uuid in enumerate(uuids) if name == str(index) or _begins(uuid, name)]
         if len(known) == 1:
-            found += known
+            numbers += known
         elif name.startswith("MIG-") or (not uuids and (name.isdecimal() or name.startswith("GPU-"))):
-            found.append(None)
+            numbers.append(None)
         else:
             break
-    return found
+    return numbers
 
 
 def _begins(uuid: str | None, name: str) -> bool:

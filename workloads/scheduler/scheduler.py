@@ -36,11 +36,11 @@ from workloads.scheduler.readings import Reading, Readings
 from workloads.scheduler.trust import machine_of, trusted
 
 STALE_S = 1.0
-"""A reading that is older says nothing."""
+"""Age in seconds from which on a reading is ignored."""
 NO_PRECISION = ""
-"""Of tasks that were learned from a table without precisions: it holds for any."""
+"""Precision of tasks learned from a table without precisions: it matches any."""
 WINDOW_S = 0.3
-"""Time that a utilization of NVML is about."""
+"""Seconds that a utilization of NVML covers."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,7 +48,7 @@ Thresholds = Mapping[str, float] | Mapping[tuple[str, str], float]
 
 
 class TooLargeError(WorkloadError):
-    """A task that fits into the memory of no device."""
+    """A task fits into the memory of no device."""
 
 
 class Scheduler:
@@ -116,14 +116,14 @@ class Scheduler:
         needs_bytes: float | None = None,
         waited_s: float = 0.0,
     ) -> Decision:
-        """Return where a task of a size runs, and log it; tell ``finished`` how long it took.
+        """Return where a task of a size runs, and log it; pass its duration to ``finished``.
 
         Args:
-            task: its name, as the model has it.
+            task: its name in the model.
             size: its size, as the model counts.
             precision: fp32 ...
-            needs_bytes: memory that it needs on a device, where that is known.
-            waited_s: how long it has waited already.
+            needs_bytes: memory that it needs on a device, if known.
+            waited_s: seconds it has waited already.
         """
         decision = self._decide(task, size, precision, needs_bytes, waited_s)
         part = {"wait": WAIT, "none": FAILED}.get(decision.device, DECIDED)
@@ -137,8 +137,8 @@ class Scheduler:
         estimate = self._estimate(task, size, precision)
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
-        told, host = self.readings.latest if self.readings.has_gpu else (), self.readings.host
-        latest = [one for one in told if started - one.read_s <= STALE_S]
+        readings, host = self.readings.latest if self.readings.has_gpu else (), self.readings.host
+        latest = [one for one in readings if started - one.read_s <= STALE_S]
         host_free = host.free_bytes if started - host.read_s <= STALE_S else None
         ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
@@ -152,7 +152,7 @@ class Scheduler:
         if found is None:
             found = self._choose(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
-        age_s = max(started - reading.read_s, 0.0) if reading else None  # one may come in meanwhile
+        age_s = max(started - reading.read_s, 0.0) if reading else None  # a new reading may arrive meanwhile
         gpu = (reading.gpu if reading else 0) if device == "gpu" else None
         mark(f"schedule {task}_{size:.0f}: {device}{'' if gpu is None else f' {gpu}'}")
         return Decision(
@@ -164,7 +164,7 @@ class Scheduler:
         self, task: str, size: float, precision: str, estimate: Estimate | None, cpu_s: float | None,
         gpu_s: float | None, reading: Reading | None, shared: bool,
     ) -> tuple[str, str, float]:  # fmt: skip
-        """Decide by time or energy; words are from a small set."""
+        """Decide by time or energy, with a reason from a small set."""
         if not self.readings.has_gpu:
             return "cpu", "no GPU", 0.0
         if estimate is None or cpu_s is None or gpu_s is None:
@@ -184,7 +184,7 @@ class Scheduler:
         return ("gpu" if size >= limit else "cpu"), f"{why}: threshold {limit:,.0f}", 0.0
 
     def _limit(self, task: str, precision: str) -> float | None:
-        """Return the size from which on the GPU wins: as it was given, else learned, else that of other tasks."""
+        """Return the size from which on the GPU wins: as given, else learned, else that of other tasks."""
         for limits in (self._given, self._limits):
             for key in ((task, precision), task, (task, NO_PRECISION)):
                 if key in limits:
@@ -205,7 +205,7 @@ class Scheduler:
     def _soonest(
         self, estimate: Estimate, among: Iterable[Reading], now_s: float
     ) -> tuple[float, Reading | None]:  # fmt: skip
-        """Return the GPU that will be ready first, and when; as if it were free where none is told of."""
+        """Return the GPU that will be ready first, and when; without readings as if it were free."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
             expected_s = at_its_clock(estimate, reading)
@@ -215,24 +215,24 @@ class Scheduler:
         return best
 
     def _is_shared(self, reading: Reading, now_s: float) -> bool:
-        """Return whether others use a GPU: what NVML says less what this program did itself."""
+        """Return True if others use a GPU: NVML's utilization less this program's own."""
         own = self._own.get(reading.gpu)
         used = reading.utilization_pct or 0.0
         return used - (100 * own.share(now_s) if own else 0.0) >= BUSY_PCT
 
     def _correction(self, gpu: int | None, *, shared: bool) -> Correction:
-        of = self._shared if shared else self._free
-        if gpu not in of:
-            of[gpu] = Correction(2.0, doubt=1.0) if shared else Correction()
-        return of[gpu]
+        corrections = self._shared if shared else self._free
+        if gpu not in corrections:
+            corrections[gpu] = Correction(2.0, doubt=1.0) if shared else Correction()
+        return corrections[gpu]
 
     def finished(self, decision: Decision, seconds: float, *, waited_s: float = 0.0, **words: str) -> None:
-        """Learn from a run that ended, and write it to the log.
+        """Learn from a finished run and log it.
 
         Args:
-            decision: what ``schedule`` returned.
-            seconds: that the task took on its device, copies included.
-            waited_s: that it waited for a GPU before.
+            decision: result of ``schedule``.
+            seconds: duration of the task on its device, copies included.
+            waited_s: earlier wait for a GPU.
             words: label, policy and load, as of ``DecisionLog.write``.
         """
         estimate = self._estimate(decision.task, decision.size, decision.precision)
@@ -245,7 +245,9 @@ class Scheduler:
         if decision.device == "cpu":
             self._cpu.seen(estimate.cpu_s, seconds)
         elif decision.device == "gpu":
-            expected_s = at_its_clock(estimate, decision.reading)  # what the clock costs is no matter of the load
+            expected_s = at_its_clock(
+                estimate, decision.reading
+            )  # the load is not charged with the effect of the clock
             self._correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
             own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
             own.add(time.perf_counter(), min(estimate.compute_s, seconds))
@@ -254,7 +256,7 @@ class Scheduler:
     def place(
         self, task: str, size: float, precision: str = "fp32", needs_bytes: float | None = None, **words: str
     ) -> Iterator[Decision]:
-        """Go around a task: waits where that is decided, times the body and logs it.
+        """Wrap a task: wait if so decided, time the body and log it.
 
         Raises:
             TooLargeError: it fits nowhere.
@@ -280,14 +282,15 @@ class Scheduler:
     def scheduled(
         self, task: str, size: Callable[..., float], precision: str = "fp32"
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Make a function run where the scheduler says, by ``size`` of its arguments; it gets ``device``, as cuda:0."""
+        """Make a function run where the scheduler decides, by ``size`` of its arguments; it gets ``device``, such as
+        cuda:0."""
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
             signature = inspect.signature(function)
 
             @functools.wraps(function)
             def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-                bound = signature.bind_partial(*args, **kwargs)  # by position where it can be, as len wants it
+                bound = signature.bind_partial(*args, **kwargs)  # by position if possible, as len needs it
                 with self.place(task, size(*bound.args, **bound.kwargs), precision) as decision:
                     device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
                     return function(*args, **{**kwargs, **device})

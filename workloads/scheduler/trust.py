@@ -1,4 +1,4 @@
-"""Where the model may decide: on which machine it was learned, and how its choices did in sizes that were left out."""
+"""Tell where the model may decide: on which machine it was learned, and how well it chose for left-out sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from workloads.system import cpu_name
 
 
 def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
-    """Return the machine of the model that is this one, and whether it is: its GPU counts, then its CPU."""
+    """Return the model's machine that matches this one, and whether it is the same: the GPU counts first, then the
+    CPU."""
     gpus = nvml.describe_gpus()
     name = machine(gpus[0]["name"] if gpus else None, cpu_name())
     if name in model.machines:
@@ -19,10 +20,10 @@ def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
 
 
 def trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
-    """Return whether a task may be decided by the model, among the measured sizes and beyond them.
+    """Return whether the model may decide a task, among the measured sizes and beyond them.
 
-    It may where the choices of the model cost no more than those of the threshold, when these sizes were left out; on
-    a machine that was never measured also when each machine was.
+    It may if its choices cost no more than the threshold's when these sizes were left out; on a machine that was never
+    measured, also when each machine was left out.
     """
     elsewhere = is_known or _no_worse(model, key, MACHINES)
     return elsewhere and _no_worse(model, key, SIZES), elsewhere and _no_worse(model, key, LARGEST)

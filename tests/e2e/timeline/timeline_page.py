@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bench.pages import go, wait_at_rest
+from bench.pages import go_to, wait_at_rest
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.e2e import house
@@ -44,7 +44,7 @@ class TimelinePage:
         path = f"/timeline?report={self.report}{query}"
         if self.page.url.startswith(f"{self.address}/"):
             self._leave()
-            go(self.page, path)
+            go_to(self.page, path)
         else:
             self.page.goto(f"{self.address}{path}")
         return self.settled()
@@ -53,7 +53,7 @@ class TimelinePage:
         """Turns away, to a report that there is not: what opens next is a timeline that reads its address anew."""
         wait_at_rest(self.page, house.HEADING)
         self.page.mouse.move(0, 0)
-        go(self.page, NOWHERE)
+        go_to(self.page, NOWHERE)
         expect(self.page.get_by_text("No report is called")).to_be_visible()
         expect(self.plot).to_have_count(0)
         self.page.evaluate("() => delete window.__warpdeck_timeline")

@@ -27,7 +27,7 @@ def test_names_of_ncu_get_a_short_form_and_a_class(tmp_path: Path) -> None:
     with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         for number, name in enumerate(NAMES):
             db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (?, ?)", [number, name])
-        enrich.classify(db)
+        enrich.classify_kernels(db)
         rows = db.execute("SELECT demangled, short, class, name_id FROM kernel_name ORDER BY name_id").fetchall()
     assert {name: short for name, short, _, _ in rows} == NAMES
     assert [number for *_, number in rows] == list(range(1, len(NAMES) + 1))
@@ -46,7 +46,7 @@ def test_a_kernel_is_known_by_the_company_it_keeps(tmp_path: Path) -> None:
         with store.create(tmp_path / f"{len(names)}.duckdb", ready=empty()) as db:
             for number, name in enumerate(names):
                 db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (?, ?)", [number, name])
-            enrich.classify(db)
+            enrich.classify_kernels(db)
             rows = db.execute("SELECT class FROM kernel_name ORDER BY name_id").fetchall()
         assert [kernel_class for (kernel_class,) in rows] == wanted
 
@@ -57,5 +57,5 @@ def test_a_users_classes_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("WARPDECK_CLASSES", str(own))
     with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'nvjet_sm90_x')")
-        enrich.classify(db)
+        enrich.classify_kernels(db)
         assert db.execute("SELECT class FROM kernel_name").fetchall() == [("ours",)]

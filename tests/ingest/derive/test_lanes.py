@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.derive.lanes import Lanes, within
+from ingest.derive.lanes import Lanes, limit_lanes
 from ingest.derive.projection import Neighbors
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), max_size=120)
@@ -49,7 +49,7 @@ def test_as_many_lanes_as_there_is_time_for(threads: dict[int, tuple[int, int]],
     def pairs(limit: int) -> int:
         return sum(min(counts[tid], limit) * looked_up[tid] for tid in counts)
 
-    limit = within(counts, looked_up, most)
+    limit = limit_lanes(counts, looked_up, most)
     assert limit == 1 or pairs(limit) <= most
     assert limit == max(counts.values()) or pairs(limit + 1) > most
 

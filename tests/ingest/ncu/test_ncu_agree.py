@@ -20,7 +20,7 @@ from tests.support.ncu_fixtures import reports
 
 pytestmark = [
     pytest.mark.skipif(not reports(), reason="no report at hand: they lie in ../shared/corpus and sample_reports"),
-    pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform"),
+    pytest.mark.skipif(not wheel.is_available(), reason="the ncu-report wheel does not exist for this platform"),
 ]
 Roads = tuple[Capture, Capture]
 
@@ -35,10 +35,10 @@ CHOSEN = [path for path in reports() if path.name in ("transformer_training.ncu-
 def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pytest.TempPathFactory) -> Roads:
     """A report by ncu and by the wheel."""
     path: Path = request.param
-    frame = container.read(path)
+    frame = container.read_frame(path)
     captured = tuple(map(int, (frame.tool_version or "0").split(".")))
     try:
-        by_ncu = cli.read(ncu, path, tmp_path_factory.mktemp("ncu"))
+        by_ncu = cli.read_report(ncu, path, tmp_path_factory.mktemp("ncu"))
     except ConversionError:
         if captured <= ncu.version:
             raise

@@ -9,12 +9,12 @@ import pytest
 
 from ingest.formats import ncu_csv, ncu_report
 from ingest.ncu import wheel
-from ingest.ncu.messages import message
+from ingest.ncu.messages import decode_message
 from tests.support.ncu_fixtures import CORPUS, blocks, converted, needs_corpus, reports, with_values, write
 
 pytestmark = [
     needs_corpus,
-    pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform"),
+    pytest.mark.skipif(not wheel.is_available(), reason="the ncu-report wheel does not exist for this platform"),
 ]
 REPORT = CORPUS / "vec_add_1660s_full.ncu-rep"
 DURATION = "gpu__time_duration.sum"
@@ -83,7 +83,7 @@ def other_workload(report: Path, target: Path, count: str) -> Path:
     for header, parts in blocks(report):
         kernels = header.kernels
         for at in range(len(parts) - kernels, len(parts)):
-            result = message("Result").FromString(parts[at])
+            result = decode_message("Result").FromString(parts[at])
             fields = [b"\x08\x07\x10\x09"]
             fields += [b"\x22" + varint(len(blob)) + blob for blob in result.metrics]
             fields += [b"\x3a" + varint(len(blob)) + blob for blob in result.sections]
@@ -178,4 +178,4 @@ def test_the_third_size_follows_from_the_others(tmp_path: Path) -> None:
     ],
 )
 def test_links_in_rules_are_what_ncu_shows(text: str, shown: str) -> None:
-    assert wheel.plain(text) == shown
+    assert wheel.to_plain_value(text) == shown

@@ -10,7 +10,9 @@ from ingest.ncu import container, messages, slim_copy, wheel
 from ingest.ncu.tables import Capture
 from tests.support.ncu_fixtures import CORPUS, needs_corpus, reports, with_values
 
-pytestmark = pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform")
+pytestmark = pytest.mark.skipif(
+    not wheel.is_available(), reason="the ncu-report wheel does not exist for this platform"
+)
 
 
 def tables(capture: Capture) -> list[object]:
@@ -22,12 +24,12 @@ def tables(capture: Capture) -> list[object]:
 
 @pytest.mark.parametrize("path", reports(), ids=lambda path: path.stem)
 def test_every_report_is_the_same_cell_by_cell(path: Path, tmp_path: Path) -> None:
-    frame = container.read(path)
-    measured = slim_copy.write(path, tmp_path / "slim")
+    frame = container.read_frame(path)
+    measured = slim_copy.write_slim_copy(path, tmp_path / "slim")
     assert len(measured) == len(frame.processes)
-    whole = wheel.read(path, frame)
+    whole = wheel.read_report(path, frame)
     assert whole.metrics.value
-    assert tables(wheel.read(tmp_path / "slim", frame, measured)) == tables(whole)
+    assert tables(wheel.read_report(tmp_path / "slim", frame, measured)) == tables(whole)
     assert tables(wheel.read_quick(path, frame, tmp_path)) == tables(whole)
 
 
@@ -38,12 +40,12 @@ def test_what_is_unlike_the_description_is_left_to_the_wheel(tmp_path: Path) -> 
     both = b"\x19" + np.float64(7).tobytes() + b"\x28\x07"
     odd = with_values(path, tmp_path / "odd", {"gpu__time_duration.sum": both})
     with pytest.raises(ValueError, match="unlike"):
-        slim_copy.write(odd, tmp_path / "slim")
-    frame = container.read(odd)
+        slim_copy.write_slim_copy(odd, tmp_path / "slim")
+    frame = container.read_frame(odd)
     quick = wheel.read_quick(odd, frame, tmp_path)
     assert [text for _, _, text in quick.diagnostics if "may be damaged" in text]
     quick.diagnostics.clear()
-    assert tables(quick) == tables(wheel.read(odd, frame))
+    assert tables(quick) == tables(wheel.read_report(odd, frame))
 
 
 def varint(number: int) -> bytes:
@@ -57,7 +59,7 @@ def test_integers_of_every_length() -> None:
     listed = [
         b"\x0a" + bytes([1 + len(varint(n))]) + b"\x28" + varint(n) + b"\x12\x05\x15" + b"\0\0\0?" for n in numbers
     ]
-    keys, values = messages.elements(listed)
+    keys, values = messages.decode_elements(listed)
     assert keys.integer.tolist() == numbers
     assert keys.number.tolist() == [float(number) for number in numbers]
     assert values.number.tolist() == [0.5] * len(numbers)
@@ -69,7 +71,7 @@ def test_texts_long_and_short() -> None:
     for at, text in enumerate(texts):
         value = b"\x0a" + varint(len(text.encode())) + text.encode()
         blobs.append(b"\x08" + varint(at * 1000) + b"\x12" + varint(len(value)) + value)
-    names, values = messages.metrics([*blobs, b"\x08\x05"])
+    names, values = messages.decode_metrics([*blobs, b"\x08\x05"])
     assert names.tolist() == [0, 1000, 2000, 3000, 5]
     assert values.texts == dict(enumerate(texts))
     assert np.isnan(values.number).all()
@@ -78,4 +80,4 @@ def test_texts_long_and_short() -> None:
 @pytest.mark.parametrize("blob", [b"\x08\x01\x12\x09\x19", b"\x08\x01\x12\x02\x28\x80", b"\x10\x01", b"\x08\x01\x1f"])
 def test_broken_metrics_are_said(blob: bytes) -> None:
     with pytest.raises(ValueError, match="unlike"):
-        messages.metrics([blob])
+        messages.decode_metrics([blob])

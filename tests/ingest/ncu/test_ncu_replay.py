@@ -13,7 +13,9 @@ from ingest.formats import ncu_report
 from ingest.ncu import wheel
 from tests.support.ncu_fixtures import DATA, converted
 
-pytestmark = pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform")
+pytestmark = pytest.mark.skipif(
+    not wheel.is_available(), reason="the ncu-report wheel does not exist for this platform"
+)
 
 
 def captured(name: str, tmp_path: Path) -> duckdb.DuckDBPyConnection:

@@ -53,7 +53,7 @@ def test_who_captured_it_and_when(tmp_path: Path) -> None:
 
 
 def test_numbers_have_all_their_digits(tmp_path: Path) -> None:
-    if not wheel.available():
+    if not wheel.is_available():
         pytest.skip("the ncu-report wheel does not exist for this platform")
     found = metrics(converted(ncu_report, REPORT, tmp_path))
     assert found["launch__waves_per_multiprocessor"][0] == pytest.approx(46.54545454545455, rel=1e-15)
@@ -128,11 +128,11 @@ def test_what_is_no_report_is_not_taken(tmp_path: Path) -> None:
 
 def test_the_frame_says_why_a_file_is_no_report() -> None:
     with pytest.raises(ConversionError, match="not a complete Nsight Compute report"):
-        container.read(CORPUS / "corrupt.ncu-rep")
+        container.read_frame(CORPUS / "corrupt.ncu-rep")
 
 
 def test_ncu_is_not_asked_where_the_wheel_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not wheel.available():
+    if not wheel.is_available():
         pytest.skip("the ncu-report wheel does not exist for this platform")
     monkeypatch.setenv("WARPDECK_NCU", str(_ncu(tmp_path, "echo \"==ERROR== Failed to load report file 'x'.\"")))
     db = converted(ncu_report, REPORT, tmp_path)
@@ -162,14 +162,14 @@ def _ncu(folder: Path, command: str) -> Path:
 
 @pytest.mark.usefixtures("ncu")
 def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "available", lambda: False)
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
     db = converted(ncu_report, REPORT, tmp_path)
     assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
     assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())
 
 
 def test_with_neither_road_the_user_learns_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "available", lambda: False)
+    monkeypatch.setattr(wheel, "is_available", lambda: False)
     monkeypatch.setenv("WARPDECK_NCU", "off")
     with pytest.raises(ConversionError, match="neither") as caught:
         converted(ncu_report, REPORT, tmp_path)

@@ -11,12 +11,14 @@ from tests.support.ncu_agree import values
 from tests.support.ncu_fixtures import CORPUS, ROOT, needs_corpus
 
 SAMPLES = ROOT / "sample_reports"
-pytestmark = pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform")
+pytestmark = pytest.mark.skipif(
+    not wheel.is_available(), reason="the ncu-report wheel does not exist for this platform"
+)
 
 
 def read(name: str, work: Path, folder: Path = CORPUS) -> Capture:
     path = folder / name
-    return wheel.read_quick(path, container.read(path), work)
+    return wheel.read_quick(path, container.read_frame(path), work)
 
 
 @needs_corpus

@@ -44,7 +44,7 @@ from ingest.ncu import units
     ],
 )
 def test_a_unit_is_brought_to_its_base(printed: str, factor: float, name: str) -> None:
-    assert units.base(printed) == (factor, name)
+    assert units.to_base_unit(printed) == (factor, name)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_unit_is_brought_to_its_base(printed: str, factor: float, name: str) -
     ],
 )
 def test_a_cell_is_a_number_a_text_or_nothing(printed: str, value: float | None, text: str | None) -> None:
-    assert units.cell(printed) == (value, text)
+    assert units.parse_cell(printed) == (value, text)
 
 
 def test_a_number_is_scaled_with_its_unit() -> None:
-    assert units.cell("41.696", units.base("usecond")[0]) == (41696.0, None)
+    assert units.parse_cell("41.696", units.to_base_unit("usecond")[0]) == (41696.0, None)

@@ -50,8 +50,8 @@ def message(size: int, operation: int = 0) -> bytes:
 
 
 def decoded(data: bytes, entries: Sequence[Mapping[str, Any]] = ENTRIES, domain: int | None = 1) -> Any:
-    schemas: dict[tuple[int, int], list[Entry]] = {(1, NCCL): payload.layout(entries, ENUMS)}
-    text = payload.as_json(data, domain, schemas)
+    schemas: dict[tuple[int, int], list[Entry]] = {(1, NCCL): payload.lay_out(entries, ENUMS)}
+    text = payload.format_json(data, domain, schemas)
     return None if text is None else json.loads(text)
 
 
@@ -111,7 +111,7 @@ def test_no_word_of_json_for_what_is_no_number() -> None:
     ],
 )
 def test_entries_of_no_fixed_size_are_not_decoded(odd: dict[str, Any]) -> None:
-    assert payload.layout([*ENTRIES, odd], ENUMS) == []
+    assert payload.lay_out([*ENTRIES, odd], ENUMS) == []
 
 
 SCHEMAS = (("domainId", "schemaId", "type", "numEntries"), [(1, NCCL, 1, 3), (1, 7, 2, 1)])
@@ -225,7 +225,7 @@ def test_the_option_is_asked_for(tmp_path: Path) -> None:
         path.write_text(f"#!/bin/sh\necho '{words}'\n")
         path.chmod(0o755)
         tool = tools.Tool("nsys", path, (2024, 1, 1))
-        assert tools.knows(tool, "export", "--include-blobs") is (name == "new")
+        assert tools.has_option(tool, "export", "--include-blobs") is (name == "new")
 
 
 def test_duckdb_cannot_read_the_column_itself(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ingest.nsys import python_stacks
-from ingest.nsys.python_stacks import Schema, read, stack_of
+from ingest.nsys.python_stacks import Schema, read_stack, read_stacks
 from profiledb.library.library import Library
 from profiledb.query import views
 from tests.conftest import Ingest
@@ -28,30 +28,30 @@ def stack(*frames: tuple[int, int, int], state: int = 1, count: int | None = Non
 
 
 def test_a_stack_of_two_frames() -> None:
-    assert stack_of(stack(INNER, OUTER, state=3)) == (3, (INNER, OUTER))
-    assert stack_of(stack()) == (1, ())
+    assert read_stack(stack(INNER, OUTER, state=3)) == (3, (INNER, OUTER))
+    assert read_stack(stack()) == (1, ())
 
 
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 39, 63])
 def test_what_is_cut_short_is_nothing(length: int) -> None:
-    assert stack_of(stack(INNER, OUTER)[:length]) is None
+    assert read_stack(stack(INNER, OUTER)[:length]) is None
 
 
 @pytest.mark.parametrize("count", [3, 2**31, 2**32 - 1])
 def test_more_frames_than_there_are_is_nothing(count: int) -> None:
-    assert stack_of(stack(INNER, OUTER, count=count)) is None
+    assert read_stack(stack(INNER, OUTER, count=count)) is None
 
 
 def test_equal_stacks_are_one_and_a_flood_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {(1, SAMPLES): Schema("sample", {1: "Running"})}
     marks = [(n, 1, blob((SAMPLES, stack(*frames)))) for n, frames in enumerate([[INNER], [OUTER], [INNER]])]
-    events, stacks, left = read(marks, known)
+    events, stacks, left = read_stacks(marks, known)
     assert events == [(0, "sample", "Running", 1), (1, "sample", "Running", 2), (2, "sample", "Running", 1)]
     assert (stacks, left) == ({(INNER,): 1, (OUTER,): 2}, 0)
     monkeypatch.setattr(python_stacks, "MOST_FRAMES", 1)
-    assert [(event[0], event[3]) for event in read(marks, known)[0]] == [(0, 1), (2, 1)]
-    assert read(marks, known)[2] == 1
-    assert read([(0, 2, marks[0][2])], known)[0] == [], "a schema belongs to its domain"
+    assert [(event[0], event[3]) for event in read_stacks(marks, known)[0]] == [(0, 1), (2, 1)]
+    assert read_stacks(marks, known)[2] == 1
+    assert read_stacks([(0, 2, marks[0][2])], known)[0] == [], "a schema belongs to its domain"
 
 
 def entries(*changed: tuple[Any, ...]) -> list[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ingest.snapshot.pickle_reader import Machine
-from ingest.snapshot.snapshot_rows import Parts, Rows
+from ingest.snapshot.snapshot_rows import Rows, SnapshotParts
 from profiledb.errors import ConversionError
 from profiledb.library.library import Library
 from profiledb.query import analysis
@@ -178,7 +178,7 @@ def test_hostile_files_are_refused(ingest: Ingest, inbox: Path, empty_library: L
 
 def rows_of(content: bytes) -> tuple[Machine, dict[str, Rows]]:
     found: dict[str, Rows] = {}
-    parts = Parts(lambda table, rows: found.setdefault(table, []).extend(rows))
+    parts = SnapshotParts(lambda table, rows: found.setdefault(table, []).extend(rows))
     machine = Machine(parts, iter([content[at : at + 7] for at in range(0, len(content), 7)]))
     machine.read()
     parts.finish()
@@ -222,7 +222,7 @@ def test_settings_are_texts_however_deep_they_are(ingest: Ingest, inbox: Path, e
 
 def test_every_instruction_of_a_snapshot_is_known() -> None:
     """Those that Python's writer uses for plain data, at each protocol; of all others none."""
-    steps = Machine(Parts(lambda *_: None), iter(()))._steps
+    steps = Machine(SnapshotParts(lambda *_: None), iter(()))._steps
     used = {op.name for n in (2, 3, 4, 5) for op, _, _ in pickletools.genops(pickle.dumps(snapshot(), n))}
     known = {op.name for op in pickletools.opcodes if steps[ord(op.code)]}
     assert used - {"STOP"} <= known

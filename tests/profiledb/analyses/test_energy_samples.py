@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from ingest.sidecars.files import read
+from ingest.sidecars.files import read_sidecar
 from profiledb.library.library import Library
 from profiledb.query import views
 from tests.conftest import SAMPLES
@@ -67,7 +67,7 @@ def test_a_window_of_milliseconds_is_too_short(samples: Library) -> None:
 
 def test_the_whole_is_what_the_counter_moved(samples: Library) -> None:
     """From a change of the counter to another one, the energy is their difference, whatever lies between."""
-    log = read(SAMPLES / "energy.nvml.csv").text.splitlines()
+    log = read_sidecar(SAMPLES / "energy.nvml.csv").text.splitlines()
     rows = [dict(zip(log[0].split(","), line.split(","), strict=True)) for line in log[1:]]
     changes = [now for before, now in pairwise(rows) if now["energy_mj"] != before["energy_mj"]]
     first, last = changes[2], changes[40]

@@ -186,7 +186,7 @@ def test_a_file_that_is_opened_comes_after_what_lies_beside_it(
     for name in ("StringIds.parquet", "TARGET_INFO_GPU.parquet"):
         (tmp_path / "export" / name).write_text(name)
     for name in ("a.nsys-rep", "export"):
-        taken = inbox_copy.take(tmp_path / name, empty_library, inbox)
+        taken = inbox_copy.copy_source(tmp_path / name, empty_library, inbox)
         assert taken.job == inbox.root / "opened" / taken.report_id / name
     times = {one.key.partition("/")[2][17:]: one.time_ns for one in bucket.list()}
     assert times.keys() == {

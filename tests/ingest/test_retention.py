@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.retention import EVERY_S, Retaining
+from ingest.retention import EVERY_S, RetentionRunner
 from profiledb import config
 from profiledb.library.library import Library
 from tests.conftest import wait_until
@@ -15,17 +15,17 @@ def test_it_looks_once_an_hour(empty_library: Library, tmp_path: Path, monkeypat
     (tmp_path / "rules.toml").write_text("[[rule]]\ndays = 30\n")
     monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
     now = [0.0]
-    retaining = Retaining(config.load(library=empty_library.folder, inbox=tmp_path), clock=lambda: now[0])
+    retention = RetentionRunner(config.load(library=empty_library.folder, inbox=tmp_path), clock=lambda: now[0])
     publish(empty_library, "aaaa000000000001")  # taken in on 2026-01-01
-    retaining.look()
+    retention.run_if_due()
     wait_until(lambda: not empty_library.list())
     assert [one.who for one in empty_library.catalog.audit.entries(action="deleted")] == ["worker"]
     publish(empty_library, "aaaa000000000002")
     now[0] = EVERY_S - 1
-    retaining.look()
-    retaining.stop()
+    retention.run_if_due()
+    retention.stop()
     assert empty_library.list()
     now[0] = EVERY_S
-    retaining.look()
+    retention.run_if_due()
     wait_until(lambda: not empty_library.list())
-    retaining.stop()
+    retention.stop()

@@ -1,0 +1,67 @@
+"""Detect the format of a dropped file, and explain why a file of no known format is refused."""
+
+import gzip
+import zipfile
+import zlib
+from pathlib import Path
+
+from ingest import formats
+from ingest.formats import Format
+from profiledb.errors import ConversionError
+
+_LOOK_BYTES = 1 << 16
+"""Bytes of a compressed file that are unpacked to see whether it is damaged."""
+
+
+def detect(path: Path) -> Format:
+    """Return the format of a file or folder, by its content.
+
+    Raises:
+        ConversionError: no format that can become a report; the message explains why.
+    """
+    if not path.is_file() or path.stat().st_size:
+        for one in formats.all_formats():
+            if one.matches(path):
+                return one
+    raise _explain_refusal(path)
+
+
+def _explain_refusal(path: Path) -> ConversionError:
+    """Explain by the content, else by the name, why a file or folder of no known format is refused."""
+    if path.is_file() and path.stat().st_size == 0:
+        return ConversionError(
+            f"{path.name} is empty.", hint="Wait until the profiler has written it, or copy it again."
+        )
+    if archive := _find_damaged_archive(path):
+        return ConversionError(
+            f"{path.name} is damaged: {archive} cannot be unpacked.", hint="Copy it again from its source."
+        )
+    for one in formats.all_formats():
+        if path.name.lower().endswith(tuple(one.ENDINGS)):
+            problem, hint = one.MISNAMED
+            return ConversionError(f"{path.name} {problem}.", hint=hint)
+    names = "; ".join(_describe_format(one) for one in sorted(formats.all_formats(), key=lambda one: one.NAME))
+    return ConversionError(
+        f"Warpdeck cannot read {path.name}: it is not a known report format.", hint=f"Drop one of these: {names}."
+    )
+
+
+def _describe_format(one: Format) -> str:
+    return f"{one.NAME} ({', '.join(one.ENDINGS)})" if one.ENDINGS else one.NAME
+
+
+def _find_damaged_archive(path: Path) -> str:
+    """Name the damaged archive that a file starts as, by its first bytes; empty for other files."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic.startswith(b"PK"):
+            return "" if zipfile.is_zipfile(file) else "its ZIP archive"
+        if magic.startswith(b"\x1f\x8b"):
+            try:
+                gzip.GzipFile(fileobj=file).read(_LOOK_BYTES)
+            except (OSError, EOFError, zlib.error):
+                return "its gzip data"
+    return ""
