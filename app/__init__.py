@@ -1,1 +1,1 @@
-"""The dashboard: pages only; everything that is computed comes from profiledb."""
+"""The dashboard: pages and their server. Everything that is computed comes from profiledb."""

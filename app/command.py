@@ -1,23 +1,24 @@
-"""Starts the server from Python: what ``streamlit run app/main.py`` does."""
+"""Start the server from Python, like ``streamlit run app/main.py``."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from streamlit.web import cli
+
+from app import streamlit_private
 
 MAIN = Path(__file__).with_name("main.py")
 
 
-def run(options: Mapping[str, str]) -> int:
-    """Serves until the process is told to end; returns 0 after Ctrl-C.
+def run_server(options: Mapping[str, str]) -> int:
+    """Serve until the process is told to end; return 0 after Ctrl-C.
 
     Args:
         options: options of Streamlit by name, such as ``server.port``.
     """
-    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    arguments = [argument for name, value in options.items() for argument in (f"--{name}", value)]
     try:
-        cli.main(["run", str(MAIN), "--server.showEmailPrompt", "false", *given], standalone_mode=False)
+        streamlit_private.run_script(MAIN, ["--server.showEmailPrompt", "false", *arguments])
     except (click.Abort, KeyboardInterrupt):
         return 0
     return 0

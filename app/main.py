@@ -1,5 +1,4 @@
-"""The dashboard's server: ``streamlit run app/main.py``. It starts the ingest worker, and serves ``dashboard.py``
-behind the middleware of ``web``."""
+"""The dashboard's server: ``streamlit run app/main.py``. It serves ``dashboard.py``, the API and the ingest worker."""
 
 import asyncio
 import sys
@@ -10,63 +9,66 @@ from typing import Any
 
 import streamlit as st
 
-# Streamlit puts this file's folder on the path; the packages stand beside it.
+# Streamlit puts the folder of this file on the path; the packages are one folder up.
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from app import memory, monitoring, web, worker_process
-from app.api import routes as api
-from app.api.mcp_server import Assistant
-from app.timeline import assets, routes
+from app.api import routes as api_routes
+from app.api.mcp_server import McpServer
+from app.timeline import assets
+from app.timeline import routes as timeline_routes
 from app.ui import page_elements
-from app.web import headers_middleware, server_announcement, sharing_middleware, startup
-from app.web.upload_store import store
+from app.web import security_headers_middleware, sharing_route, startup
+from app.web.server_announcement import ServerAnnouncement
+from app.web.upload_store import get_upload_store
 from profiledb import terminal
 from profiledb.errors import ConfigError, RefusedError
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
-    """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
-    store().start()
-    if not worker_process.refusal():
-        announced.begin()
-    monitoring.begin()
-    tasks = [asyncio.create_task(keep()) for keep in (worker_process.keep, announced.keep, memory.keep_trimmed)]
+    """Run background tasks with the server, so that it ingests files before anybody opens a page."""
+    get_upload_store().remove_abandoned()
+    if not worker_process.explain_refusal():
+        announcement.publish()
+    monitoring.start_monitoring()
+    loops = (worker_process.keep_worker_running, announcement.keep_published, memory.keep_trimmed)
+    tasks = [asyncio.create_task(loop()) for loop in loops]
     try:
-        async with assistant.running():
+        async with mcp_server.run():
             yield {}
     finally:
         for task in tasks:
             task.cancel()
-        monitoring.end()
-        announced.end()
-        store().end()
+        monitoring.stop_monitoring()
+        announcement.withdraw()
+        get_upload_store().close()
 
 
 memory.limit_arenas()
 try:
-    startup.prepare()
-    monitoring.check()
+    startup.prepare_server()
+    monitoring.check_settings()
 except (ConfigError, RefusedError) as error:
     sys.exit(f"Warpdeck does not start: {terminal.sentence(error)}")
 
-announced = server_announcement.Announced()
-assistant = Assistant()
+announcement = ServerAnnouncement()
+mcp_server = McpServer()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
     routes=[
-        announced.route(),
-        sharing_middleware.route(),
-        assets.route(),
-        *routes.routes(),
-        *api.routes(),
-        assistant.route(),
-        *monitoring.routes(),
+        announcement.make_route(),
+        sharing_route.make_route(),
+        assets.make_route(),
+        *timeline_routes.build_routes(),
+        *api_routes.build_routes(),
+        mcp_server.make_route(),
+        *monitoring.build_routes(),
     ],
-    middleware=web.stack(),
-    exception_handlers={Exception: headers_middleware.server_error},
+    middleware=web.build_middleware(),
+    exception_handlers={Exception: security_headers_middleware.answer_server_error},
     on_script_error=page_elements.escaped,
 )

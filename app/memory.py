@@ -1,8 +1,8 @@
-"""Name the holders of this server's memory by size, and keep allocators from holding freed memory.
+"""Measure which parts of this server hold memory, and make the allocators return free memory to the system.
 
-Pages run in a thread each. glibc gives threads arenas of their own and returns the top of an arena alone, so what pages
-free would stay resident, spread over many arenas (mallopt(3), malloc_trim(3)). DuckDB's allocator, jemalloc, looks for
-pages to return only while it is asked for memory, unless threads of its own do: an idle server held 300 MB of them.
+Pages run in a thread each. glibc gives each thread an arena of its own and returns only the top of an arena, so memory
+that pages free stays resident, spread over many arenas (mallopt(3), malloc_trim(3)). DuckDB's allocator, jemalloc,
+returns free pages only while it serves requests, unless it has background threads: an idle server held 300 MB.
 """
 
 import asyncio
@@ -45,63 +45,70 @@ class _MallInfo(ctypes.Structure):
 
 
 def limit_arenas() -> None:
-    """Have all threads share two arenas of the C allocator, where it is glibc's; call it before threads start."""
+    """Make all threads share two arenas of glibc's allocator, if it is glibc's. Call it before threads start."""
     if (library := _glibc()) is not None:
         library.mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 async def keep_trimmed() -> None:
-    """Return free pages of the allocators to the system every minute, for as long as the server runs."""
+    """Return free memory to the system every minute, for as long as the server runs."""
     library = _glibc()
     with duckdb.connect(config={"threads": 1}) as db:
         while True:
-            # It holds for the process, until the next database is opened: that one turns it off.
+            # A setting of the process that every newly opened database turns off again.
             await asyncio.to_thread(db.execute, "SET allocator_background_threads = true")
             if library is not None:
                 await asyncio.to_thread(library.malloc_trim, 0)
             await asyncio.sleep(_TRIM_S)
 
 
-def holders() -> dict[str, float]:
-    """Bytes by holder.
+def measure_holders() -> dict[str, float]:
+    """Return bytes by holder. Python objects are the part of ``resident`` that no other holder explains.
 
-    ``answers``, ``figures``: the two caches of pages. ``duckdb``: its buffers, cached blocks of reports among them;
-    ``duckdb_pages``: what its allocator has in memory, these and free pages. ``arrow``: pyarrow's pool. ``malloc``,
-    ``malloc_free``: what the C allocator has given out, values of frames among it, and what it holds free. ``files``:
-    programs and libraries, which are read from files. ``resident``: the process. The objects of Python are the rest.
+    ``answers``, ``questions``, ``figures``: the caches of pages: analyses and results derived from them, SQL questions,
+    charts.
+    ``duckdb``: its buffers, including cached blocks of reports.
+    ``duckdb_pages``: resident memory of its allocator, the buffers and free pages.
+    ``arrow``: pyarrow's pool.
+    ``malloc``, ``malloc_free``: memory of the C allocator in use, values of data frames included, and free.
+    ``files``: programs and libraries, mapped from files.
+    ``resident``: the whole process.
     """
     process = psutil.Process()
-    found = {
+    sizes = {
         "answers": float(session.answers_bytes()),
+        "questions": float(session.questions_bytes()),
         "figures": float(figure_cache.size_bytes()),
-        "duckdb": float(visitors.whole().buffers_bytes()),
+        "duckdb": float(visitors.get_whole_library().buffers_bytes()),
         "arrow": float(pa.total_allocated_bytes()),
         "files": float(process.memory_info().shared),
         "resident": float(process.memory_info().rss),
     }
     if (pages := _duckdb_pages()) is not None:
-        found["duckdb_pages"] = float(pages)
+        sizes["duckdb_pages"] = float(pages)
     if (library := _glibc()) is not None:
-        told = library.mallinfo2()
-        found |= {"malloc": float(told.uordblks + told.hblkhd), "malloc_free": float(told.fordblks)}
-    return found
+        info = library.mallinfo2()
+        sizes |= {"malloc": float(info.uordblks + info.hblkhd), "malloc_free": float(info.fordblks)}
+    return sizes
 
 
 def _duckdb_pages() -> int | None:
-    """Return the resident bytes of DuckDB's jemalloc; None where DuckDB has another allocator."""
+    """Return the resident bytes of DuckDB's jemalloc; None if DuckDB uses another allocator."""
     control = _jemalloc()
     if control is None:
         return None
-    found, size, epoch = ctypes.c_size_t(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_size_t)), ctypes.c_uint64(1)
-    control(b"epoch", None, None, ctypes.byref(epoch), ctypes.c_size_t(ctypes.sizeof(epoch)))  # figures as of now
-    if control(b"stats.resident", ctypes.byref(found), ctypes.byref(size), None, ctypes.c_size_t(0)):
+    resident, size, epoch = ctypes.c_size_t(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_size_t)), ctypes.c_uint64(1)
+    control(
+        b"epoch", None, None, ctypes.byref(epoch), ctypes.c_size_t(ctypes.sizeof(epoch))
+    )  # refreshes the statistics
+    if control(b"stats.resident", ctypes.byref(resident), ctypes.byref(size), None, ctypes.c_size_t(0)):
         return None
-    return found.value
+    return resident.value
 
 
 @cache
 def _jemalloc() -> Any:
-    """``mallctl`` of the jemalloc in DuckDB's library (jemalloc(3)), where it has one."""
+    """Return ``mallctl`` of the jemalloc in DuckDB's library (jemalloc(3)); None if it has none."""
     try:
         return ctypes.CDLL(_duckdb.__file__).duckdb_je_mallctl
     except (OSError, AttributeError):
@@ -110,7 +117,7 @@ def _jemalloc() -> Any:
 
 @cache
 def _glibc() -> ctypes.CDLL | None:
-    """The C library, where it is glibc with ``mallinfo2``."""
+    """Return the C library if it is a glibc with ``mallinfo2``, else None."""
     try:
         library = ctypes.CDLL("libc.so.6")
         library.mallinfo2.restype = _MallInfo

@@ -1,7 +1,7 @@
-"""What whoever runs this server asks of it: ``/health`` for what stands in front of it, and figures for Prometheus.
+"""Answer the operators of this server: ``/health`` for load balancers, and metrics for Prometheus.
 
-``/health`` tells everybody, also who has not logged in: whether pages can be shown, and a word about the database, the
-store and the worker. Figures are told on an address of their own, where ``WARPDECK_METRICS`` names one.
+``/health`` needs no login: it tells whether pages can be shown, and the state of the database, the store and the
+worker. Metrics are served on an address of their own if ``WARPDECK_METRICS`` names one.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from app import memory, script_queue, worker_process
 from app.web import url_paths, visitors
-from app.web.metrics_middleware import Open
+from app.web.metrics_middleware import OpenPages
 from profiledb import config
 from profiledb.errors import ConfigError
 from profiledb.library import health
@@ -22,105 +22,118 @@ from profiledb.monitoring import logs, prometheus
 from profiledb.monitoring.counters import OTHER, STATES
 from profiledb.monitoring.prometheus import Figures, Gauge, Listener
 
-PATIENCE_S = 5.0
-"""After so long a database or a store that does not answer counts as missing."""
-_AT_WORK = ("here", "elsewhere")
+CHECK_TIMEOUT_S = 5.0
+"""Seconds after which a database or store that does not answer counts as missing."""
+_WORKER_RUNNING = ("here", "elsewhere")
 
 _log = logging.getLogger("warpdeck")
-_health = health.Health(visitors.whole)
-_listener: list[Listener] = []
+_health = health.Health(visitors.get_whole_library)
+_listeners: list[Listener] = []
 
 
-def parts() -> tuple[bool, dict[str, str]]:
-    """Whether pages can be shown, and a word about each part; without a worker or Landlock they can.
+def check_parts() -> tuple[bool, dict[str, str]]:
+    """Return whether pages can be shown, and the state of each part. Pages need no worker and no Landlock.
 
-    A server whose worker runs elsewhere, or not at all, may do without the inbox.
+    Only the server that runs the worker itself needs the inbox.
     """
-    found, at_work = _health.parts(), worker_process.status().state
-    if at_work == "here":
-        found |= health.inbox(config.load())
-    return health.shows(found), found | {"worker": at_work} | health.confined()
+    states, worker_state = _health.parts(), worker_process.check_worker().state
+    if worker_state == "here":
+        states |= health.check_inbox(config.load())
+    return health.can_show_pages(states), states | {"worker": worker_state} | health.check_confinement()
 
 
-async def _ready(_: Request) -> Response:
-    """200 where pages can be shown, else 503, so that a proxy asks another server."""
+async def _answer_health(_: Request) -> Response:
+    """Answer 200 if pages can be shown, else 503, so that a proxy asks another server."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            well, found = await asyncio.to_thread(parts)
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            healthy, states = await asyncio.to_thread(check_parts)
     except TimeoutError:
-        well, found = False, {"database": health.MISSING, "store": health.MISSING}
+        healthy, states = False, {"database": health.MISSING, "store": health.MISSING}
+    status = 200 if healthy else 503
     return Response(
-        prometheus.told(well, found), 200 if well else 503, {"Cache-Control": "no-store"}, "application/json"
+        prometheus.encode_health(healthy, states), status, {"Cache-Control": "no-store"}, "application/json"
     )
 
 
-async def _live(_: Request) -> Response:
-    """200 as long as this process answers at all."""
+async def _answer_live(_: Request) -> Response:
+    """Answer 200 as long as this process answers at all."""
     return JSONResponse({"status": "live"}, headers={"Cache-Control": "no-store"})
 
 
-def routes() -> list[Route]:
-    """The addresses, below that of the dashboard."""
-    return [Route(url_paths.at(url_paths.HEALTH), _ready), Route(url_paths.at(url_paths.LIVE), _live)]
+def build_routes() -> list[Route]:
+    """Return the routes of both health checks."""
+    return [
+        Route(url_paths.add_base(url_paths.HEALTH_PATH), _answer_health),
+        Route(url_paths.add_base(url_paths.LIVE_PATH), _answer_live),
+    ]
 
 
-def begin() -> None:
-    """Tells figures from now on, where the settings name an address, and logs that the server runs.
+def start_monitoring() -> None:
+    """Serve metrics if the settings name an address, and log that the server runs.
 
-    A port that is taken keeps nobody from looking at pages: the log says so.
+    The server runs without metrics if their port is taken; the log says so.
     """
-    where = prometheus.address(config.load().metrics, "WARPDECK_METRICS")
-    if where is not None:
-        listener = Listener(where, Figures(_gauges()), parts)
+    address = prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS")
+    if address is not None:
+        listener = Listener(address, Figures(_build_gauges()), check_parts)
         try:
             listener.start()
         except ConfigError as error:
             _log.error("%s %s", error.message, error.hint)
         else:
-            _listener.append(listener)
+            _listeners.append(listener)
     logs.event("server_started", port=st.get_option("server.port"))
 
 
-def end() -> None:
-    """Ends that."""
-    while _listener:
-        _listener.pop().stop()
+def stop_monitoring() -> None:
+    """Stop serving metrics, and log that the server ends."""
+    while _listeners:
+        _listeners.pop().stop()
     logs.event("server_ended")
 
 
-def check() -> None:
-    """Looks whether figures can be told as the settings want it, before anything starts.
+def check_settings() -> None:
+    """Check before the server starts that it can serve metrics as configured.
 
     Raises:
-        ConfigError: the address is none, or the package is missing.
+        ConfigError: the address is invalid, or the package ``prometheus-client`` is missing.
     """
-    if prometheus.address(config.load().metrics, "WARPDECK_METRICS") is not None:
+    if prometheus.parse_address(config.load().metrics, "WARPDECK_METRICS") is not None:
         Figures()
 
 
-def _gauges() -> list[Gauge]:
+def _build_gauges() -> list[Gauge]:
     return [
-        Gauge("warpdeck_part_up", "Whether what the server needs can be reached.", "part", _up),
-        Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _files),
-        Gauge("warpdeck_reports", "Reports of the library.", "", _reports),
-        Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": Open.number}),
+        Gauge("warpdeck_part_up", "1 if this part of the server can be reached, else 0.", "part", _measure_parts),
+        Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _count_files),
+        Gauge("warpdeck_reports", "Reports of the library.", "", _count_reports),
+        Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", _count_open_pages),
+        Gauge("warpdeck_turns_waiting", "Pages that wait for their turn.", "", _count_waiting_scripts),
         Gauge(
-            "warpdeck_turns_waiting", "Pages that wait for their turn.", "", lambda: {"": script_queue.of_pages.waiting}
+            "warpdeck_memory_bytes", "Memory of this server by holder (app/memory.py).", "holder",
+            memory.measure_holders,
         ),
-        Gauge("warpdeck_memory_bytes", "Memory of this server by holder (app/memory.py).", "holder", memory.holders),
-    ]
+    ]  # fmt: skip
 
 
-def _reports() -> dict[str, float]:
-    return {"": float(len(visitors.whole().catalog.report_ids()))}
+def _measure_parts() -> dict[str, float]:
+    _, states = check_parts()
+    return {part: float(state == health.OK or state in _WORKER_RUNNING) for part, state in states.items()}
 
 
-def _up() -> dict[str, float]:
-    _, found = parts()
-    return {part: float(word == health.OK or word in _AT_WORK) for part, word in found.items()}
+def _count_files() -> dict[str, float]:
+    counts = visitors.get_whole_library().catalog.job_states()
+    known = {state: float(counts.pop(state, 0)) for state in STATES}
+    return known | {OTHER: float(sum(counts.values()))}
 
 
-def _files() -> dict[str, float]:
-    found = visitors.whole().catalog.job_states()
-    known = {state: float(found.pop(state, 0)) for state in STATES}
-    return known | {OTHER: float(sum(found.values()))}
+def _count_reports() -> dict[str, float]:
+    return {"": float(len(visitors.get_whole_library().catalog.report_ids()))}
+
+
+def _count_open_pages() -> dict[str, float]:
+    return {"": float(OpenPages.number)}
+
+
+def _count_waiting_scripts() -> dict[str, float]:
+    return {"": float(script_queue.page_scripts.waiting)}

@@ -1,10 +1,11 @@
-"""Which pages there are: a line each. Their scripts stand in ``views``, a folder a page."""
+"""List the pages. Each has a folder in ``views``."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest, Subject
+from profiledb.query import header
 from profiledb.report.sidecar import Kind
 
 FOLDER = Path(__file__).with_name("views")
@@ -17,162 +18,163 @@ _OVER_TIME = (
 )  # fmt: skip
 
 GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
-"""Groups of the menu; what has none stands above them."""
+"""Groups of the menu; pages without a group come first."""
 GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
 """In the order of the menu."""
 
 
-class Shelf(Protocol):
-    """What the menu asks about a report beside its manifest (``session`` knows it)."""
+class ReportData(Protocol):
+    """Questions about a report that its manifest does not answer; ``session`` implements them."""
 
     def has_sidecar(self, report_id: str, kind: Kind) -> bool:
-        """Whether the program left a file of this kind beside the report."""
+        """Return True if the profiled program left a file of this kind beside the report."""
 
     def has_answer(self, report_id: str, name: str) -> bool:
-        """Whether this analysis has a row for the report."""
+        """Return True if the analysis has a row for the report."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A page of a report: its address, its title, its group in the menu, what of a report it shows, its script.
+    """A page of a report.
 
-    ``subject``: None where it shows reports of every kind. ``listed``: in the menu.
-    ``selects``: it shows the part of the report that is selected; others show the whole.
-    ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
-    grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
-    file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
-    ``across``: it shows all reports of the library, and needs none at hand.
+    Args:
+        title: its title, which makes its address and folder, too.
+        group: its group in the menu.
+        subject: the reports it shows; None: every kind.
+        icon: its icon.
+        listed: whether the menu has it.
+        selects: whether it shows the selection; other pages show the whole report.
+        tables: it is empty, and gray in the menu, if none of these has a row; without them, if the report lacks what
+            each analysis of the page needs.
+        lack: why it is empty, as the end of a sentence.
+        sidecar: file beside the report that it shows. Without its data the menu omits a page of the group SPECIAL.
+        answer: analysis that has a row if the report has the data of the page.
+        former_urls: its former addresses, which redirect.
+        across: whether it shows all reports of the library, and works without any.
     """
 
-    url: str
     title: str
     group: str
     subject: Subject | None
     icon: str
-    script: str
     listed: bool = True
     selects: bool = True
     tables: tuple[str, ...] = ()
     lack: str = ""
-    beside: Kind | None = None
+    sidecar: Kind | None = None
     answer: str = ""
-    was: tuple[str, ...] = ()
+    former_urls: tuple[str, ...] = ()
     across: bool = False
 
     def fits(self, manifest: Manifest) -> bool:
-        """Whether the report has what the page shows."""
+        """Return True if the page can show reports of this kind."""
         return self.subject is None or self.subject in manifest.subjects
 
-    def offers(self, manifest: Manifest, shelf: Shelf) -> bool:
-        """Whether the page holds anything of a report; one that is opened by its address says itself what it lacks."""
+    def offers(self, manifest: Manifest, report_data: ReportData) -> bool:
+        """Return True if the page has something to show of a report; opened anyway, it explains what is missing."""
         if not (self.listed and self.fits(manifest)):
             return False
-        if self.beside:
-            return shelf.has_sidecar(manifest.id, self.beside)
-        rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
-        return rows and (not self.answer or shelf.has_answer(manifest.id, self.answer))
+        if self.sidecar:
+            return report_data.has_sidecar(manifest.id, self.sidecar)
+        return self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
+
+    def _has_rows(self, manifest: Manifest) -> bool:
+        if not manifest.rows or not (self.lack or self.answer):
+            return True
+        if self.tables:
+            return any(map(manifest.rows.get, self.tables))
+        analyses = [
+            entry for entry in header.analyses().values() if self.answer == entry.name or self.url == entry.page
+        ]
+        return any(all(any(map(manifest.rows.get, tables)) for tables in entry.needs) for entry in analyses)
 
     @property
     def for_guests(self) -> bool:
-        """Whether somebody with a sharing link may open it: not what shows all reports, nor what takes questions."""
+        """Return True if a sharing link opens the page: it shows a single report, and runs no SQL of the visitor."""
         return not self.across and self.group not in (COMPARE, DATA)
 
     @property
+    def url(self) -> str:
+        """Address below that of the dashboard, and folder in ``views``."""
+        return self.title.lower().replace(" ", "_")
+
+    @property
     def path(self) -> Path:
-        """The script."""
-        return FOLDER / self.script
+        """Path of the script."""
+        return FOLDER / self.url / "page.py"
 
 
 VIEWS = (
-    View("summary", "Summary", "", TIMELINE, ":material/dashboard:", "summary/page.py", was=("overview",)),
-    View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
+    View("Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
+    View("Findings", "", None, ":material/fact_check:"),
+    View("What if", "", TIMELINE, ":material/alt_route:", selects=False, tables=_GPU, lack="no GPU activity"),
     View(
-        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
+        "Timeline", "", TIMELINE, ":material/view_timeline:",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),
+    View("Kernels", GPU, TIMELINE, ":material/table_rows:", tables=_KERNELS, lack="no GPU kernels"),
     View(
-        "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:", "kernels/page.py",
-        tables=_KERNELS, lack="no GPU kernels",
+        "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
+        tables=_KERNELS, lack="no GPU kernels", former_urls=("roofline_time",),
+    ),
+    View("Idle", GPU, TIMELINE, ":material/hourglass_empty:", lack="no GPU activity"),
+    View(
+        "Ranges", PROGRAM, TIMELINE, ":material/account_tree:",
+        lack="no ranges (NVTX or annotations)", former_urls=("nvtx",),
     ),
     View(
-        "roofline_by_time", "Roofline by time", GPU, TIMELINE, ":material/show_chart:", "roofline_by_time/page.py",
-        tables=_KERNELS, lack="no GPU kernels", was=("roofline_time",),
-    ),
-    View(
-        "idle", "Idle", GPU, TIMELINE, ":material/hourglass_empty:", "idle/page.py",
-        tables=(*_GPU, "gpu_metric"), lack="no GPU activity",
-    ),
-    View(
-        "ranges", "Ranges", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no ranges (NVTX or annotations)", was=("nvtx",),
-    ),
-    View(
-        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
+        "Operators", PROGRAM, TIMELINE, ":material/schema:",
         tables=("operator",), lack="no operators of the PyTorch profiler",
     ),
     View(
-        "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",
-        tables=_KERNELS, lack="no GPU kernels", was=("split",),
+        "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:",
+        tables=_KERNELS, lack="no GPU kernels", former_urls=("split",),
     ),
     View(
-        "memory", "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:", "memory/page.py",
+        "Memory", PROGRAM, TIMELINE, ":material/swap_horiz:",
         tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
+    View("API", PROGRAM, TIMELINE, ":material/terminal:", lack="no CUDA or OS calls"),
     View(
-        "api", "API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",
-        tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
-    ),
-    View(
-        "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
+        "Host", PROGRAM, TIMELINE, ":material/developer_board:",
         tables=("cpu_sample", "python_sample", "sched_event", "osrt_call", "openmp_event"),
         lack="no CPU samples, scheduling or OS calls",
     ),
     View(
-        "compare", "Compare", COMPARE, TIMELINE, ":material/compare_arrows:", "compare/page.py",
+        "Compare", COMPARE, TIMELINE, ":material/compare_arrows:",
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),
+    View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
+    View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
+    View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", answer="attention_parts"),
+    View("Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
     View(
-        "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:", "scaling/page.py",
-        selects=False, tables=_KERNELS, lack="no GPU kernels",
+        "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",
+        selects=False, sidecar="tasks", former_urls=("crossover", "cpu_gpu"),
     ),
-    View("trends", "Trends", COMPARE, None, ":material/trending_up:", "trends/page.py", selects=False, across=True),
-    View(
-        "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
-        tables=(*_KERNELS, "range"), answer="attention_parts",
-    ),
-    View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", "energy/page.py", beside="power"),
-    View(
-        "cpu_vs_gpu", "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:", "cpu_vs_gpu/page.py",
-        selects=False, beside="tasks", was=("crossover", "cpu_gpu"),
-    ),
-    View(
-        "timer_check", "Timer check", SPECIAL, TIMELINE, ":material/timer:", "timer_check/page.py",
-        beside="timings", was=("timings",),
-    ),
-    View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", "kernel/page.py", listed=False),
-    View(
-        "kernel_profiles", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", "kernel_profiles/page.py", was=("ncu",)
-    ),
-    View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
-    View("sql", "SQL", DATA, None, ":material/database:", "sql/page.py", selects=False),
+    View("Timer check", SPECIAL, TIMELINE, ":material/timer:", sidecar="timings", former_urls=("timings",)),
+    View("Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
+    View("Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)),
+    View("Roofline", GPU, LAUNCHES, ":material/show_chart:"),
+    View("SQL", DATA, None, ":material/database:", selects=False),
 )  # fmt: skip
-"""Every page of a report; the first that fits is the one that opens."""
+"""All pages of reports; a report opens on the first that fits it."""
 
 LIBRARY = FOLDER / "library" / "page.py"
 ADMIN = FOLDER / "admin" / "page.py"
 ADMIN_URL = "admin"
 
 
-def at(url: str) -> View:
-    """The page at this address."""
+def get_view(url: str) -> View:
+    """Return the page at this address."""
     return next(view for view in VIEWS if view.url == url)
 
 
-def script(url: str) -> Path:
-    """The script of the page at this address."""
-    return at(url).path
+def get_script(url: str) -> Path:
+    """Return the script of the page at this address."""
+    return get_view(url).path
 
 
-def first(manifest: Manifest) -> View:
-    """The page on which a report opens."""
+def get_first_view(manifest: Manifest) -> View:
+    """Return the page on which a report opens."""
     return next(view for view in VIEWS if view.subject in manifest.subjects)

@@ -1,7 +1,7 @@
-"""Pages take turns: of the scripts of all sessions one at a time runs, in the order in which they began.
+"""Run one page script at a time, first come, first served.
 
-Python runs one thread at a time anyway. Where many share it, each page waits for all others, and each takes twice the
-processor's time: fifty sessions got 4.6 views a second, and 7.1 one after the other (``make bench``, load).
+The threads of all sessions share one interpreter: running 50 scripts at once takes twice the CPU time of running them
+one by one, and each page waits for all others (4.6 against 7.1 pages per second; ``make bench``, load).
 """
 
 import threading
@@ -9,87 +9,92 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE_S = 10.0
-"""So long a script waits for its turn; then it runs beside the one that takes so long."""
+MAX_WAIT_S = 10.0
+"""Seconds a script waits before it runs anyway, beside the one that takes so long."""
 
 
-class Turns:
-    """A lock that is handed on in the order of asking. May be shared by threads."""
+class ScriptQueue:
+    """A lock that threads get in the order in which they asked.
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
-        self._patience = patience_s
+    Args:
+        max_wait_s: seconds a thread waits before it goes on without the lock.
+    """
+
+    def __init__(self, max_wait_s: float = MAX_WAIT_S) -> None:
+        self._max_wait_s = max_wait_s
         self._lock = threading.Lock()
-        self._taken = False
+        self._is_held = False
         self._waiting: deque[threading.Lock] = deque()
-        self._mine = threading.local()
+        self._thread = threading.local()
 
     @property
     def waiting(self) -> int:
-        """How many threads wait."""
+        """Number of threads that wait."""
         return len(self._waiting)
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Waits for the turn of this thread and ends it; within a turn of the same thread it does nothing."""
-        if self._has():
+    def wait_turn(self) -> Iterator[None]:
+        """Hold the lock within the block; nested blocks of one thread do nothing."""
+        if self._is_mine():
             yield
             return
-        self._mine.has = self._take()
+        self._thread.holds = self._acquire()
         try:
             yield
         finally:
-            self._end()
+            self._release()
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Lets others have their turn while this thread waits for something else, such as a query.
+    def step_aside(self) -> Iterator[None]:
+        """Let another script run within the block, while this thread waits for a query or another thread.
 
-        It goes on at once afterward, with the turn where nobody has it: it may hold what the one waits for who does.
+        Afterward this thread goes on at once, with the lock only if that is free: whoever holds it may be waiting for a
+        result that this thread has to deliver.
         """
-        if not self._has():
+        if not self._is_mine():
             yield
             return
-        self._end()
+        self._release()
         try:
             yield
         finally:
-            self._mine.has = self._take_free()
+            self._thread.holds = self._acquire_if_free()
 
-    def _has(self) -> bool:
-        return getattr(self._mine, "has", False)
+    def _is_mine(self) -> bool:
+        return getattr(self._thread, "holds", False)
 
-    def _take(self) -> bool:
-        """Whether this thread has the turn; False where it has waited long enough to go on without."""
-        handed = threading.Lock()
+    def _acquire(self) -> bool:
+        """Wait for the lock; return False if this thread goes on without it."""
+        handed_over = threading.Lock()
         with self._lock:
-            if not self._taken:
-                self._taken = True
+            if not self._is_held:
+                self._is_held = True
                 return True
-            handed.acquire()
-            self._waiting.append(handed)
-        if handed.acquire(timeout=self._patience):
+            handed_over.acquire()
+            self._waiting.append(handed_over)
+        if handed_over.acquire(timeout=self._max_wait_s):
             return True
         with self._lock:
-            if handed not in self._waiting:  # handed over at the last moment
+            if handed_over not in self._waiting:  # handed over just after the timeout
                 return True
-            self._waiting.remove(handed)
+            self._waiting.remove(handed_over)
             return False
 
-    def _take_free(self) -> bool:
+    def _acquire_if_free(self) -> bool:
         with self._lock:
-            free, self._taken = not self._taken, True
+            free, self._is_held = not self._is_held, True
         return free
 
-    def _end(self) -> None:
-        if not self._has():
+    def _release(self) -> None:
+        if not self._is_mine():
             return
-        self._mine.has = False
+        self._thread.holds = False
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()
             else:
-                self._taken = False
+                self._is_held = False
 
 
-of_pages = Turns()
-"""Those of this server's pages."""
+page_scripts = ScriptQueue()
+"""The queue of this server's pages."""

@@ -1,10 +1,9 @@
 """The only cached access to the library: list reports, find the page's report, run analyses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -14,25 +13,32 @@ from app.stale_cache import lasting
 from app.web import access, login_cookie, visitors
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import ReportNotFoundError, WarpdeckError
+from profiledb.errors import AnalysisError, ReportNotFoundError, WarpdeckError
+from profiledb.findings import digest
 from profiledb.library.catalog import Job, Manifest, Subject
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.query import captures, header, request, views
 from profiledb.query.answer_cache import Answers
 from profiledb.query.captures import Capture
+from profiledb.query.request import Key
+from profiledb.query.single_flight_cache import SingleFlightCache
 from profiledb.report import sidecar
 from profiledb.report.report_lookup import find
+from profiledb.selection import model
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.team_summary_store import summaries_of
 
+Value = TypeVar("Value")
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
 _VIEWS = 8
 """Kinds of users, by what they see, for whom lists are remembered."""
 # Who waits for a query lets other pages run.
-_ANSWERS = Answers(aside=script_queue.of_pages.aside)
+_ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
+_QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
+"""Answers of questions in SQL: one may be as large as all others together."""
 _LAST = "last_report"
 _SELECTED = "selected"
 
@@ -48,10 +54,10 @@ def library() -> Library:
     The inbox is there as soon as a page names it.
     """
     known = settings()
-    whole = visitors.whole()
+    whole = visitors.get_whole_library()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return whole.asked_by(access.visitor()) if login_cookie.login() else whole
+    return whole.asked_by(access.get_visitor()) if login_cookie.has_login() else whole
 
 
 def editing() -> Library:
@@ -87,13 +93,13 @@ def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Mani
 def _shown() -> tuple[Path, tuple[int, int], object]:
     """What lists go by: the library, its version, and what the user of this session sees of it."""
     shelf = library()
-    return shelf.folder, shelf.catalog.version(), shelf.catalog.sight.kind()
+    return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
 
 
 def jobs() -> list[Job]:
     """All files that were ever taken up, the last change first; read again only when one of them has changed."""
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.sight.kind()))
+    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
 
 
 @lasting(maxsize=_VIEWS)
@@ -126,8 +132,8 @@ def board() -> Board:
     shelf = library()
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
-    with script_queue.of_pages.aside():
-        return _board(shelf.folder, versions, shelf.catalog.sight.kind())
+    with script_queue.page_scripts.step_aside():
+        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)
@@ -214,14 +220,43 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """
     shelf = library()
     if not shelf.is_here(report_id):
-        with script_queue.of_pages.aside():
-            shelf.bring(report_id)
+        with script_queue.page_scripts.step_aside():
+            shelf.fetch(report_id)
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 
+def key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable = ()) -> Key:
+    """Return the key of a value that pages work out from several answers about a report (``request.key``).
+
+    Args:
+        report_id: the report.
+        version: what is worked out, and the version of the rules that it goes by.
+        params: the selection.
+        more: what else the value depends on.
+    """
+    every = {"trace": links("trace"), **digest.links(links)}
+    partners = {kind: ids[report_id] for kind, ids in every.items() if report_id in ids}
+    return request.key(library(), report_id, version, (model.parse(params), more), partners)
+
+
+def worked_out(key: Key, make: Callable[[], Value]) -> Value:
+    """Return what ``make`` works out from reports, once for all sessions and a copy each; other pages run meanwhile."""
+    return _ANSWERS.cache.copy_of(key, make)
+
+
+def asked(key: Key, make: Callable[[], Value]) -> Value:
+    """Return the answer of a question in SQL in the same way; why a question was refused is kept, too."""
+    return _QUESTIONS.copy_of(key, make, keep=AnalysisError)
+
+
 def answers_bytes() -> int:
-    """What the answers in memory take."""
-    return _ANSWERS.bytes
+    """Return the bytes of the answers in memory, and of what is worked out from several of them."""
+    return _ANSWERS.cache.bytes
+
+
+def questions_bytes() -> int:
+    """Return the bytes of the answers of questions in SQL in memory."""
+    return _QUESTIONS.bytes
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
@@ -237,23 +272,16 @@ def has_answer(report_id: str, name: str) -> bool:
         return False
 
 
-def stamp(report_id: str) -> tuple[Any, ...]:
-    """What differs wherever answers about a report may differ, whatever is asked of it."""
-    shelf, linked = library(), links().get(report_id)
-    return shelf.folder, report_id, linked, request.stamps(shelf, report_id, linked)
-
-
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
-    return list(_missing(report_id, stamp(report_id)))
+
+    def read() -> list[Capture]:
+        with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
+            return captures.missing(cursor)
+
+    return worked_out(key(report_id, "captures", {}), read)
 
 
 def to_record(report_id: str, table: str) -> str:
     """The command or option that fills a table which a report lacks; none where it was used, or where nothing does."""
     return next((one.flag for one in missing(report_id) if one.table == table), "")
-
-
-@lru_cache(maxsize=512)
-def _missing(report_id: str, stamp: tuple[Any, ...]) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
-    with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
-        return tuple(captures.missing(cursor))

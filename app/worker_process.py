@@ -1,7 +1,7 @@
-"""Starts the ingest worker beside the dashboard and says how it is doing.
+"""Start the ingest worker beside the dashboard, keep it running, and report its state.
 
-The worker decides by itself whether it may work: where another one holds the library's lock it exits. It reads from a
-pipe that only this process holds open, so it ends with the dashboard, however that ends.
+The worker exits by itself if another one holds the library's lock. It reads from a pipe that only this process holds
+open, so that it ends with the dashboard, however that ends.
 """
 
 import asyncio
@@ -21,60 +21,62 @@ from typing import IO, Literal
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, NewerLibraryError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.locations import refuse_newer
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.monitoring import logs
 from profiledb.terminal import sentence
 
-BUSY = 3
-"""Exit status of a worker that found the library held by another."""
+EXIT_LIBRARY_BUSY = 3
+"""Exit status of a worker that found the library locked by another."""
 
 BACK_OFF_S = (2.0, 5.0, 15.0, 60.0)
-"""Waits before each further start; the last one repeats."""
+"""Seconds to wait before each further start; the last wait repeats."""
 
-STEADY_S = 300.0
-"""After so long a life, a death counts as the first again."""
+STEADY_AFTER_S = 300.0
+"""Seconds after which the next crash of a worker counts as the first again."""
 
-LOOK_S = 5.0
-"""Time between two looks of the server itself."""
+CHECK_INTERVAL_S = 5.0
+"""Seconds between two checks by the server itself."""
 
-State = Literal["here", "elsewhere", "off", "starting", "stopped", "refused"]
+WorkerState = Literal["here", "elsewhere", "off", "starting", "stopped", "refused"]
 
 
 @dataclass(frozen=True)
-class Status:
-    """Where the worker is, and if it has stopped or is not started, why (its last words)."""
+class WorkerStatus:
+    """State of the worker. ``reason``: its last output if it stopped, or why it is not started."""
 
-    state: State
+    state: WorkerState
     reason: str = ""
 
 
-def status() -> Status:
-    """How ingest is doing; a worker that died is started again by this look, once its wait is over."""
+def check_worker() -> WorkerStatus:
+    """Return the state of ingest; restart a worker that died, once its wait is over."""
     settings = config.load()
     if settings.worker == "off":
         with suppress(CatalogError):
-            return Status("elsewhere" if held(settings.library) or team(settings) else "off")
-        return Status("elsewhere")
-    return _keeper(settings).look()
+            return WorkerStatus(
+                "elsewhere" if is_library_locked(settings.library) or list_team_workers(settings) else "off"
+            )
+        return WorkerStatus("elsewhere")
+    return _get_keeper(settings).check()
 
 
-async def keep() -> None:
-    """Looks at the worker every few seconds, for as long as the server runs."""
+async def keep_worker_running() -> None:
+    """Check the worker every few seconds, for as long as the server runs."""
     while True:
-        await asyncio.to_thread(status)
-        await asyncio.sleep(LOOK_S)
+        await asyncio.to_thread(check_worker)
+        await asyncio.sleep(CHECK_INTERVAL_S)
 
 
 @cache
-def _keeper(settings: Settings) -> "Keeper":
-    """One a process: pages and the server's own look share it."""
-    return Keeper(settings)
+def _get_keeper(settings: Settings) -> "WorkerKeeper":
+    """Return the keeper of this process, which pages and the server's own checks share."""
+    return WorkerKeeper(settings)
 
 
-def refusal(settings: Settings | None = None) -> str:
-    """Why no worker is started, and nothing is written to the library: a later version changed it. Empty: nothing."""
+def explain_refusal(settings: Settings | None = None) -> str:
+    """Return why nothing may write to the library: a later version of Warpdeck changed it. Empty if it may."""
     try:
         refuse_newer(settings or config.load())
     except NewerLibraryError as error:
@@ -82,9 +84,11 @@ def refusal(settings: Settings | None = None) -> str:
     return ""
 
 
-def held(library: Path) -> bool:
-    """Whether some process holds the worker's lock of a library. Takes a shared lock for a moment: a worker that
-    starts within it finds the lock taken and is started again at the next look."""
+def is_library_locked(library: Path) -> bool:
+    """Return True if some process holds the worker's lock of a library.
+
+    The check takes a shared lock for a moment. A worker that starts just then exits; the next check starts it again.
+    """
     try:
         with (library / "worker.lock").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -95,13 +99,17 @@ def held(library: Path) -> bool:
     return False
 
 
-def team(settings: Settings) -> list[Seen]:
-    """The workers of a team that are alive; none where there is no team. Raises CatalogError: nobody can say now."""
-    return Workers(database.shared(settings.database)).all() if settings.database else []
+def list_team_workers(settings: Settings) -> list[WorkerInfo]:
+    """Return the workers of a team that are alive; empty without a team.
+
+    Raises:
+        CatalogError: the database is unreachable.
+    """
+    return Workers(team_database.open_database(settings.database)).all() if settings.database else []
 
 
-def command(settings: Settings) -> list[str]:
-    """The command line of the worker."""
+def build_command(settings: Settings) -> list[str]:
+    """Return the command line of the worker."""
     samples = str(settings.samples) if settings.samples else "off"
     return [
         *(sys.executable, "-m", "ingest", "--until-stdin-closes"),
@@ -109,63 +117,63 @@ def command(settings: Settings) -> list[str]:
     ]
 
 
-class Keeper:
-    """Keeps one worker process running; may be shared by threads."""
+class WorkerKeeper:
+    """Keep one worker process running. Thread-safe."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] | None = None
-        self._said = ""
-        self._deaths = 0
+        self._error_file: IO[bytes] | None = None
+        self._last_output = ""
+        self._crashes = 0
         self._started_at = 0.0
         self._next_start = 0.0
 
-    def look(self) -> Status:
-        """The worker's state; starts it where it does not run and may."""
+    def check(self) -> WorkerStatus:
+        """Return the worker's state; start it if it does not run and may."""
         with self._lock:
             if self._process is not None and self._process.poll() is None:
-                return Status("here")
+                return WorkerStatus("here")
             if self._process is not None:
-                self._bury(self._process)
-            if held(self._settings.library):
-                return Status("elsewhere")
-            if said := refusal(self._settings):
-                return Status("refused", said)
+                self._end_process(self._process)
+            if is_library_locked(self._settings.library):
+                return WorkerStatus("elsewhere")
+            if reason := explain_refusal(self._settings):
+                return WorkerStatus("refused", reason)
             if self._clock() >= self._next_start:
                 self._start()
-                return Status("starting")
-            return Status("stopped", self._said)
+                return WorkerStatus("starting")
+            return WorkerStatus("stopped", self._last_output)
 
     def stop(self) -> None:
-        """Ends the worker as the end of the dashboard would, and waits for it."""
+        """End the worker like the end of the dashboard does, and wait for it."""
         with self._lock:
             if self._process is not None:
-                self._bury(self._process)
+                self._end_process(self._process)
 
     def _start(self) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process that writes to it)
+        self._error_file = tempfile.TemporaryFile()  # noqa: SIM115 (stays open as long as the process that writes to it)
         self._started_at = self._clock()
         self._process = subprocess.Popen(
-            command(self._settings),
+            build_command(self._settings),
             stdin=subprocess.PIPE,
             stdout=None if self._settings.log == logs.JSON else subprocess.DEVNULL,
-            stderr=self._errors,
+            stderr=self._error_file,
             cwd=config.ROOT,
         )
 
-    def _bury(self, process: subprocess.Popen[bytes]) -> None:
-        """Closes what belonged to a process, keeps its last words, and settles when the next one may start."""
+    def _end_process(self, process: subprocess.Popen[bytes]) -> None:
+        """Release a process that ended or has to, keep its last output, and schedule the next start."""
         assert process.stdin is not None
-        assert self._errors is not None
+        assert self._error_file is not None
         process.stdin.close()
         process.wait(timeout=30)
-        with self._errors as errors:
-            errors.seek(0)
-            self._said = errors.read().decode(errors="replace").strip()[-2000:]
-        steady = self._clock() - self._started_at > STEADY_S
-        self._deaths = 1 if steady or process.returncode == BUSY else self._deaths + 1
-        self._next_start = self._clock() + BACK_OFF_S[min(self._deaths, len(BACK_OFF_S)) - 1]
-        self._process = self._errors = None
+        with self._error_file as error_file:
+            error_file.seek(0)
+            self._last_output = error_file.read().decode(errors="replace").strip()[-2000:]
+        steady = self._clock() - self._started_at > STEADY_AFTER_S
+        self._crashes = 1 if steady or process.returncode == EXIT_LIBRARY_BUSY else self._crashes + 1
+        self._next_start = self._clock() + BACK_OFF_S[min(self._crashes, len(BACK_OFF_S)) - 1]
+        self._process = self._error_file = None

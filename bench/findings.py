@@ -36,7 +36,7 @@ def measure_findings(library: Path, kernels: int, repeat: int) -> FindingsTime:
     judge.judge(opened, report, {}, rules[:1])
     live, cpu, stored = [], [], []
     for _ in range(repeat):
-        shutil.rmtree(opened.answers, ignore_errors=True)
+        shutil.rmtree(opened.derived.answers, ignore_errors=True)
         began, spent = time.perf_counter(), time.process_time()
         judge.judge(opened, report, {}, rules)
         live.append(time.perf_counter() - began)

@@ -29,13 +29,14 @@ from ingest.watch import Watch
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.library import migrations
-from profiledb.library.bucket.bucket_library import StoredLibrary
-from profiledb.library.bucket.object_index import File
+from profiledb.library.bucket.object_index import StoredFile
+from profiledb.library.bucket_storage import BucketStorage
 from profiledb.library.catalog import Job
 from profiledb.library.database import Shared
 from profiledb.library.inbox.folder import FolderInbox
+from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox, open_library
-from profiledb.library.workers import Seen
+from profiledb.library.workers import WorkerInfo
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends.series_board import Board
 from tests.support.s3 import S3
@@ -52,7 +53,7 @@ def told(name: str, action: Callable[[], object]) -> str:
     return f"{name}: {cpu:.2f} s of processor, {time.monotonic() - began:.2f} s on the clock"
 
 
-def listed(library: StoredLibrary, inbox: Path, objects: Path, count: int) -> None:
+def listed(library: Library, inbox: Path, objects: Path, count: int) -> None:
     """Lists so many made-up reports with their summaries, empty objects in the bucket, and files of the inbox."""
     fill(library, count)
     inbox.mkdir(exist_ok=True)
@@ -65,7 +66,7 @@ def listed(library: StoredLibrary, inbox: Path, objects: Path, count: int) -> No
         )
     library.catalog.put_job(*jobs)
     files = [
-        File(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
+        StoredFile(f"{n:016x}", f"{n:016x}.{name}", 0, f"{n:064x}", 1000 * n)
         for n in range(1, count + 1)
         for name in (f"v{SCHEMA_VERSION}.duckdb", "timeline.v1.duckdb")
     ]
@@ -79,17 +80,17 @@ def listed(library: StoredLibrary, inbox: Path, objects: Path, count: int) -> No
             (objects / key).touch()
 
 
-def shared_of(library: StoredLibrary) -> Shared:
+def shared_of(library: Library) -> Shared:
     """Its database."""
     assert library.catalog.shared
     return library.catalog.shared
 
 
-def of_worker(library: StoredLibrary, settings: Settings) -> Iterator[str]:
+def of_worker(library: Library, settings: Settings) -> Iterator[str]:
     """What the worker that watches the inbox does at each look, where nothing is new."""
     inbox = open_inbox(settings)
     files = Queue(settings, shared_of(library), inbox)
-    worker = TeamWorker(library, settings, inbox, lambda _: None, me=Seen("bench", "bench", "", ""), queue=files)
+    worker = TeamWorker(library, settings, inbox, lambda _: None, me=WorkerInfo("bench", "bench", "", ""), queue=files)
     watch = Watch(inbox, patience_s=0)
     watch.finished()
 
@@ -102,7 +103,7 @@ def of_worker(library: StoredLibrary, settings: Settings) -> Iterator[str]:
     files.close()
 
 
-def of_pages(library: StoredLibrary, env: Mapping[str, str]) -> Iterator[str]:
+def of_pages(library: Library, env: Mapping[str, str]) -> Iterator[str]:
     """A look at pages of a real server: where nothing was written since the look before, and where a file went on."""
     report, job = library.find(NEW.name), library.catalog.jobs()[0]
     ways: tuple[tuple[str, Callable[[], None]], ...] = (
@@ -143,12 +144,12 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             shutil.copy(NEW, settings.inbox)
             subprocess.run([sys.executable, "-m", "ingest", "--once", "--strict"], cwd=ROOT, check=True)
             library = open_library(settings)
-            assert isinstance(library, StoredLibrary)
+            assert isinstance(library.storage, BucketStorage)
             listed(library, settings.inbox, bucket.objects / settings.library_url.rpartition("/")[2], count)
             yield f"{count:,} reports"
             yield told("list of reports", library.list)
             yield told("list of files", library.catalog.jobs)
-            yield told("list of objects", library.store.index.all)
+            yield told("list of objects", library.storage.store.index.all_files)
             yield told("Trends, changes never looked for", lambda: series_table.frame(Board(library).listed))
             yield told("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from of_worker(library, settings)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from app.web.sign_in_middleware import WORDS
+from app.web.sign_in_middleware import PROVIDER_UNAVAILABLE
 from bench import team_queue
 from bench.team_losses import KILLED, STANDS_STILL, Looks, look
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
@@ -67,7 +67,7 @@ def tried(way: str) -> tuple[str, float]:
     """Presses "Log in": what it said, and after how many seconds."""
     begun = time.monotonic()
     answer = httpx.get(way, timeout=60)
-    said = "said what is missing" if (answer.status_code, answer.text) == (503, WORDS) else "neither"
+    said = "said what is missing" if (answer.status_code, answer.text) == (503, PROVIDER_UNAVAILABLE) else "neither"
     return said, time.monotonic() - begun
 
 

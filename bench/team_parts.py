@@ -117,7 +117,7 @@ def _take_in(settings: Mapping[str, str], *, prepared: bool = True) -> None:
     for report in library.list() if prepared else ():
         prefetch.prepare(library, report.id)
         prefetch.timeline(library, report.id)
-        library.keep(report.id)
+        library.share_prepared(report.id)
 
 
 def memory() -> dict[str, list[float]]:

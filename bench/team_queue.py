@@ -23,7 +23,7 @@ from typing import Any
 from ingest import queue
 from ingest.queue import Queue
 from profiledb import config
-from profiledb.library import database, migrations
+from profiledb.library import migrations, team_database
 from profiledb.library.catalog import OPEN_STATES, Catalog
 from profiledb.library.locations import open_inbox
 
@@ -82,7 +82,7 @@ def take_in(
     Reports go into a folder, or into the bucket that ``library`` names.
     """
     migrations.move(url)
-    inbox, catalog = folder / "inbox", Catalog(database.shared(url))
+    inbox, catalog = folder / "inbox", Catalog(team_database.open_database(url))
     write(inbox, count)
     chance, killed = random.Random(22), 0
     library = library or str(folder / "library")
@@ -137,7 +137,7 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files = Queue(settings, database.shared(url), open_inbox(settings))
+    files = Queue(settings, team_database.open_database(url), open_inbox(settings))
     begun = spent(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")

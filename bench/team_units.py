@@ -100,14 +100,14 @@ def of_size(root: Path, kernels: int) -> str:
     generate(Options(kernels), source, "parquetdir")
     took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
     library = Library(folder)
-    library.spare()  # as a worker does
+    library.use_one_thread()  # as a worker does
     (report,) = library.list()
     prepared = spent(partial(prefetch.prepare, library, report.id))
     prepared += spent(partial(prefetch.timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
-    sizes += [sum(path.stat().st_size for path in library.reports.glob("*.timeline*"))]
-    sizes += [sum(path.stat().st_size for path in (library.answers / report.id).iterdir())]
+    sizes += [sum(path.stat().st_size for path in library.derived.timelines.glob("*"))]
+    sizes += [sum(path.stat().st_size for path in (library.derived.answers / report.id).iterdir())]
     words = ", ".join(f"{size / 1e6:.1f}" for size in sizes)
     return (
         f"{kernels:,} kernels: {took:.1f} s of processor to take in, {prepared:.1f} s to prepare;"

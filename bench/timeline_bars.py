@@ -72,7 +72,10 @@ def timed_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
 def added(prepared: Prepared) -> list[Bar]:
     """What the timeline's file adds to taking a report in: processor time and bytes."""
     library = Library(prepared.library)
-    report, target = library.path(prepared.report_id), build.path(library.reports, prepared.report_id)
+    report, target = (
+        library.path(prepared.report_id),
+        build.timeline_path(library.derived.timelines, prepared.report_id),
+    )
     began = time.process_time()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - began
@@ -179,7 +182,7 @@ def _cold(prepared: Prepared, opened: Opened) -> list[float]:
         began = time.perf_counter()
         known = fresh.open(prepared.report_id)
         with fresh.cursor(prepared.report_id) as cursor:
-            tiles.tile(cursor, known, [group], z, i)
+            tiles.make_tile(cursor, known, [group], z, i)
         waits.append((time.perf_counter() - began) * 1e3)
     return waits
 

@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     library = Library(chosen.library)
     report = library.path(chosen.report)
-    target = build.path(library.reports, chosen.report)
+    target = build.timeline_path(library.derived.timelines, chosen.report)
     before, began = time.process_time(), time.monotonic()
     build.build(report, target, target.with_suffix(".making"))
     spent = time.process_time() - before
@@ -44,9 +44,9 @@ def main(arguments: list[str] | None = None) -> None:
     lanes = [lane.id for lane in opened.lanes if lane.group is not None]
     everything = (opened.begin_ns, opened.end_ns + 1, lanes)
     with shelf.cursor(chosen.report) as cursor:
-        _row("area, everything", [_timed(lambda: area.area(cursor, opened, *everything)) for _ in range(5)])
+        _row("area, everything", [_timed(lambda: area.measure_area(cursor, opened, *everything)) for _ in range(5)])
         for text, how in (("gemm", "part"), ("cudaLaunchKernel", "exact"), ("a.*n", "pattern")):
-            taken = [_timed(lambda: search.search(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
+            taken = [_timed(lambda: search.search_names(cursor, opened, text, how)) for _ in range(5)]  # noqa: B023
             _row(f"search, {how}", taken)
 
 
@@ -63,9 +63,9 @@ def _tiles(library: Library, shelf: Timelines, opened: Opened, repeat: int) -> N
             fresh = Timelines(library, classes.load())
             fresh.wait(opened.report_id)
             with fresh.cursor(opened.report_id) as cursor:
-                cold.append(_timed(lambda: tiles.tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
+                cold.append(_timed(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)))  # noqa: B023
         with shelf.cursor(opened.report_id) as cursor:
-            warm = [_timed(lambda: tiles.tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
+            warm = [_timed(lambda: tiles.make_tile(cursor, opened, groups, max(z, 0), i)) for i in places]  # noqa: B023
         _row(f"tile 2^{max(z, 0)} cold", cold)
         _row(f"tile 2^{max(z, 0)} warm", warm)
 

@@ -28,10 +28,11 @@ from profiledb.library import database
 from profiledb.library.catalog import FILE as CATALOG
 from profiledb.library.database import Connection
 from profiledb.library.library import Library
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies.trends import gate, printout, summary_refresh
 from profiledb.studies.trends.budget import Budget
 from profiledb.studies.trends.series_board import Board
-from profiledb.studies.trends.summary_store import FILE, Row
+from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import TOPIC
 from tests.support import serial
 
@@ -60,7 +61,9 @@ def fill(library: Library, count: int) -> None:
     ids = []
     for n in range(MADE + 1, count + 1):
         factor = float((1.1 if n > count // 2 and n % SERIES % 5 == 0 else 1.0) * random.uniform(1, 1.01))
-        ids.append((f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", summary_refresh.stamp(library, f"{n:016x}"), factor))
+        ids.append(
+            (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", summary_refresh.make_stamp(library, f"{n:016x}"), factor)
+        )
     for at in range(0, len(ids), _AT_ONCE):
         with _writing(library, CATALOG, database.CATALOG) as db:
             _name(db, ids[at : at + _AT_ONCE])
@@ -68,7 +71,7 @@ def fill(library: Library, count: int) -> None:
                 "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu,"
                 " replace(manifest, old, new) FROM report JOIN copy ON old = id"
             )
-        with _writing(library, FILE, TOPIC) as db:
+        with _writing(library, SUMMARIES, TOPIC) as db:
             _name(db, ids[at : at + _AT_ONCE])
             db.execute(
                 f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
@@ -104,7 +107,7 @@ def main(count: int) -> int:
         library = Library(Path(folder))
         new = _take(library)  # before the made-up ones are listed: a worker takes reports without files off the list
         fill(library, count)
-        size = (library.folder / FILE).stat().st_size
+        size = (library.folder / SUMMARIES).stat().st_size
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
         reports = library.list()
         print(f"Library, list of reports: {spent(library.list):.2f} s")
@@ -116,9 +119,9 @@ def main(count: int) -> int:
         print(f"Trends, again: {spent(lambda: series_table.frame(board.listed)):.2f} s")
         one = board.listed[0].series
         print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
-        checked = spent(lambda: printout.text(gate.check(library, reports[0], "series", Budget()), "md"))
+        checked = spent(lambda: printout.format_check(gate.check_report(library, reports[0], "series", Budget()), "md"))
         print(f"check of a new report: {checked:.2f} s")
-        library.catalog.decided.choose(new, one.name)
+        library.catalog.decisions.choose(new, one.name)
         for known in ("nothing of it known", "its summary known"):
             print(f"warpdeck check, {known}: {_command(library, new)}")
     return 0

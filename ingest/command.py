@@ -153,7 +153,7 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
 
     def look() -> None:
         nonlocal is_mended
-        if not is_mended and disk.look(worker.library.folder) is None:
+        if not is_mended and disk.find_trouble(worker.library.folder) is None:
             worker.mend()
         is_mended = False  # after an error the next look begins as a start does
         taken = worker.take(watch.finished() + samples.next())
@@ -239,7 +239,7 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
 
 def _say(error: Exception) -> None:
-    if trouble := disk.of(error):
+    if trouble := disk.explain_error(error):
         _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
     elif isinstance(error, WarpdeckError):
         _log.error("%s", visible(terminal.sentence(error)))

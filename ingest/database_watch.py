@@ -35,7 +35,7 @@ class Reached:
 
     def lost(self, error: BaseException) -> None:
         """Notes that a part does not reach it, and says so once; PostgreSQL's reason, too, where it gives a new one."""
-        reason = next((one for one in map(postgres.refusal, _causes(error)) if one), "")
+        reason = next((one for one in map(postgres.find_refusal, _causes(error)) if one), "")
         with self._lock:
             if reason and reason != self._reason:
                 terminal.say(f"The catalog's database refuses this worker; it is asked again. {reason}")

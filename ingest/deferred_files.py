@@ -42,7 +42,7 @@ class Deferrals:
     """
 
     clock: Callable[[], float] = time.monotonic
-    free: Callable[[Path], int] = disk.free
+    free: Callable[[Path], int] = disk.free_bytes
     _waits: dict[str, _Wait] = field(default_factory=dict)
     _tried_at: float = 0.0
     _trouble: Trouble | None = None
@@ -52,7 +52,7 @@ class Deferrals:
 
         The catalog says so where it takes that much; the log says it once.
         """
-        trouble = disk.look(folder)
+        trouble = disk.find_trouble(folder)
         if trouble != self._trouble and (told := trouble or self._trouble):
             _log.warning("%s", f"{told.message} New files wait." if trouble else "The library can be written again.")
         self._trouble = trouble
@@ -94,7 +94,7 @@ class Deferrals:
 
 def of_error(job: Job, error: Exception, folder: Path) -> Job:
     """What became of a file that the worker itself could not take in; ``folder`` is the library's."""
-    if trouble := disk.of(error, folder):
+    if trouble := disk.explain_error(error, folder):
         return _deferred(job, trouble)
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."

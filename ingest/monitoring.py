@@ -67,21 +67,21 @@ def operated(settings: Settings, library: Callable[[], Library]) -> Iterator[Ope
     Raises:
         ConfigError: the address for figures is none, or cannot be listened on.
     """
-    logs.prepare(settings.log)
+    logs.configure(settings.log)
     told = Operating()
-    where = prometheus.address(settings.worker_metrics, "WARPDECK_WORKER_METRICS")
+    where = prometheus.parse_address(settings.worker_metrics, "WARPDECK_WORKER_METRICS")
     listener = None
     if where is not None:
         looked = Health(library)
 
         def parts() -> tuple[bool, dict[str, str]]:
-            found = looked.parts() | health.inbox(settings)
-            return all(word == health.OK for word in found.values()), found | health.confined()
+            found = looked.parts() | health.check_inbox(settings)
+            return all(word == health.OK for word in found.values()), found | health.check_confinement()
 
         listener = Listener(where, Figures(told.gauges()), parts)
         listener.start()
     logs.event("worker_started")
-    if health.UNSUPPORTED in health.confined().values():
+    if health.UNSUPPORTED in health.check_confinement().values():
         _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
         yield told

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ingest.conversion.fork_client import Forks
 from profiledb.library.catalog import Job
-from profiledb.studies.trends import summary_store
+from profiledb.report.derived_files import SUMMARIES
 
 TRIES = 5
 """So often a report is tried; what stops it then is the report itself."""
@@ -33,7 +33,7 @@ class Opening:
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        self._summaries = None if shared else library / summary_store.FILE
+        self._summaries = None if shared else library / SUMMARIES
         self._tries = 0
         self._looked = False
 

@@ -117,5 +117,5 @@ def _told() -> Iterator[None]:
 
 
 def _arguments(url: str) -> dict[str, Any]:
-    given = postgres.arguments(url)
+    given = postgres.connection_arguments(url)
     return given | {"options": f"{given['options']} -c search_path=procrastinate"}

@@ -74,10 +74,10 @@ class Upgrading:
         }
 
     def _upgrade(self, report: Manifest) -> dict[str, str]:
-        path = self.library.older_database(report.id)
+        path = self.library.outdated_database(report.id)
         if path is None:
             return {"state": "failed", "message": "Its file is gone."}
-        self.library.fetch(report.id, path)
+        self.library.fetch_file(report.id, path)
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
         try:

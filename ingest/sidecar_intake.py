@@ -51,7 +51,8 @@ class Shelf:
 
     def owners_of(self, path: Path) -> list[str]:
         """The reports that a sidecar belongs to, as far as they are there."""
-        return [report_id for report_id in sorted(self.owners.get(place(path), ())) if self.library.intact(report_id)]
+        known = sorted(self.owners.get(place(path), ()))
+        return [report_id for report_id in known if self.library.is_intact(report_id)]
 
     def mark(self, path: Path) -> str | None:
         """What identifies a sidecar's state: the file, the reports beside it and the word on its columns."""

@@ -35,11 +35,11 @@ from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError, StorageError
-from profiledb.library import catalog, library_id, postgres
+from profiledb.library import catalog, postgres
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
-from profiledb.library.workers import Seen
+from profiledb.library.workers import WorkerInfo
 
 BEAT_S = 5.0
 STALLED_S = 20.0
@@ -74,7 +74,7 @@ def run(
 ) -> None:
     """Works until the end, or once over what is there; ``looked`` hears of each look at the inbox."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
-    me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
+    me = WorkerInfo(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
     opening = Opening(library.folder, settings.library_text, forks, shared=True)
     reached = Reached("lead", "serve")
     assert library.catalog.shared
@@ -98,7 +98,7 @@ def run(
         quiet(me.id)
         while not end.is_set():
             with serving:
-                library_id.require(worker.library)
+                worker.library.require_own_database()
                 break
         leading = _Told(end, settings.scan_s, reached, "lead")
         leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))
@@ -299,7 +299,7 @@ def _lead(worker: TeamWorker, end: Ends, told: _Told, looked: Callable[[], None]
         looked()
 
     while not end.is_set():
-        with told, psycopg.connect(**postgres.arguments(worker.settings.database), autocommit=True) as db:
+        with told, psycopg.connect(**postgres.connection_arguments(worker.settings.database), autocommit=True) as db:
             while not end.is_set():
                 leads = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,)
                 told.back()

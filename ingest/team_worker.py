@@ -18,7 +18,7 @@ from profiledb.errors import CatalogError
 from profiledb.library import catalog, workers
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.database import Shared
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 
 Result = TypeVar("Result")
 LONGEST_PATH = 2_600
@@ -42,7 +42,7 @@ class TeamWorker(Worker):
         queue: where files wait.
     """
 
-    me: Seen = None  # type: ignore[assignment]
+    me: WorkerInfo = None  # type: ignore[assignment]
     queue: Queue = None  # type: ignore[assignment]
     left_open: ClassVar[tuple[str, ...]] = ()
 
@@ -123,7 +123,7 @@ class TeamWorker(Worker):
             db.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
             db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
             listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
-            if listed and self.library.intact(report_id):
+            if listed and self.library.is_intact(report_id):
                 return {"state": "duplicate"}
             return super().publish(path, work, manifest, known)
 
@@ -149,8 +149,8 @@ class TeamWorker(Worker):
         if job.state == "duplicate" and self._taken_over and not self._is_of_another(job):
             job = replace(job, state="ready")
         lost = job.state == "failed" and not ended and not sidecar_intake.is_sidecar(job)
-        best = workers.newest(self.workers.all()) if lost else ""
-        if workers.number(best) <= workers.number(self.me.nsys):
+        best = workers.newest_nsys(self.workers.all()) if lost else ""
+        if workers.version_numbers(best) <= workers.version_numbers(self.me.nsys):
             return super().record(job)
         told = f"{job.name} goes to a worker with nsys {best}."
         self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
@@ -164,7 +164,7 @@ class TeamWorker(Worker):
 
     def at_hand(self) -> str:
         """The converters that the workers of the team have."""
-        return workers.converters([*self.workers.all(), self.me])
+        return workers.list_converters([*self.workers.all(), self.me])
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:
         """Whether a conversion failed when the team had not all the converters that it has now."""

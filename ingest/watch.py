@@ -24,7 +24,7 @@ from ingest.formats.nsys_sqlite import is_export
 from profiledb.library.inbox import Inbox, Kind
 from profiledb.library.inbox.file_stamp import State
 from profiledb.library.inbox.folder import PAUSE_S as QUICK_S
-from profiledb.report.file_names import is_taken
+from profiledb.report.file_names import is_accepted
 
 CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
 """Events that say that something has changed; opened, and closed without writing, do not."""
@@ -137,7 +137,7 @@ def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
             continue
         for name, kind in entries:
             path = here / name
-            if not is_taken(name):
+            if not is_accepted(name):
                 continue
             if reason := _reason(name, kind, depth):
                 skipped[path] = reason

@@ -24,7 +24,7 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library import catalog
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox import Inbox
-from profiledb.library.inbox.file_stamp import look
+from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
 from profiledb.library.spaces import space_of
 from profiledb.report.sidecar import DROPPED, TRACES
@@ -251,7 +251,7 @@ class Worker:
         mark = fingerprints.of(self.inbox, path)
         if mark is None or known is None or self.is_due(known, mark):
             return mark
-        lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
+        lost = known.state in ("ready", "duplicate") and not self.library.is_intact(known.report_id or "")
         return mark if lost or self.tries_again(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
@@ -269,7 +269,7 @@ class Worker:
             with self._lock:
                 if outcome["state"] == "ready":
                     outcome |= self.publish(Path(job.path), work, outcome["manifest"], known)
-                elif outcome["state"] == "duplicate" and self.library.list_again(str(outcome["report_id"])):
+                elif outcome["state"] == "duplicate" and self.library.relist(str(outcome["report_id"])):
                     outcome |= {"state": "ready"}
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
@@ -304,7 +304,7 @@ class Worker:
         path = Path(job.path)
         together = fingerprints.partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
         source = self.inbox.bring(path, together, work / "source", self.settings.convert_disk_mb << 20)
-        size = state.bytes if (state := look(source)) else 0
+        size = state.bytes if (state := read_state(source)) else 0
         columns = sidecar_intake.columns_of(self.library, path) if task == "sidecar" else {}
         most = limits.of(size, self.library.folder, self.settings)
         if limits.is_small(path, size):

@@ -1,4 +1,4 @@
-"""What a report is: its tables, the library that holds reports, and the analyses that read them.
+"""Reports of profilers: their tables, the library that holds them, and the analyses that read them.
 
-Knows no screen and no profiler: ``app`` shows and ``ingest`` converts, both through this package.
+Imports no screen and no profiler: ``app`` shows and ``ingest`` converts, both through this package.
 """

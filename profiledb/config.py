@@ -13,7 +13,7 @@ from profiledb.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKOUT = (ROOT / "pyproject.toml").is_file()
-"""Whether this is a checkout. An installed Warpdeck has no sample reports and writes nothing beside its own files."""
+"""True in a checkout. An installed Warpdeck has no sample reports and writes nothing beside its own files."""
 
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
@@ -21,14 +21,14 @@ _S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)
 
 
 def user_data() -> Path:
-    """Where programs keep what belongs to a user (XDG Base Directory Specification, which ignores relative paths)."""
+    """Return the folder for a user's data (XDG Base Directory Specification, which ignores relative paths)."""
     named = Path(os.environ.get("XDG_DATA_HOME", ""))
     return (named if named.is_absolute() else Path("~/.local/share").expanduser()) / "warpdeck"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: the field of Settings it fills, its environment variable, its default and what it does."""
+    """A setting: its field of ``Settings``, its environment variable, default and help."""
 
     field: str
     variable: str
@@ -123,10 +123,11 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of this process; see SETTINGS for what each one means.
+    """The settings of this process; ``SETTINGS`` has the help of each.
 
-    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here; where ``inbox_url`` does,
-    ``inbox`` is a folder for uploads on their way.
+    If ``library_url`` names a bucket, ``library`` is the folder of its copies; if ``inbox_url`` does, ``inbox`` is a
+    folder
+    for uploads on their way.
     """
 
     data: Path
@@ -134,7 +135,7 @@ class Settings:
     library: Path
     cache: Path
     cache_mb: int
-    database: str = field(repr=False)  # it may hold a password
+    database: str = field(repr=False)  # may hold a password
     samples: Path | None
     worker: str
     nsys: str
@@ -168,12 +169,12 @@ class Settings:
 
     @property
     def library_text(self) -> str:
-        """The library as it was named: a folder, or a bucket."""
+        """Return the library as the user named it: a folder or a bucket."""
         return self.library_url or str(self.library)
 
     @property
     def inbox_text(self) -> str:
-        """The inbox as it was named: a folder, or a bucket."""
+        """Return the inbox as the user named it: a folder or a bucket."""
         return self.inbox_url or str(self.inbox)
 
 
@@ -181,19 +182,19 @@ MOST_LINK_DAYS = 365.0
 
 
 def load(**override: str | Path | None) -> Settings:
-    """The settings from the environment, with ``override`` (command-line arguments; None counts as not given) on top.
+    """Read the settings from the environment; ``override`` (command-line arguments; None counts as not given) wins.
 
     Raises:
-        ConfigError: a number is not a number, or one that must be 1 or more is less.
+        ConfigError: a number is malformed, or less than 1 where it must not be.
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
     text["endpoint"] = endpoint()
-    return _of(tuple(text.items()))
+    return _build_settings(tuple(text.items()))
 
 
-@lru_cache(maxsize=8)  # a look at a page asks a hundred times
-def _of(given: tuple[tuple[str, str], ...]) -> Settings:
+@lru_cache(maxsize=8)  # a page asks a hundred times
+def _build_settings(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     cache = _folder(text["cache"]) or data / "cache"
@@ -223,9 +224,9 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "sql_memory_mb": int(_number(text, "sql_memory_mb", 1)),
         "max_upload_mb": int(_number(text, "max_upload_mb", 1)),
         "uploads_mb": int(_number(text, "uploads_mb", 1)),
-        "login_admins": _values(text["login_admins"]),
-        "login_editors": _values(text["login_editors"]),
-        "login_viewers": _values(text["login_viewers"]),
+        "login_admins": _split_values(text["login_admins"]),
+        "login_editors": _split_values(text["login_editors"]),
+        "login_viewers": _split_values(text["login_viewers"]),
         "login_hours": _number(text, "login_hours", 1),
         "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
         "retention": _folder(text["retention"]),
@@ -240,12 +241,14 @@ def _folder(text: str) -> Path | None:
 
 
 def endpoint() -> str:
-    """The server of buckets that the environment names, by the variables that S3 clients have; empty for Amazon's."""
-    return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
+    """Return the server of buckets from the usual variables of S3 clients; empty for Amazon's."""
+    return next((address for name in _ENDPOINTS if (address := os.environ.get(name, "").strip())), "")
 
 
 def _url(text: dict[str, str], field: str) -> str:
-    """The bucket that a setting names; empty where it names a folder. It is not repeated: it may hold keys."""
+    """Return the bucket that a setting names; empty for a folder. Errors do not repeat it, because it may contain
+    keys.
+    """
     if "://" not in text[field]:
         return ""
     url = text[field].rstrip("/")
@@ -255,7 +258,7 @@ def _url(text: dict[str, str], field: str) -> str:
 
 
 def _copies(cache: Path, url: str, server: str) -> Path | None:
-    """The folder for copies of what is in a bucket: another one for the same name on another server."""
+    """Return the folder for copies of a bucket, which depends on its server, too."""
     if not url:
         return None
     number = hashlib.sha256(f"{server} {url}".encode()).hexdigest()[:12]
@@ -263,18 +266,18 @@ def _copies(cache: Path, url: str, server: str) -> Path | None:
 
 
 def _database(text: str) -> str:
-    if text and not text.startswith(("postgresql://", "postgres://")):  # it is not repeated: it may hold a password
+    if text and not text.startswith(("postgresql://", "postgres://")):  # not repeated, because it may hold a password
         raise ConfigError("WARPDECK_DATABASE must begin with postgresql://.")
     return text
 
 
-def given(prefix: str) -> list[str]:
-    """The variables of settings that begin with ``prefix`` and that the environment sets."""
+def variables_with_prefix(prefix: str) -> list[str]:
+    """Return the variables of settings with this prefix that the environment sets."""
     return [s.variable for s in SETTINGS if s.variable.startswith(prefix) and os.environ.get(s.variable, "").strip()]
 
 
-def _values(text: str) -> frozenset[str]:
-    """What stands between the commas."""
+def _split_values(text: str) -> frozenset[str]:
+    """Split a text at its commas."""
     return frozenset(part.strip() for part in text.split(",")) - {""}
 
 
@@ -295,5 +298,5 @@ def _number(text: dict[str, str], field: str, least: int = 0) -> float:
 
 
 def variable(field: str) -> str:
-    """The environment variable of a field of Settings."""
+    """Return the environment variable of a field of ``Settings``."""
     return next(s.variable for s in SETTINGS if s.field == field)

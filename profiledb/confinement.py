@@ -1,7 +1,7 @@
-"""Takes rights away from this thread and all that it starts, for good and without privileges (landlock(7)).
+"""Give up rights of this thread and all that it starts, for good and without privileges (landlock(7)).
 
-Landlock is in Linux 5.13 and later; where the kernel has none, nothing is taken away. Threads that run already keep
-what they may do, so a process confines itself before it starts any.
+Landlock is part of Linux 5.13 and later; an older kernel takes nothing away. Running threads keep their rights, so a
+process confines itself before it starts any.
 """
 
 import ctypes
@@ -15,11 +15,11 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
-# Rights of linux/landlock.h, as far as the first versions know them: bits 0 to 12, then one a version.
+# Rights of linux/landlock.h: bits 0 to 12 of the first version, then one per version.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = _EXECUTE | _READ_FILE | _READ_DIR
-"""Reading and running files, listing folders."""
-_WRITES = ((1 << 13) - 1) & ~READ  # also removing and making files, folders, links, devices, sockets
+"""Rights to read and run files and to list folders."""
+_WRITES = ((1 << 13) - 1) & ~READ  # includes removing and making files, folders, links, devices and sockets
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
 _OF_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
 _TCP = 0b11
@@ -27,28 +27,28 @@ _TCP_SINCE = 4
 
 
 def version() -> int:
-    """The version of Landlock of this kernel; below 1 where there is none."""
+    """Return the kernel's version of Landlock; below 1 for none."""
     if sys.platform != "linux":
         return 0
     return int(_syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
 
 
 def writes() -> int:
-    """The rights of this kernel that change files and folders."""
+    """Return this kernel's rights that change files and folders."""
     known = version()
     return _WRITES | (_REFER if known >= 2 else 0) | (_TRUNCATE if known >= 3 else 0)
 
 
 def network() -> int:
-    """The rights of this kernel to speak TCP; none where it cannot take them away."""
+    """Return this kernel's rights to use TCP; none if it cannot take them away."""
     return _TCP if version() >= _TCP_SINCE else 0
 
 
 def confine(files: int, tcp: int, allowed: Iterable[Path]) -> bool:
-    """Takes rights on files and on TCP from this thread, but those on files in ``allowed`` (folders: all below).
+    """Give up rights on files and TCP, except for those on files in ``allowed`` (with everything in folders).
 
     Returns:
-        False where the kernel cannot.
+        False if the kernel cannot.
     """
     if version() < 1:
         return False
@@ -68,7 +68,7 @@ def _ruleset(files: int, network: int) -> int:
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:
-    """Grants rights on a file, or on a folder and all below it; nothing where there is none."""
+    """Grant rights on a file, or on a folder with everything in it; do nothing if the path does not exist."""
     try:
         target = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

@@ -1,13 +1,13 @@
-"""Every error that a user can meet, with the sentence that says what to do about it."""
+"""Every error that a user can meet, with a hint about the way out."""
 
 
 class WarpdeckError(Exception):
-    """Base of all errors of the product; shown to people as ``message``, then ``hint``, then ``detail``.
+    """Base of all errors of the product; people see ``message``, then ``hint``, then ``detail``.
 
     Args:
-        message: one sentence that says what is wrong.
-        hint: one sentence that says what to do; empty where nothing can be done.
-        detail: the words of another program (a converter, a database), verbatim.
+        message: one sentence about the problem.
+        hint: one sentence about the way out; empty if there is none.
+        detail: message of another program (a converter, a database), verbatim.
     """
 
     def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
@@ -22,7 +22,7 @@ class ConversionError(WarpdeckError):
 
 
 class DiskFullError(ConversionError):
-    """There is no room for what a conversion writes; it is worth another try when there is."""
+    """The disk is too full for a conversion; trying again may help."""
 
 
 class ConfigError(WarpdeckError):
@@ -34,15 +34,15 @@ class NewerLibraryError(ConfigError):
 
 
 class NotAllowedError(WarpdeckError):
-    """The user may look, but not change."""
+    """The user may look but not change."""
 
 
 class ReportNotFoundError(WarpdeckError):
-    """No report, or more than one, answers to a name."""
+    """No report, or more than one, matches a name."""
 
 
 class DamagedError(WarpdeckError):
-    """A file of the library is not what was written there; the words of what tried to read it are not repeated."""
+    """A file of the library is damaged; the message of the program that failed to read it is not repeated."""
 
 
 class OlderReportError(WarpdeckError):
@@ -50,7 +50,7 @@ class OlderReportError(WarpdeckError):
 
 
 class StorageError(WarpdeckError):
-    """The bucket of the library or of the inbox cannot be read or written now; it is worth another try."""
+    """The bucket of the library or of the inbox cannot be read or written now; trying again may help."""
 
 
 class CatalogError(WarpdeckError):
@@ -58,19 +58,19 @@ class CatalogError(WarpdeckError):
 
 
 class RefusedError(CatalogError):
-    """PostgreSQL refuses this user; waiting does not help. Its own words are the detail, which pages do not show."""
+    """PostgreSQL refuses this user, and waiting does not help. Its message is the detail, which pages do not show."""
 
 
 class AnalysisError(WarpdeckError):
-    """An analysis does not exist or was given wrong parameters."""
+    """An analysis does not exist or got wrong parameters."""
 
 
 class BusyError(AnalysisError):
-    """Too much is being answered at the moment.
+    """Too many requests are being answered now.
 
     Args:
-        message: one sentence that says what there is too much of.
-        again_s: seconds after which it makes sense to ask again.
+        message: one sentence about the limit.
+        again_s: seconds after which to try again.
     """
 
     def __init__(self, message: str, again_s: int) -> None:
@@ -83,14 +83,14 @@ class NotLinkedError(AnalysisError):
 
 
 class NotCapturedError(WarpdeckError):
-    """The report lacks what an analysis needs: an answer of zero would be wrong.
+    """The report lacks the data of an analysis, so that an answer of zero would be wrong.
 
     Args:
-        message: one sentence that says what is missing.
-        why: a sentence about the cause, or what to do where no profiler helps.
-        command: what captures it; empty where nothing does.
-        use: what it would show, as the end of a sentence.
-        tables: the tables of the schema whose absence this explains.
+        message: one sentence about the missing data.
+        why: one sentence about the cause, or about the way out if no profiler helps.
+        command: command that captures the data; empty for none.
+        use: purpose of the data, as the end of a sentence.
+        tables: tables of the schema that are empty for this reason.
     """
 
     def __init__(

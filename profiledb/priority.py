@@ -1,4 +1,4 @@
-"""How much of a busy machine work in the background gets: who looks at a page goes first."""
+"""Priority of background work on a busy machine, below that of pages."""
 
 import os
 import time
@@ -6,27 +6,28 @@ from contextlib import suppress
 from pathlib import Path
 
 CONVERSION = 10
-"""Somebody waits for it, but less than for a page: next to one it gets a tenth of a core."""
+"""Niceness of a conversion: somebody waits for it, but less than for a page, beside which it gets a tenth of a core."""
 LATER = 19
-"""What nobody waits for."""
+"""Niceness of work that nobody waits for."""
 _TURN_S = 1.0
 _POLL_S = 0.02
 
 
 def step_back(nice: int) -> None:
-    """Lowers the priority of this process and of all that it starts.
+    """Lower the priority of this process and of all that it starts.
 
-    Linux may share processors by sessions first, and only within one by niceness (autogroups, sched(7)). So the session
-    of a process that leads one steps back with it; that of somebody's terminal stays as it is.
+    Linux may share processors by session first, and by niceness only within a session (autogroups, sched(7)). So a
+    process
+    that leads a session lowers that of the session, too; the session of a terminal stays as it is.
     """
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        with suppress(OSError):  # a kernel without autogroups, or a machine whose others never stop asking
+        with suppress(OSError):  # a kernel without autogroups, or a machine whose other processes never stop asking
             _session(nice)
 
 
 def _session(nice: int) -> None:
-    """Of all users but root, Linux lets one session in a tenth of a second change its niceness; the others ask again.
+    """Set the niceness of the session; unprivileged users retry, because Linux admits one change per tenth of a second.
 
     Source: ``proc_sched_autogroup_set_nice`` in kernel/sched/autogroup.c.
     """
@@ -42,7 +43,7 @@ def _session(nice: int) -> None:
 
 
 def only_idle() -> None:
-    """Leaves this process what no other one wants."""
+    """Run only on idle processors."""
     step_back(LATER)
     with suppress(AttributeError, OSError):  # Linux
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -1,4 +1,4 @@
-"""Passwords and keys: in the environment, or in files, as containers are given them."""
+"""Passwords and keys from the environment, or from files, as containers get them."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from profiledb.errors import ConfigError
 
 
 def read(name: str) -> str:
-    """The variable of this name, or the content of the file that ``NAME_FILE`` names; empty where there is neither.
+    """Return the variable of this name, or the content of the file that ``NAME_FILE`` names; empty without either.
 
     Raises:
-        ConfigError: there is no such file, or it cannot be read.
+        ConfigError: the file does not exist or cannot be read.
     """
     if given := os.environ.get(name, ""):
         return given

@@ -1,7 +1,7 @@
-"""CSV in which no text is a formula.
+"""CSV without formulas.
 
-Names in a report come from whoever wrote the program, and ``=HYPERLINK(...)`` in a cell is run by whoever opens the
-file. All CSV of pages, commands and the API is defused.
+The author of a profiled program chooses names in a report, and a spreadsheet runs ``=HYPERLINK(...)`` in a cell. So all
+CSV of pages, commands and the API is defused.
 """
 
 import csv
@@ -13,35 +13,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-# What spreadsheets skip before they look: white space of any kind, control characters, marks without a width. Written
-# out, because DuckDB's white space is that of ASCII.
+# Characters that spreadsheets skip first: all white space, control characters, marks without width. Spelled out,
+# because DuckDB's white space is that of ASCII.
 _SKIPPED = r"[\x00-\x20\x7f-\x9f" "\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]*"
 _FORMULA = "[=+\\-@＝＋－＠]"
-# At the start of a cell, or of what becomes one where the file is split at semicolons, tabs and line ends instead.
+# At the start of a cell, or of what becomes a cell if the file is split at semicolons, tabs and line ends instead.
 _SEPARATOR = r"[;\t\r\n]"
 _STARTS = re.compile(rf"(?:^|{_SEPARATOR}){_SKIPPED}(?={_FORMULA})")
 _LEADS = re.compile(r"[\t\r]")
-_ENDS = re.compile(r"\r\n?")  # a bare one ends the row for spreadsheets, and Python's writer does not quote it
+_ENDS = re.compile(
+    r"\r\n?"
+)  # a bare carriage return ends the row for spreadsheets, and Python's writer does not quote it
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def defused(text: str) -> str:
-    """The text with an apostrophe before whatever would begin a formula, and line ends of one kind.
-
-    A text that is a number stays.
-    """
+    """Put an apostrophe before anything that would begin a formula, and unify line ends; a number stays."""
     if _NUMBER.fullmatch(text):
         return text
     safe = _STARTS.sub(_defuse, text)
     return _ENDS.sub("\n", f"'{safe}" if _LEADS.match(safe) else safe)
 
 
-def _defuse(found: re.Match[str]) -> str:
-    return f"{found[0]}'" if found.start() or found[0].startswith(";") else f"'{found[0]}"
+def _defuse(match: re.Match[str]) -> str:
+    return f"{match[0]}'" if match.start() or match[0].startswith(";") else f"'{match[0]}"
 
 
 def defused_sql(column: str) -> str:
-    """An expression of DuckDB that is ``defused`` of a column of texts."""
+    """Return a DuckDB expression that does the same as ``defused`` to a column of texts."""
     quoted = {"skipped": _SKIPPED, "formula": _FORMULA, "separator": _SEPARATOR}
     begin = "'^{skipped}{formula}'".format(**quoted)
     later = "'({separator}{skipped})({formula})'".format(**quoted)
@@ -57,7 +56,7 @@ def defused_sql(column: str) -> str:
 
 
 def csv_text(frame: "pd.DataFrame") -> str:
-    """A frame as CSV; texts and headings are defused, numbers stay as they are."""
+    """Return a frame as CSV; texts and headings are defused, numbers stay."""
     import pandas as pd
 
     def holds_text(dtype: Any) -> bool:
@@ -70,8 +69,8 @@ def csv_text(frame: "pd.DataFrame") -> str:
     return safe.rename(columns=_cell).to_csv(index=False, lineterminator="\n")
 
 
-def lines(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV, with all texts defused."""
+def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV with all texts defused."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([_cell(value) for value in row] for row in rows)
     return out.getvalue()

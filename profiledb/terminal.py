@@ -1,4 +1,4 @@
-"""What all commands have in common: their parser, plain words on a terminal, exit statuses, and no traceback."""
+"""Shared parts of all commands: parser, plain output on a terminal, exit statuses, no traceback."""
 
 import argparse
 import contextlib
@@ -18,38 +18,38 @@ if TYPE_CHECKING:
 
 FAILED = 1
 USAGE = 2
-"""Exit status of a command that was not understood, and of one that asks a damaged library."""
+"""Exit status of a command line that was not understood, and of a damaged library."""
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as shells use it."""
 STATUS = "Exit status: 0; 1 after an error; 2 for a wrong command line or a damaged library."
 _COLUMNS = 80
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line; what came from file names does nothing on a terminal."""
+    """A parser whose errors are one line; text from file names cannot affect the terminal."""
 
     def __init__(self, *, description: str = "", **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)  # an example stays on its line
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)  # an example keeps its line
         paragraphs = (textwrap.fill(paragraph, _COLUMNS) for paragraph in description.split("\n\n"))
         super().__init__(description="\n\n".join(paragraphs), **options)
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program with one line."""
+        """Print one line and exit."""
         self.exit(USAGE, f"{self.prog}: {visible(message)}. Try: {self.prog} --help\n")
 
 
 def add(
     commands: Any, name: str, summary: str, example: str, status: str = STATUS, **options: Any
 ) -> argparse.ArgumentParser:
-    """Adds a command to those of a parser.
+    """Add a command to a parser.
 
     Args:
-        commands: what ``add_subparsers`` gave.
+        commands: result of ``add_subparsers``.
         name: the command.
-        summary: what it does, without a capital letter and a full stop.
-        example: arguments of a call, for the end of its help.
-        status: what its exit status means, below the example.
-        options: further arguments of the parser; ``description`` says more than the summary.
+        summary: its purpose, without capital letter and full stop.
+        example: arguments of a call, for the end of the help.
+        status: meaning of the exit status, below the example.
+        options: further arguments of the parser; ``description`` replaces the summary in the command's own help.
     """
     about = f"{summary[:1].upper()}{summary[1:]}.\n\n{options.pop('description', '')}".strip()
     options.setdefault("epilog", f"Example: %(prog)s {example}\n{status}")
@@ -58,12 +58,12 @@ def add(
 
 
 def say(text: str, file: TextIO | None = None) -> None:
-    """Prints untrusted text on one line: a name with escape sequences or line breaks does nothing to the terminal."""
+    """Print untrusted text on one line, without escape sequences and line breaks."""
     print(visible(text), file=file or sys.stdout, flush=True)
 
 
 def write(content: bytes, to: Path | None) -> None:
-    """Writes what a command made: to a file, or to standard output where none is named.
+    """Write the output of a command to a file, or to standard output if none is named.
 
     Raises:
         WarpdeckError: the file cannot be written.
@@ -79,13 +79,13 @@ def write(content: bytes, to: Path | None) -> None:
 
 
 def draws(stream: TextIO | None = None) -> bool:
-    """Whether progress may be drawn: on a terminal that moves its cursor, unless NO_COLOR asks for plain lines."""
+    """Return True if progress may be drawn: on a terminal with cursor control, unless NO_COLOR asks for plain lines."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") in ("dumb", "")
     return (stream or sys.stdout).isatty() and not plain
 
 
 def progress() -> "Progress":
-    """Progress as drawn on a terminal: a bar, words that are no markup, and the time since the start of each task."""
+    """Return a progress display: a bar, text without markup, and the elapsed time of each task."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     words = TextColumn("{task.description}", markup=False)
@@ -93,7 +93,7 @@ def progress() -> "Progress":
 
 
 def guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: int = FAILED) -> int:
-    """Runs a command and returns its exit status; what goes wrong is one line on standard error.
+    """Run a command and return its exit status; print an error as one line on standard error.
 
     Args:
         action: the command; None counts as 0.
@@ -120,7 +120,7 @@ def guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: in
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, for people."""
+    """Describe an error for people."""
     if isinstance(error, RefusedError):
         return f"{error.message} It says: {error.detail}. {error.hint}".strip()
     if isinstance(error, WarpdeckError):
@@ -134,6 +134,6 @@ def sentence(error: Exception) -> str:
 
 
 def _close_quietly(stream: TextIO) -> None:
-    """Lets what is still buffered go nowhere, so that the interpreter's last flush does not complain."""
+    """Discard buffered output, so that the interpreter's last flush does not fail."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

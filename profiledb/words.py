@@ -1,6 +1,6 @@
-"""Numbers and names as people read them; pure functions, the same words on every page and in every text.
+"""Format numbers and names for people; pure functions, the same on every page and in every text.
 
-Every number formatter takes None, NaN or NA for a missing value and answers ``MISSING``, never 0.
+Every number formatter takes None, NaN or NA as a missing value and returns ``MISSING``, never 0.
 """
 
 import math
@@ -17,40 +17,42 @@ KIND_TITLES = {
     "nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler",
     "snapshot": "PyTorch memory snapshot",
 }  # fmt: skip
-"""What people call the kinds of reports; another one by its name."""
+"""Names of the kinds of reports for people; other kinds keep their own name."""
 
 _MOST_DIGITS = 6
-"""Digits behind the point from which on a plain number is told as a power of ten."""
-_JOINER = "\u2060"  # invisible, takes no room and allows no line break
+"""Decimal places from which a plain number is written as a power of ten."""
+_JOINER = "\u2060"  # invisible, has no width and allows no line break
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&=^@:])")
-# Links, emoji and arrows are found in the text after escapes were read: a backslash does not stop them, a joiner does.
+# Links, emoji and arrows are found after escapes are read: a backslash does not stop them, a joiner does.
 _AUTOMATIC = re.compile(r"(://|@|:(?=[\w+-])|www(?=\.)|[<>~-](?=[-=>]))", re.IGNORECASE)
 
 
 def duration(ns: Any) -> str:
-    """A time in nanoseconds with three significant digits: ``1.23 ms``."""
+    """Format nanoseconds with three significant digits: ``1.23 ms``."""
     return _scaled(ns, DURATION_UNITS)
 
 
 def bytes_(n: Any) -> str:
-    """A number of bytes with three significant digits in decimal units: ``1.23 GB``."""
+    """Format bytes with three significant digits in decimal units: ``1.23 GB``."""
     return _scaled(n, BYTE_UNITS)
 
 
 def rate(bytes_per_s: Any) -> str:
-    """A throughput with three significant digits: ``1.23 GB/s``."""
+    """Format a throughput with three significant digits: ``1.23 GB/s``."""
     text = bytes_(bytes_per_s)
     return text if text == MISSING else f"{text}/s"
 
 
 def work(flops_: Any) -> str:
-    """A number of floating-point operations with three significant digits: ``1.23 TFLOP``."""
+    """Format a number of floating-point operations with three significant digits: ``1.23 TFLOP``."""
     return _scaled(flops_, FLOP_UNITS)
 
 
 def flops(flops_per_s: Any, *, digits: bool = True) -> str:
-    """A rate of work with three significant digits: ``1.23 TFLOP/s``; without ``digits`` as short as it can be."""
+    """Format a rate of floating-point operations with three significant digits: ``1.23 TFLOP/s``; shorter without
+    ``digits``.
+    """
     value = number(flops_per_s)
     if digits or value is None:
         text = _scaled(flops_per_s, FLOP_UNITS)
@@ -60,19 +62,19 @@ def flops(flops_per_s: Any, *, digits: bool = True) -> str:
 
 
 def count(n: Any) -> str:
-    """A whole number with separators: ``12,345``."""
+    """Format an integer with separators: ``12,345``."""
     value = number(n)
     return MISSING if value is None else _minus(f"{round(value):,}")
 
 
 def counted(n: Any, noun: str) -> str:
-    """A whole number with what it counts: ``1 launch``, ``12 launches``, ``3 operations``; a missing one as it is."""
+    """Format an integer with its noun: ``1 launch``, ``12 launches``, ``3 operations``; a missing one without."""
     ending = "" if number(n) == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{count(n)} {noun}{ending}"
 
 
 def percent(x: Any) -> str:
-    """A share that is already in percent, with one decimal: ``12.3 %``; what is there but tiny is not called 0."""
+    """Format a percentage with one decimal: ``12.3 %``; a tiny share is not shown as 0."""
     value = number(x)
     if value is None:
         return MISSING
@@ -85,7 +87,9 @@ def _decimals(value: float) -> str:
 
 
 def significant(x: Any) -> str:
-    """A plain number with three significant digits, of a large one all before the point: ``0.0123``, ``21,590``."""
+    """Format a plain number with three significant digits, all before the point of a large one: ``0.0123``,
+    ``21,590``.
+    """
     value = number(x)
     if value is None:
         return MISSING
@@ -97,12 +101,12 @@ def significant(x: Any) -> str:
 
 
 def rounded(value: float, digits: int) -> float:
-    """A number with so many digits behind the point; never the negative zero, which would show as ``-0.0``."""
+    """Round to some decimal places; never to negative zero, which would show as ``-0.0``."""
     return round(value, digits) + 0.0
 
 
 def when(iso: str | None) -> str:
-    """A moment (ISO 8601) in UTC to the minute: ``2026-11-21 05:20 UTC``; no zone counts as UTC."""
+    """Format a time (ISO 8601) in UTC to the minute: ``2026-11-21 05:20 UTC``; no zone counts as UTC."""
     try:
         moment = datetime.fromisoformat(iso or "")
     except ValueError:
@@ -112,12 +116,12 @@ def when(iso: str | None) -> str:
 
 
 def visible(text: Any) -> str:
-    """Untrusted text on one line, without control characters and marks that turn the reading direction."""
+    """Put untrusted text on one line, without control characters and marks that change the reading direction."""
     return _CONTROLS.sub(" ", "" if text is None else str(text))
 
 
 def shortened(text: Any, length: int) -> str:
-    """Text on one line of at most that many characters; what was cut leaves an ellipsis in the middle."""
+    """Put text on one line of at most ``length`` characters, with an ellipsis in the middle for the part cut."""
     shown = visible(text)
     if len(shown) <= length:
         return shown
@@ -126,19 +130,22 @@ def shortened(text: Any, length: int) -> str:
 
 
 def plain(text: Any) -> str:
-    """Untrusted text for a Markdown context (titles, labels, captions): it shows as it is and does nothing.
+    """Escape untrusted text for a Markdown context (titles, labels, captions): it shows literally and has no effect.
 
-    Markdown, LaTeX, HTML, Streamlit's colors and icons are escaped; links, emoji codes and arrows are broken
-    up by an invisible joiner.
+    Markdown, LaTeX, HTML, Streamlit's colors and icons are escaped; an invisible joiner breaks up links, emoji codes
+    and
+    arrows.
     """
     marked = _AUTOMATIC.sub(lambda match: match[0] + _JOINER, visible(text))
     return _MARKUP.sub(r"\\\1", marked)
 
 
 def code(text: Any, *, cell: bool = False) -> str:
-    """Untrusted text as Markdown code on one line: nothing in it is read as Markdown; ``cell`` says it is in a table.
+    """Format untrusted text as Markdown code on one line, so that nothing in it is read as Markdown.
 
-    The fence is longer than every run of backticks inside. A bar ends a cell even within code, unless it is escaped.
+    ``cell`` means that it is in a table, where a bar ends a cell even within code unless it is escaped. The fence is
+    longer
+    than every run of backticks inside.
     """
     shown = visible(text).strip()
     if not shown:
@@ -149,9 +156,9 @@ def code(text: Any, *, cell: bool = False) -> str:
 
 
 def sentence(text: Any) -> str:
-    """A sentence as Markdown, with the commands that stand between backticks as code, from where they can be copied.
+    """Escape a sentence for Markdown and keep the commands between its backticks as code that can be copied.
 
-    The rest shows as ``plain`` has it, which breaks up two dashes.
+    The rest is escaped as by ``plain``, which breaks up two dashes.
     """
     parts = visible(text).split("`")
     if len(parts) % 2 == 0:
@@ -160,7 +167,7 @@ def sentence(text: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """A number as a float; None where it is missing (None, NaN, NA) or infinite."""
+    """Convert to a float; None for a missing (None, NaN, NA) or infinite value."""
     try:
         converted = float(value)
     except (TypeError, ValueError):  # pandas' NA refuses to become a float
@@ -169,7 +176,7 @@ def number(value: Any) -> float | None:
 
 
 def unit_for(value: float, units: tuple[tuple[str, float], ...]) -> tuple[str, float]:
-    """The unit (name, size) in which a value has one to three digits before the point."""
+    """Return the unit (name, size) in which a value has one to three digits before the point."""
     for name, size in units:
         if abs(value) >= size * 0.9995:  # 999.6 µs rounds to 1.00 ms
             return name, size
@@ -189,5 +196,5 @@ def _scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
 
 
 def _minus(text: str) -> str:
-    """A number with a true minus in front, as charts write it, instead of a hyphen."""
+    """Replace the hyphen before a number by a minus sign, as in charts."""
     return f"−{text[1:]}" if text.startswith("-") else text

@@ -14,7 +14,7 @@ from profiledb.library.server_file import Serving
 def link(serving: Serving, manifest: Manifest | None = None) -> str:
     """The address of a report on a server of this machine, on its first page; without one that of the Library."""
     home = f"http://localhost:{serving.port}{serving.base}/"
-    return f"{home}{page_list.first(manifest).url}?{urlencode({'report': manifest.id})}" if manifest else home
+    return f"{home}{page_list.get_first_view(manifest).url}?{urlencode({'report': manifest.id})}" if manifest else home
 
 
 def can_open() -> bool:

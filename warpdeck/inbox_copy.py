@@ -16,7 +16,7 @@ from profiledb.library.catalog import OPEN_STATES
 from profiledb.library.inbox import Inbox
 from profiledb.library.library import Library
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_taken, safe_name
+from profiledb.report.file_names import require_accepted, safe_name
 
 FOLDER = "opened"
 
@@ -72,7 +72,7 @@ def take(source: Path, library: Library, inbox: Inbox, begin: Callable[[str], No
     try:
         report_id = contents(source)[:16]
         extra = beside(source)
-        known = library.intact(report_id) and any(report.id == report_id for report in library.list())
+        known = library.is_intact(report_id) and any(report.id == report_id for report in library.list())
         if known and not extra:
             return Taken(shown, report_id, None)
         job = inbox.holds(source) or _copy(source, extra, inbox, report_id)
@@ -94,7 +94,7 @@ def _require(source: Path) -> None:
         raise ConversionError(f"{source} is a folder.", hint="Name the reports in it.")
     if not (source.is_dir() or source.is_file()):
         raise ConversionError(f"{source} is not a regular file.")
-    require_taken(source.name)
+    require_accepted(source.name)
 
 
 def _copy(source: Path, extra: Iterable[Path], inbox: Inbox, report_id: str) -> Path:

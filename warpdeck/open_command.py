@@ -163,7 +163,7 @@ def _requirement(settings: Settings, require_server: Callable[[], None] | None) 
     from app import worker_process
     from warpdeck.import_progress import Held
 
-    held = Held(lambda: worker_process.held(settings.library))
+    held = Held(lambda: worker_process.is_library_locked(settings.library))
 
     def require() -> None:
         if require_server:

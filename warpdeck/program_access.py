@@ -40,7 +40,7 @@ def _serve(arguments: argparse.Namespace) -> None:
     from profiledb.library.locations import open_library
 
     library = open_library(config.load(library=arguments.library))
-    running = server_file.read(library.folder)
+    running = server_file.read_announcement(library.folder)
     address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
     mcp_tools.server(lambda: library)  # says what is missing before anybody waits
     import anyio
@@ -49,13 +49,13 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 
 def _token(arguments: argparse.Namespace) -> None:
-    from profiledb.access.operations.tokens import DAYS, tokens_of, told_days
+    from profiledb.access.operations.tokens import DAYS, describe_days, open_tokens
     from profiledb.errors import AnalysisError
     from profiledb.library.locations import open_catalog, refuse_newer
 
     settings = config.load(library=arguments.library)
     refuse_newer(settings)
-    kept, catalog = tokens_of(settings), open_catalog(settings)
+    kept, catalog = open_tokens(settings), open_catalog(settings)
     if arguments.action == "list":
         uses = catalog.token_uses.all()
         for one in kept.all():
@@ -74,5 +74,5 @@ def _token(arguments: argparse.Namespace) -> None:
         return
     days = None if arguments.never else DAYS if arguments.days is None else arguments.days
     made = kept.new(arguments.name, arguments.role, days)
-    audit.write("made token", about=f"{arguments.name}, {arguments.role}, {told_days(days)}")
+    audit.write("made token", about=f"{arguments.name}, {arguments.role}, {describe_days(days)}")
     print(made)

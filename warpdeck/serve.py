@@ -54,7 +54,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     settings = config.load()
     if arguments.port:
         require_free(arguments.address or "localhost", arguments.port)
-    if not config.CHECKOUT and settings.samples is None and not config.given("WARPDECK_SAMPLES"):
+    if not config.CHECKOUT and settings.samples is None and not config.variables_with_prefix("WARPDECK_SAMPLES"):
         terminal.say(
             "No sample reports: they are part of a checkout, not of the installed package. --samples names a folder."
         )
@@ -63,7 +63,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from app import command
 
     options = {"server.port": arguments.port, "server.address": arguments.address}
-    return command.run({name: str(value) for name, value in options.items() if value is not None})
+    return command.run_server({name: str(value) for name, value in options.items() if value is not None})
 
 
 def require_free(address: str, number: int) -> None:

@@ -27,7 +27,7 @@ _LOOK_S = 0.1
 
 def find(settings: Settings) -> Serving | None:
     """The server that serves this library now, on this machine."""
-    found = server_file.read(settings.library)
+    found = server_file.read_announcement(settings.library)
     return found if found and answers(found) else None
 
 
@@ -64,7 +64,7 @@ class Started:
     @classmethod
     def start(cls, settings: Settings, port: int | None) -> "Started":
         """Starts a server, without the samples unless they are asked for: what is opened comes first."""
-        samples = settings.samples if config.given("WARPDECK_SAMPLES") else None
+        samples = settings.samples if config.variables_with_prefix("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
             *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", str(samples or "off")),

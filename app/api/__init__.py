@@ -1,1 +1,1 @@
-"""The door for programs: the operations of the registry by HTTP, and as tools of an MCP server (docs/api.md)."""
+"""The API for programs: the operations of the registry over HTTP, and as tools of an MCP server (docs/api.md)."""

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP, at /mcp: the same tools as ``warpdeck mcp`` on standard input and output."""
+"""The MCP server at /mcp, with the tools that ``warpdeck mcp`` offers on standard input and output."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,51 +10,50 @@ from starlette.types import Receive, Scope, Send
 
 from app.api import thread_pools
 from app.web import url_paths, visitors
-from app.web.problem_json import problem
+from app.web.problem_json import make_problem_response
 from profiledb.access.operations import mcp_tools
 from profiledb.library.library import Library
 
-PATH = "/mcp"
-_asked: ContextVar[Library] = ContextVar("asked")
-"""The library as whoever sent a request sees it; the tasks that answer have it from the one that began them."""
+_library: ContextVar[Library] = ContextVar("library")
+"""The library as the sender of a request sees it; tasks that answer a request inherit it."""
 
 
-class Assistant:
-    """Answers at the address; where the package is missing it says so."""
+class McpServer:
+    """ASGI application that answers MCP requests; without the package ``mcp`` it says how to install it."""
 
     def __init__(self) -> None:
         self._manager: Any = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Answers while the server runs."""
-        if not mcp_tools.available():
+    async def run(self) -> AsyncIterator[None]:
+        """Answer requests while the server runs."""
+        if not mcp_tools.is_available():
             yield
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        # Each request stands for itself: whoever asks is looked at each time (web.login), and nothing stays behind.
-        answering = mcp_tools.server(_asked.get, run=_in_pool)
-        self._manager = StreamableHTTPSessionManager(answering, json_response=True, stateless=True)
+        # Stateless: LoginRequiredMiddleware checks the sender of each request anew, and no session outlives it.
+        server = mcp_tools.server(_library.get, run=_run_in_pool)
+        self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with self._manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on; hosts and origins were looked at before (web.hosts)."""
+        """Answer one request; the middleware has checked its host, origin and sender."""
         if self._manager is None:
-            refusal = problem(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
+            refusal = make_problem_response(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
             await refusal(scope, receive, send)
             return
-        asked = _asked.set(visitors.library(scope))
+        reset = _library.set(visitors.get_library(scope))
         try:
             await self._manager.handle_request(scope, receive, send)
         finally:
-            _asked.reset(asked)
+            _library.reset(reset)
 
-    def route(self) -> Route:
-        """The address, below that of the dashboard."""
-        return Route(url_paths.at(PATH), self)
+    def make_route(self) -> Route:
+        """Return the route of the server."""
+        return Route(url_paths.add_base(url_paths.MCP_PATH), self)
 
 
-async def _in_pool(tool: str, work: Callable[[], str]) -> str:
-    return await thread_pools.of(tool).run(_asked.get().catalog.visitor, work)
+async def _run_in_pool(tool: str, work: Callable[[], str]) -> str:
+    return await thread_pools.get_pool(tool).run(_library.get().catalog.visitor, work)

@@ -1,7 +1,7 @@
-"""Uploads by programs: the body of a request goes to the disk while it comes in, and into the inbox when it is whole.
+"""Uploads by programs: the body of a request goes to disk while it arrives, and into the inbox once it is complete.
 
-The files lie in the folder of all uploads (web.store) and count for the same limits. A page of elsewhere cannot send
-one: browsers say where a POST comes from (web.hosts), and no form sends this type of content.
+The ``UploadStore`` holds these files, too, so that its limits cover them. A foreign page cannot upload: browsers send
+its origin with a POST (``TrustedHostMiddleware``), and no HTML form has this content type.
 """
 
 import logging
@@ -13,115 +13,121 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from app.web import visitors
-from app.web.inbox_stream import note
-from app.web.problem_json import problem, status
-from app.web.upload_middleware import Pace
-from app.web.upload_store import RefusedError, Upload, store
+from app.web.inbox_upload import record_upload
+from app.web.problem_json import get_status, make_problem_response
+from app.web.upload_middleware import UploadPace
+from app.web.upload_store import Upload, UploadRefusedError, get_upload_store
 from profiledb import config
 from profiledb.errors import CatalogError, ConversionError, StorageError
 from profiledb.library.locations import open_inbox
-from profiledb.library.spaces import EVERYBODY, Spaces, folder
-from profiledb.report.file_names import require_taken
+from profiledb.library.space_registry import SpaceRegistry
+from profiledb.library.spaces import EVERYBODY, folder
+from profiledb.report.file_names import require_accepted
 
-CONTENT = "application/octet-stream"
+CONTENT_TYPE = "application/octet-stream"
 _SESSION = "programs"
-AGAIN_S = 10
-"""Seconds after which it makes sense to send a file again that had no room."""
+RETRY_AFTER_S = 10
+"""Seconds after which a program should send a file again that found no room."""
 _log = logging.getLogger("warpdeck")
 _writers = CapacityLimiter(4)
 
 
-async def upload(request: Request) -> Response:
-    """Puts the body into the inbox under the name that the address gives, in the folder of the space that it names."""
+async def receive_upload(request: Request) -> Response:
+    """Put the body into the inbox under the name, and in the folder of the space, that the query gives."""
     try:
-        return await _upload(request)
+        return await _receive(request)
     except (CatalogError, StorageError) as error:
-        return problem(status(error), f"{error.message} {error.hint}")
+        return make_problem_response(get_status(error), f"{error.message} {error.hint}")
 
 
-async def _upload(request: Request) -> Response:
+async def _receive(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
-    if refused := _refusal(name, request.headers):
-        return refused
-    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
-        return problem(403, "There is no such space, or it is not yours.")
-    store().open(_SESSION)
+    if refusal := _refuse(name, request.headers):
+        return refusal
+    if space and space not in await to_thread.run_sync(_get_spaces(request).visible_names, limiter=_writers):
+        return make_problem_response(403, "There is no such space, or it is not yours.")
+    store, file_id = get_upload_store(), secrets.token_hex(8)
+    store.open_session(_SESSION)
     try:
         expected = int(request.headers["content-length"])
-        kept = store().begin(_SESSION, secrets.token_hex(8), expected, visitors.of(request.scope))
-    except RefusedError as error:
-        return _refused(error)
+        upload = store.begin_upload(_SESSION, file_id, expected, visitors.get_visitor(request.scope))
+    except UploadRefusedError as error:
+        return _answer_refusal(error)
     except OSError:
         _log.exception("An upload cannot be written to the inbox")
-        return problem(507, "The inbox cannot be written to.")
+        return make_problem_response(507, "The inbox cannot be written to.")
     try:
-        return await _received(request, kept, name, space)
+        return await _receive_body(request, upload, name, space)
     finally:
-        kept.file.close()
-        store().discard(kept)
+        upload.file.close()
+        store.discard(upload)
 
 
-def _refusal(name: str, headers: Headers) -> Response | None:
-    """What is said of a request whose body is not looked at."""
+def _refuse(name: str, headers: Headers) -> Response | None:
+    """Return the refusal of a request by its name and headers; None if its body may be read."""
     length = headers.get("content-length", "")
     if not name or len(name) > 1_000:
-        return problem(400, "The address must give a name.")
+        return make_problem_response(400, "The address must give a name.")
     try:
-        require_taken(name)
+        require_accepted(name)
     except ConversionError as error:
-        return problem(400, error.message, error.hint)
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
-        return problem(415, f"The content must be {CONTENT}.")
+        return make_problem_response(400, error.message, error.hint)
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT_TYPE:
+        return make_problem_response(415, f"The content must be {CONTENT_TYPE}.")
     if not length.isascii() or not length.isdigit() or len(length) > 18:
-        return problem(411, "The length of the content must be told.")
+        return make_problem_response(411, "The Content-Length header is required.")
     return None
 
 
-def _refused(error: RefusedError) -> Response:
-    told = problem(error.status, error.words)
+def _answer_refusal(error: UploadRefusedError) -> Response:
+    response = make_problem_response(error.status, error.message)
     if error.status in (429, 503):
-        told.headers["Retry-After"] = str(AGAIN_S)
-    return told
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
 
 
-async def _received(request: Request, kept: Upload, name: str, space: str) -> Response:
+async def _receive_body(request: Request, upload: Upload, name: str, space: str) -> Response:
     try:
-        await _read(request, kept)
-        if kept.size and kept.size == int(request.headers["content-length"]):
-            return await _placed(request, kept, name, space)
-    except RefusedError as error:
-        return _refused(error)
+        await _write_body(request, upload)
+        if upload.size and upload.size == int(request.headers["content-length"]):
+            return await _place_file(request, upload, name, space)
+    except UploadRefusedError as error:
+        return _answer_refusal(error)
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
         _log.exception("An upload could not be written")
-        return problem(507, "The disk of the server does not take the file.")
-    return problem(400, "The upload is empty or broke off.")
+        return make_problem_response(507, "The disk of the server does not take the file.")
+    return make_problem_response(400, "The upload is empty or broke off.")
 
 
-async def _placed(request: Request, kept: Upload, name: str, space: str) -> Response:
-    """Moves a whole file into the inbox, where the worker finds it."""
-    store().keep(kept)
-    whole = store().take(_SESSION, kept.receipt)
-    if whole is None:
-        return problem(400, "The upload broke off.")
-    to = open_inbox(config.load())
-    path = await to_thread.run_sync(to.place, whole, name, folder(space), limiter=_writers)
-    await to_thread.run_sync(note, visitors.library(request.scope).catalog.audit, path, to, limiter=_writers)
-    return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
+async def _place_file(request: Request, upload: Upload, name: str, space: str) -> Response:
+    """Move a complete file into the inbox, where the worker finds it."""
+    get_upload_store().complete(upload)
+    file = get_upload_store().take(_SESSION, upload.receipt)
+    if file is None:
+        return make_problem_response(400, "The upload broke off.")
+    inbox, audit = open_inbox(config.load()), visitors.get_library(request.scope).catalog.audit
+    path = await to_thread.run_sync(inbox.place, file, name, folder(space), limiter=_writers)
+    await to_thread.run_sync(record_upload, audit, path, inbox, limiter=_writers)
+    return JSONResponse({"name": path.name, "bytes": upload.size}, status_code=202)
 
 
-def _spaces(request: Request) -> Spaces:
-    return visitors.library(request.scope).catalog.spaces
+def _get_spaces(request: Request) -> SpaceRegistry:
+    return visitors.get_library(request.scope).catalog.spaces
 
 
-async def _read(request: Request, kept: Upload) -> None:
-    """Writes the body as it comes; raises TimeoutError where too little of it comes."""
-    stream, pace = request.stream(), Pace()
+async def _write_body(request: Request, upload: Upload) -> None:
+    """Write the body to disk as it arrives.
+
+    Raises:
+        TimeoutError: it arrives too slowly (``UploadPace``).
+    """
+    stream, pace = request.stream(), UploadPace()
     while True:
-        piece = await pace.wait(anext(stream, None))
-        if piece is None:
+        chunk = await pace.wait(anext(stream, None))
+        if chunk is None:
             return
-        pace.arrived(len(piece))
-        if piece:
-            await to_thread.run_sync(store().write, kept, piece, limiter=_writers)
+        pace.count_bytes(len(chunk))
+        if chunk:
+            await to_thread.run_sync(get_upload_store().write, upload, chunk, limiter=_writers)

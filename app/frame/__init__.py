@@ -1,1 +1,1 @@
-"""What stands around every page: the menu, the bar with the report, the title."""
+"""The frame of every page: the menu, and the bar with the report switcher, links and the comparison."""

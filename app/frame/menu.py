@@ -1,13 +1,13 @@
-"""The menu: pages in groups. A link carries the report and its selection, so it can be opened beside or sent."""
+"""The menu: pages in groups. Its links carry the report and the selection, so that people can open them in tabs."""
 
 from collections.abc import Mapping
 from itertools import groupby
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
 from app import page_list, session
 from app.selection import page_selection
+from app.streamlit_private import StreamlitPage
 from app.ui import format as fmt
 from app.web import access
 from profiledb.library.catalog import Manifest
@@ -15,18 +15,18 @@ from profiledb.library.catalog import Manifest
 Scripts = Mapping[page_list.View, StreamlitPage]
 
 
-def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
-    """Draws it for a report; without one it has the Library and what shows all reports."""
+def draw_menu(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
+    """Draw the menu for a report; without one, the Library and the pages that show all reports."""
     with st.sidebar.container(key="menu", gap="xxsmall"):
         guest = access.is_guest()
         if not guest:
             st.page_link(library, icon=":material/folder_open:")
-        _pages({view: page for view, page in scripts.items() if view.for_guests or not guest}, report)
+        _draw_pages({view: page for view, page in scripts.items() if view.for_guests or not guest}, report)
         if access.may_administer():
             st.page_link(page_list.ADMIN, icon=":material/shield_person:")
 
 
-def _pages(scripts: Scripts, report: Manifest | None) -> None:
+def _draw_pages(scripts: Scripts, report: Manifest | None) -> None:
     if report is None:
         for view, script in scripts.items():
             if view.across:
@@ -36,10 +36,10 @@ def _pages(scripts: Scripts, report: Manifest | None) -> None:
     fitting = [view for view in scripts if view.listed and view.fits(report)]
     fitting.sort(key=lambda view: page_list.GROUPS.index(view.group))
     for group, views in groupby(fitting, lambda view: view.group):
-        _group(group, list(views), scripts, report, query)
+        _draw_group(group, list(views), scripts, report, query)
 
 
-def _group(
+def _draw_group(
     group: str,
     views: list[page_list.View],
     scripts: Scripts,

@@ -1,4 +1,4 @@
-"""The report switcher: pinned reports first, then those of this session, then all others, the newest first."""
+"""The report switcher: pinned reports first, then those that the session looked at, then all others, newest first."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,42 +14,43 @@ PINNED = "pinned"
 """The label that puts a report on top of the list, for everybody."""
 
 _PICKER = "report-picker"
-_CHOSEN = "report-chosen"
+_WAS_CHOSEN = "report-chosen"
 _RECENT = "recent-reports"
-_MARKS = {"pinned": "★ ", "recent": "↺ "}
+_MAX_RECENT = 8
+_PREFIXES = {"pinned": "★ ", "recent": "↺ "}
 
 
-def show(known: Mapping[str, Manifest], current: Manifest | None, view: page_list.View | None) -> None:
-    """Draws it; a chosen report stays on the page where it fits, and otherwise opens on its own first page.
+def draw_switcher(known: Mapping[str, Manifest], current: Manifest | None, view: page_list.View | None) -> None:
+    """Draw the switcher. A chosen report stays on this page if it fits; otherwise it opens on its own first page.
 
-    Each report has a picker of its own: a browser that still shows the one of another report sends what that one
-    says with whatever else happens there. That is the report it stands for, which nobody has chosen.
+    The key of the widget contains the report: a browser that still shows the picker of another report sends that
+    report's id along with any other event, although nobody has chosen it.
     """
     shown = current.id if current and current.id in known else None
-    recent = [one for one in _remembered(shown) if one != shown]
+    recent = [report_id for report_id in _remember_report(shown) if report_id != shown]
     labels = session.labels()
-    pinned = [one for one in known if PINNED in labels.get(one, [])]
-    order = ordered(known, pinned, recent)
-    names = _named(titles(known), labels, pinned, recent)
+    pinned = [report_id for report_id in known if PINNED in labels.get(report_id, [])]
+    order = order_reports(known, pinned, recent)
+    options = _label_reports(titles(known), labels, pinned, recent)
     key = f"{_PICKER}-{shown}"
     st.selectbox(
         "Report",
         order,
         index=order.index(shown) if shown else None,
         key=key,
-        format_func=names.__getitem__,
-        on_change=_choose,
+        format_func=options.__getitem__,
+        on_change=_choose_report,
         args=(key, known, shown),
         placeholder="Choose a report: type a part of its name, GPU, date or label",
         label_visibility="collapsed",
         width=480,
     )
-    if current and st.session_state.pop(_CHOSEN, False) and (view is None or not view.fits(current)):
+    if current and st.session_state.pop(_WAS_CHOSEN, False) and (view is None or not view.fits(current)):
         page_elements.open_report(current)
 
 
-def pin(current: Manifest) -> None:
-    """The button that puts a report on top of the list for everybody, or takes it from there."""
+def draw_pin_button(current: Manifest) -> None:
+    """Draw the button that pins a report for everybody, or unpins it."""
     pinned = PINNED in session.labels().get(current.id, [])
     st.button(
         "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key="top-pin",
@@ -59,39 +60,41 @@ def pin(current: Manifest) -> None:
     )  # fmt: skip
 
 
-def _pin(report_id: str, wanted: bool) -> None:
+def _pin(report_id: str, pinned: bool) -> None:
     catalog = session.editing().catalog
     labels = set(catalog.labels().get(report_id, ()))
-    catalog.set_labels(report_id, sorted(labels | {PINNED} if wanted else labels - {PINNED}))
+    catalog.set_labels(report_id, sorted(labels | {PINNED} if pinned else labels - {PINNED}))
 
 
-def ordered(known: Iterable[str], pinned: Iterable[str], recent: Iterable[str]) -> list[str]:
-    """All ids of reports once: those pinned, those seen last, the rest in their order."""
-    every = list(known)
-    return list(dict.fromkeys([*pinned, *(one for one in recent if one in every), *every]))
+def order_reports(known: Iterable[str], pinned: Iterable[str], recent: Iterable[str]) -> list[str]:
+    """Return every known id once: pinned reports, then recent ones, then the others in their order."""
+    ids = list(known)
+    return list(dict.fromkeys([*pinned, *(report_id for report_id in recent if report_id in ids), *ids]))
 
 
-def _named(
-    plain: Mapping[str, str], labels: Mapping[str, list[str]], pinned: Iterable[str], recent: Iterable[str]
+def _label_reports(
+    report_titles: Mapping[str, str], labels: Mapping[str, list[str]], pinned: Iterable[str], recent: Iterable[str]
 ) -> dict[str, str]:
-    """What the list calls each report: its title and labels, so that typing finds these, and why it stands above."""
-    marks = dict.fromkeys(recent, _MARKS["recent"]) | dict.fromkeys(pinned, _MARKS["pinned"])
+    """Return the options of the list by id: title and labels, which typing finds, after a sign if pinned or recent."""
+    prefixes = dict.fromkeys(recent, _PREFIXES["recent"]) | dict.fromkeys(pinned, _PREFIXES["pinned"])
     return {
-        one: marks.get(one, "") + "  ·  ".join([title, *(tag for tag in labels.get(one, []) if tag != PINNED)])
-        for one, title in plain.items()
+        report_id: prefixes.get(report_id, "")
+        + "  ·  ".join([title, *(label for label in labels.get(report_id, []) if label != PINNED)])
+        for report_id, title in report_titles.items()
     }
 
 
-def _remembered(shown: str | None) -> list[str]:
-    """The reports that this session looked at, the last first."""
+def _remember_report(shown: str | None) -> list[str]:
+    """Note the report that this session looks at, and return the recent ones, newest first."""
     recent: list[str] = st.session_state.setdefault(_RECENT, [])
     if shown:
-        recent = st.session_state[_RECENT] = [shown, *(one for one in recent if one != shown)][:8]
+        others = [report_id for report_id in recent if report_id != shown]
+        recent = st.session_state[_RECENT] = [shown, *others][:_MAX_RECENT]
     return recent
 
 
-def _choose(key: str, known: Mapping[str, Manifest], shown: str | None) -> None:
+def _choose_report(key: str, known: Mapping[str, Manifest], shown: str | None) -> None:
     if (chosen := known.get(st.session_state[key])) and chosen.id != shown:
         session.remember(chosen)
         page_selection.other_report()
-        st.session_state[_CHOSEN] = True
+        st.session_state[_WAS_CHOSEN] = True

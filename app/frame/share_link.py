@@ -1,4 +1,4 @@
-"""A link to a report for people without a login, where whoever runs the server allows it."""
+"""The form that makes a sharing link, which opens a report for people without a login."""
 
 from typing import Any
 
@@ -6,30 +6,30 @@ import streamlit as st
 
 from app import session
 from app.ui import page_elements as ui
-from app.web import access, sharing_middleware
+from app.web import access, sharing_route
 from profiledb.library.catalog import Manifest
 
-_MADE, _DAYS = "share-made", "share-days"
-USUAL_DAYS = 7
+_NEW_LINK, _DAYS = "share-made", "share-days"
+DEFAULT_DAYS = 7
 
 
-def offer(current: Manifest) -> None:
-    """Draws the way to make a link, and one that was just made; nothing for those who may not."""
-    if not (sharing_middleware.allowed() and access.may_edit()):
+def draw_share_form(current: Manifest) -> None:
+    """Draw the form, or the link that was just made; nothing for users who may not share."""
+    if not (sharing_route.are_links_allowed() and access.may_edit()):
         return
-    most = int(session.settings().login_link_days)
-    made: Any = st.session_state.pop(_MADE, None)
-    if made and made[0] == current.id:
+    max_days = int(session.settings().login_link_days)
+    new_link: Any = st.session_state.pop(_NEW_LINK, None)
+    if new_link and new_link[0] == current.id:
         st.caption("For people without a login. Copy it now: it is shown only this once. Admins can end it.")
-        st.code(made[1], language=None)
+        st.code(new_link[1], language=None)
         return
     with st.form("share", border=False):
-        st.number_input("Days", 1, most, min(USUAL_DAYS, most), key=_DAYS, help="Then the link opens nothing")
-        st.form_submit_button("Make a link that needs no login", on_click=_make, args=(current.id,))
+        st.number_input("Days", 1, max_days, min(DEFAULT_DAYS, max_days), key=_DAYS, help="Then the link stops working")
+        st.form_submit_button("Make a link that needs no login", on_click=_make_share, args=(current.id,))
 
 
-def _make(report_id: str) -> None:
+def _make_share(report_id: str) -> None:
     with ui.boundary():
-        most = session.settings().login_link_days
-        secret = session.editing().catalog.shares.new(report_id, st.session_state[_DAYS], most)
-        st.session_state[_MADE] = (report_id, sharing_middleware.address(secret))
+        max_days = session.settings().login_link_days
+        secret = session.editing().catalog.sharing_links.create(report_id, st.session_state[_DAYS], max_days)
+        st.session_state[_NEW_LINK] = (report_id, sharing_route.make_link(secret))

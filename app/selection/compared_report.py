@@ -1,12 +1,11 @@
 """The report that a page compares with: which one the address names, and the cached rows of the comparison."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app import script_queue, session
+from app import session
 from app.selection import page_selection as selecting
 from app.selection.page_selection import Settled
 from profiledb.studies.compare import matching, rows, totals
@@ -38,23 +37,15 @@ def side(settled: Settled) -> Side:
 
 
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
-    """The rows of a comparison; they are cached by what both sides show."""
-    key = tuple((session.stamp(side.report_id), tuple(sorted(side.params.items()))) for side in (mine, theirs))
-    with script_queue.of_pages.aside():
-        return _compared(key, basis, a, b)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _compared(key: tuple[Any, ...], basis: Basis, _a: Side, _b: Side) -> Compared:  # noqa: ARG001 (part of the key)
-    return Compared(
-        _a,
-        _b,
-        basis,
-        rows.kernels(_a, _b, basis),
-        rows.phases(_a, _b, basis),
-        rows.copies(_a, _b, basis),
-        totals.summary(_a, _b),
-    )
+    """Return the rows of a comparison, worked out once for what both sides show."""
+    sides = tuple(session.key(side.report_id, "comparison", side.params) for side in (mine, theirs))
+    return session.worked_out(
+        (*sides, basis),
+        lambda: Compared(
+            a, b, basis, rows.compare_kernels(a, b, basis), rows.compare_phases(a, b, basis),
+            rows.compare_copies(a, b, basis), totals.summarize(a, b),
+        ),
+    )  # fmt: skip
 
 
 def swap(mine: Settled, theirs: Settled) -> None:

@@ -9,9 +9,9 @@ from app.selection import page_selection
 from app.ui import format as fmt
 from app.ui import navigation
 
-KERNELS = page_list.script("kernels")
-KERNEL = page_list.script("kernel")
-TIMELINE = page_list.at("timeline")
+KERNELS = page_list.get_script("kernels")
+KERNEL = page_list.get_script("kernel")
+TIMELINE = page_list.get_view("timeline")
 _ROOM = 0.5
 WITH = "with"
 """The parameter of the timeline's address that names the reports below the page's own."""

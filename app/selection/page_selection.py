@@ -62,7 +62,7 @@ class Settled:
     @property
     def params(self) -> dict[str, Any]:
         """The parameters of analyses."""
-        return dict(model.as_params(self.chosen))
+        return dict(model.to_params(self.chosen))
 
     @property
     def key(self) -> str:
@@ -120,7 +120,7 @@ def swapped(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
 
 def _default(paths: pd.DataFrame) -> Selection:
     """What a page shows of a report where the address says nothing."""
-    return model.usual(warmup=bool(paths["is_warmup"].any()))
+    return model.default_selection(warmup=bool(paths["is_warmup"].any()))
 
 
 def _inherited(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Selection:

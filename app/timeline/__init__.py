@@ -1,1 +1,1 @@
-"""The timeline: a canvas in the browser (``static``), its component, and the routes that answer it."""
+"""The timeline: a canvas in the browser (``static``), its component, and the routes that serve its data."""

@@ -1,4 +1,4 @@
-"""The scripts and styles of the timeline, served under a folder named by their content, so that browsers keep them."""
+"""Serve the timeline's scripts and styles below a path with their digest, so that browsers cache them for good."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,36 +14,36 @@ from app.web import url_paths
 PREFIX = "/_warpdeck/timeline/static"
 FOLDER = Path(__file__).with_name("static")
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
-_KEEP = {"Cache-Control": "private, max-age=31536000, immutable"}
+_CACHE_FOREVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 
 
 @cache
-def files() -> Mapping[str, bytes]:
-    """What the folder held when the server started, by name: modules of one version fit each other."""
+def load_files() -> Mapping[str, bytes]:
+    """Return the files by name as of the server's start; a later change on disk would mix modules of two versions."""
     return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
 
 
 @cache
-def digest() -> str:
-    """What changes when any of the files does."""
-    sums = b"".join(hashlib.sha256(name.encode() + b"\0" + data).digest() for name, data in files().items())
+def compute_digest() -> str:
+    """Return a digest of all files."""
+    sums = b"".join(hashlib.sha256(name.encode() + b"\0" + data).digest() for name, data in load_files().items())
     return hashlib.sha256(sums).hexdigest()[:16]
 
 
-def path() -> str:
-    """The folder's address below that of the dashboard, with a slash at its end."""
-    return f"{PREFIX}/{digest()}/"
+def get_folder_path() -> str:
+    """Return the folder's path below the address of the dashboard, with a trailing slash."""
+    return f"{PREFIX}/{compute_digest()}/"
 
 
-def route() -> Route:
-    """The address at which the files are."""
-    return Route(url_paths.at(f"{PREFIX}/{{digest}}/{{name}}"), answer)
+def make_route() -> Route:
+    """Return the route of the files."""
+    return Route(url_paths.add_base(f"{PREFIX}/{{digest}}/{{name}}"), serve_file)
 
 
-async def answer(request: Request) -> Response:
-    """One file; nothing under another version's name."""
+async def serve_file(request: Request) -> Response:
+    """Serve a file; 404 for the digest of another version."""
     name = request.path_params["name"]
-    data = files().get(name) if request.path_params["digest"] == digest() else None
+    data = load_files().get(name) if request.path_params["digest"] == compute_digest() else None
     if data is None:
         return PlainTextResponse("Not found", status_code=404)
-    return Response(data, media_type=_TYPES[Path(name).suffix], headers=_KEEP)
+    return Response(data, media_type=_TYPES[Path(name).suffix], headers=_CACHE_FOREVER)

@@ -25,12 +25,12 @@ def bring(manifest: Manifest) -> None:
         return
     shown = st.empty()
     pool = ThreadPoolExecutor(1, "warpdeck-bring")
-    coming = pool.submit(shelf.bring, manifest.id)
+    coming = pool.submit(shelf.fetch, manifest.id)
     pool.shutdown(wait=False)  # who goes to another page meanwhile does not wait for what comes
-    with script_queue.of_pages.aside():
+    with script_queue.page_scripts.step_aside():
         wait([coming], MOMENT_S)
         while not coming.done():
-            done, size = shelf.fetched(manifest.id)
+            done, size = shelf.fetched_bytes(manifest.id)
             part = min(done / size, 1.0) if size else 0.0
             words = f"Fetching {fmt.plain(manifest.name)} from the bucket: {bytes_(done)} of {bytes_(size)}"
             shown.progress(part, words)

@@ -1,7 +1,8 @@
 """Two columns that stand side by side where both have room, and one below the other where they do not."""
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
+
+from app.streamlit_private import DeltaGenerator
 
 
 def pair(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:

@@ -6,55 +6,23 @@ asks.
 
 import hashlib
 import pickle
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-MOST_BYTES = 16_000_000
-"""What all that is kept takes, in bytes."""
-_BESIDES_BYTES = 500
-"""What an entry takes besides the thing: its key, and its place in the OrderedDict."""
+from profiledb.query.single_flight_cache import SingleFlightCache
+
 _FIGURE_BYTES = 55_000
 """What a figure takes besides the values that it was built from: its layout and the objects of its traces."""
 
 P = ParamSpec("P")
 Built = TypeVar("Built")
-
-
-class _Shelf:
-    """Things by what they were built from, up to so many bytes; may be shared by threads."""
-
-    def __init__(self) -> None:
-        self._things: OrderedDict[tuple[str, bytes], tuple[Any, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        self._bytes = 0
-
-    def find(self, key: tuple[str, bytes]) -> Any:
-        with self._lock:
-            if key not in self._things:
-                return None
-            self._things.move_to_end(key)
-            return self._things[key][0]
-
-    def put(self, key: tuple[str, bytes], thing: Any, size: int) -> None:
-        with self._lock:
-            self._bytes += size - self._things.pop(key, (None, 0))[1]
-            self._things[key] = (thing, size)
-            while self._bytes > MOST_BYTES and len(self._things) > 1:
-                self._bytes -= self._things.popitem(last=False)[1][1]
-
-    def size_bytes(self) -> int:
-        return self._bytes
-
-
-_shelf = _Shelf()
+_FIGURES = SingleFlightCache()
 
 
 def size_bytes() -> int:
     """Return the size of the figures and tables that are kept."""
-    return _shelf.size_bytes()
+    return _FIGURES.bytes
 
 
 def kept(build: Callable[P, Built]) -> Callable[P, Built]:
@@ -68,13 +36,11 @@ def kept(build: Callable[P, Built]) -> Callable[P, Built]:
     @wraps(build)
     def found(*args: P.args, **values: P.kwargs) -> Built:
         content = pickle.dumps((args, values), protocol=5)
-        key = (name, hashlib.sha256(content).digest())
-        before: Built | None = _shelf.find(key)
-        if before is not None:
-            return before
-        built = build(*args, **values)
-        size = len(built) if isinstance(built, bytes) else len(content) + _FIGURE_BYTES
-        _shelf.put(key, built, size + _BESIDES_BYTES)
-        return built
+
+        def make() -> tuple[Built, int]:
+            built = build(*args, **values)
+            return built, len(built) if isinstance(built, bytes) else len(content) + _FIGURE_BYTES
+
+        return _FIGURES.shared((name, hashlib.sha256(content).digest()), make)
 
     return found

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.single_flight import Once
 from profiledb.findings import digest, judge, rulebook, sentences
 from profiledb.findings.digest import Found
 from profiledb.findings.finding import Finding
@@ -23,9 +22,6 @@ _STARTUP = "findings-startup"
 """The key of the switch that has start-up judged, too."""
 _STARTUP_TOO = "Findings judge the whole selection, start-up included."
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
-
-# Some 75 KB each.
-_judged: Once[tuple[Finding, ...]] = Once(most=64)
 
 
 def rules() -> dict[str, Rule]:
@@ -60,7 +56,7 @@ def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.
     """What runs an analysis by its name on the steady part, or on the selected part of a report without one."""
     if steady is None:
         return partial(session.run, manifest.id)
-    return lambda name, **params: session.run(manifest.id, name, **answers.times(steady, name) | params)
+    return lambda name, **params: session.run(manifest.id, name, **answers.steady_params(steady, name) | params)
 
 
 def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:
@@ -69,19 +65,16 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, sta
     Without ``startup`` they are those of the steady part, where there is one.
     """
     params = session.selected(manifest.id) if params is None else params
-    chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
-    every = rules().values()
-    library = session.library()
-    known = digest.key(library, manifest.id, session.links().get(manifest.id), every)
+    every, library = rules().values(), session.library()
     steady = None if startup else part(manifest, params)
-    key = (library.folder, manifest.id, known, chosen, steady)
-    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every, steady))))
+    key = session.key(manifest.id, digest.version(every), params, steady)
+    return session.worked_out(key, lambda: judge.judge(library, manifest, params, every, steady))
 
 
 def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
     """What fires in each of these reports that was judged before, by id; nothing is judged for it."""
-    every, library, links = rules(), session.library(), session.links()
-    read = ((one.id, digest.read(library, one.id, links.get(one.id), every)) for one in reports)
+    every, library, links = rules(), session.library(), digest.links(session.links)
+    read = ((one.id, digest.read(library, one.id, links, every)) for one in reports)
     return {report_id: found for report_id, found in read if found is not None}
 
 

@@ -9,24 +9,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from app import streamlit_private
 
 _HERE = "page-of-this-session"
 
 
 def to(page: Path, query: Mapping[str, str | list[str]]) -> None:
     """Goes to a page with this query; the run that calls it ends here."""
-    _forget_fragments()
+    streamlit_private.forget_fragments()
     st.switch_page(page, query_params=query)
 
 
 def arrived(url: str) -> None:
     """Says which page this run draws, before it draws it: one that differs from the last run's was left."""
     if st.session_state.get(_HERE, url) != url:
-        _forget_fragments()
+        streamlit_private.forget_fragments()
     st.session_state[_HERE] = url
-
-
-def _forget_fragments() -> None:
-    if context := get_script_run_ctx():
-        context.fragment_storage.clear()

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from app import page_list
+from app import page_list, streamlit_private
 from app.ui import format as fmt
 from app.ui import navigation
 from profiledb.errors import NotCapturedError, WarpdeckError
@@ -44,7 +43,7 @@ def kind_of(report: Manifest) -> str:
 
 def open_report(manifest: Manifest) -> None:
     """Goes to the first page of a report."""
-    navigation.to(page_list.first(manifest).path, {"report": manifest.id})
+    navigation.to(page_list.get_first_view(manifest).path, {"report": manifest.id})
 
 
 def header(manifest: Manifest, title: str) -> None:
@@ -126,8 +125,7 @@ def escaped(error: Exception) -> bool:
 
     A callback fails before its run has drawn anything, and ends it: the page is then drawn once more, and says it.
     """
-    context = get_script_run_ctx()
-    if context and not context.has_script_started:
+    if streamlit_private.is_callback_running():
         st.session_state[_ESCAPED] = error
         _draw_again()
     else:

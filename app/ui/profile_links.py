@@ -10,8 +10,8 @@ from app.ui import format as fmt
 from app.ui import navigation
 from profiledb.errors import WarpdeckError
 
-LAUNCHES = page_list.script("kernel_profiles")
-KERNEL = page_list.script("kernel")
+LAUNCHES = page_list.get_script("kernel_profiles")
+KERNEL = page_list.get_script("kernel")
 _ICON = ":material/arrow_outward:"
 
 

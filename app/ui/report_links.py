@@ -64,7 +64,7 @@ def ranked(report: Manifest) -> list[Candidate]:
     compute = [r for r in session.reports() if LAUNCHES in r.subjects]
     chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
     shelf = session.library()
-    candidates = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
+    candidates = [_candidate(report, other) for other in chosen if shelf.is_intact(other.id)]
     return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 

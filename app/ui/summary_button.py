@@ -22,8 +22,8 @@ def show(manifest: Manifest) -> None:
     """Draws the buttons; a file is made when its button is clicked, of what is selected now."""
     asked = (session.library(), manifest, session.selected(manifest.id))
     with st.container(horizontal=True):
-        _button("Summary (Markdown)", partial(document.text, *asked), manifest, ".summary.md", "text/markdown")
-        _button("Report (HTML)", partial(html.page, *asked), manifest, ".html", "text/html")
+        _button("Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown")
+        _button("Report (HTML)", partial(html.write_page, *asked), manifest, ".html", "text/html")
 
 
 def _button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:

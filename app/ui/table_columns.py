@@ -1,11 +1,12 @@
-"""The columns of tables: a page names those that it shows, the header of the analysis says what they are.
+"""The columns of tables: the header of an analysis says which its page shows, and what they are.
 
-A page writes ``heads.of("kernels", heads.use("name", width=300), heads.bar("share_pct"), "total_ns")``.
+``shown("kernels")`` are those of the header (``-- show:``). Another table of the same analysis names its columns:
+``of("kernels", use("name", width=300), bar("share_pct"), "total_ns")``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import pandas as pd
 
@@ -67,6 +68,12 @@ class Changes(TypedDict, total=False):
     signed: bool
 
 
+class HeaderChanges(Changes, total=False):
+    """The same of a column that the header of an analysis names; ``click``: what a click on a cell of it does."""
+
+    click: str
+
+
 @dataclass(frozen=True)
 class Use:
     """A column by its name in the header, what the page says otherwise, and what a click on a cell of it does."""
@@ -84,6 +91,22 @@ def use(column: str, /, *, click: str = "", **changes: Unpack[Changes]) -> Use:
 def bar(column: str, /, **changes: Unpack[Changes]) -> Use:
     """A percentage that is drawn as a bar."""
     return Use(column, {"kind": "bar", **changes})
+
+
+def shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None) -> tuple[Col, ...]:
+    """Return the columns that the header of an analysis names, with what the page says of some otherwise.
+
+    Raises:
+        KeyError: the header shows a column that the analysis does not have.
+    """
+    said = changes or {}
+    return of(analysis, *(_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show))
+
+
+def _use(one: header.Shown, changes: dict[str, Any]) -> Use:
+    click = changes.pop("click", "")
+    own = {"width": one.width, **({"kind": "bar"} if one.bar else {})}
+    return Use(one.column, cast("Changes", own | changes), click)
 
 
 def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col, ...]:

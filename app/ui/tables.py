@@ -90,7 +90,8 @@ def table(
         selection_mode=BY_NAME if leading else SELECTION,
         placeholder="–",
     )
-    raw = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
+    told = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
+    raw = list(dict.fromkeys(told))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
         counts = _names(whole, present, config, key, opens=select)

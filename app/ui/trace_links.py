@@ -15,7 +15,7 @@ CANDIDATES = 10
 
 def has_operators(report: Manifest) -> bool:
     """Whether operators of its kernels are known: its own, or those of a linked trace."""
-    return bool(report.rows.get("operator")) or session.library().linked(report.id, "trace") is not None
+    return bool(report.rows.get("operator")) or session.library().linked_report(report.id, "trace") is not None
 
 
 def offer(report: Manifest) -> bool:
@@ -44,8 +44,8 @@ def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
         library.unlink(report.id, "trace")
         return True
     try:
-        with st.spinner("Comparing kernels…"), script_queue.of_pages.aside():
-            links.link(library, report.id, trace.id)
+        with st.spinner("Comparing kernels…"), script_queue.page_scripts.step_aside():
+            links.link_trace(library, report.id, trace.id)
     except WarpdeckError as error:
         st.error(fmt.plain(f"{error.message} {error.hint}"))
         return False

@@ -1,37 +1,34 @@
-"""The server around the pages: who may ask, what every answer carries, and uploads that go to disk.
-
-``stack`` is the middleware of ``main.py``, the outermost first: every answer is counted and gets its headers, then a
-request must name this server, ask for something that is served, come from somebody who may, a login and a logout are
-noted, so are downloads, an upload goes to disk, and scripts are compressed.
-"""
+"""The server around the pages: access, headers, uploads to disk, compression."""
 
 from starlette.middleware import Middleware
 
-from app.web import (
-    closed_paths_middleware,
-    compression_middleware,
-    download_audit,
-    headers_middleware,
-    login_middleware,
-    metrics_middleware,
-    probe_middleware,
-    sign_in_middleware,
-    trusted_host_middleware,
-    upload_middleware,
-)
+from app.web.closed_paths_middleware import ClosedPathsMiddleware
+from app.web.compression_middleware import CompressionMiddleware
+from app.web.download_audit_middleware import DownloadAuditMiddleware
+from app.web.login_middleware import LoginRequiredMiddleware
+from app.web.metrics_middleware import MetricsMiddleware
+from app.web.probe_middleware import ProbeMiddleware
+from app.web.security_headers_middleware import SecurityHeadersMiddleware
+from app.web.sign_in_middleware import SignInMiddleware
+from app.web.trusted_host_middleware import TrustedHostMiddleware
+from app.web.upload_middleware import UploadMiddleware
 
 
-def stack() -> list[Middleware]:
-    """The middleware, in the order in which a request meets it."""
+def build_middleware() -> list[Middleware]:
+    """Return the middleware of the server, outermost first.
+
+    Metrics and headers come first, so that refusals are counted and carry the headers, too. Everything after the login
+    knows who sent the request.
+    """
     return [
-        Middleware(metrics_middleware.Counted),
-        Middleware(headers_middleware.SecurityHeaders),
-        Middleware(trusted_host_middleware.KnownHosts),
-        Middleware(closed_paths_middleware.Closed),
-        Middleware(probe_middleware.Probes),
-        Middleware(login_middleware.LoginGuard),
-        Middleware(sign_in_middleware.SignIn),
-        Middleware(download_audit.Downloads),
-        Middleware(upload_middleware.UploadsToDisk),
-        Middleware(compression_middleware.Packed),
+        Middleware(MetricsMiddleware),
+        Middleware(SecurityHeadersMiddleware),
+        Middleware(TrustedHostMiddleware),
+        Middleware(ClosedPathsMiddleware),
+        Middleware(ProbeMiddleware),
+        Middleware(LoginRequiredMiddleware),
+        Middleware(SignInMiddleware),
+        Middleware(DownloadAuditMiddleware),
+        Middleware(UploadMiddleware),
+        Middleware(CompressionMiddleware),
     ]

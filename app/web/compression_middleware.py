@@ -1,7 +1,7 @@
-"""Streamlit's own scripts and styles, compressed.
+"""Compress Streamlit's own scripts and styles, each once.
 
-Streamlit sends them as they are, because compressing them at each request costs more than it saves. Their names change
-with their content, so each is compressed once and kept.
+Streamlit sends them uncompressed, and starlette's ``GZipMiddleware`` would compress 6 MB anew for every browser. Their
+names change with their content, so that a compressed file can be cached for good.
 """
 
 import asyncio
@@ -14,86 +14,82 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web import url_paths
-from app.web.login_middleware import STATIC
+from app.web.login_middleware import STATIC_PREFIX
 
-KINDS = (".js", ".css", ".json", ".svg", ".wasm", ".map")
-"""Endings of files that are not compressed already."""
-LEAST = 1_000
-"""Bytes from which on it is worth the trouble."""
-MOST_KEPT = 64_000_000
-"""Bytes of compressed files in memory; all that a version of Streamlit has are 6 MB."""
+SUFFIXES = (".js", ".css", ".json", ".svg", ".wasm", ".map")
+"""File types that are not compressed already."""
+MIN_BYTES = 1_000
+MAX_CACHE_BYTES = 64_000_000
+"""Limit of compressed bytes in memory; all files of a version of Streamlit take 6 MB."""
 _LEVEL = 9
 
 
 @dataclass
-class _Answer:
-    """What the application answers: its start, and its body until that is whole."""
-
+class _Response:
     start: MutableMapping[str, Any] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
 
 
-class Packed:
-    """Compresses those files for browsers that take gzip, once each."""
+class CompressionMiddleware:
+    """Serve static files compressed to browsers that accept gzip, from a cache in memory."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
-        self._bytes = 0
+        self._cache: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+        self._cache_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes on everything else, also what a browser asks about a file that it has."""
-        if scope["type"] != "http" or not _wanted(scope):
+        """Handle one connection; partial and conditional requests pass through."""
+        if scope["type"] != "http" or not _is_compressible(scope):
             await self.app(scope, receive, send)
             return
-        path = url_paths.below(scope)
-        if path not in self._kept:
-            answer = await self._ask(scope, receive)
-            if answer.start["status"] != 200 or len(answer.body) < LEAST:
-                await send(answer.start)
-                await send({"type": "http.response.body", "body": bytes(answer.body)})
+        path = url_paths.strip_base(scope)
+        if path not in self._cache:
+            response = await self._collect_response(scope, receive)
+            if response.start["status"] != 200 or len(response.body) < MIN_BYTES:
+                await send(response.start)
+                await send({"type": "http.response.body", "body": bytes(response.body)})
                 return
-            packed = await asyncio.to_thread(gzip.compress, answer.body, _LEVEL, mtime=0)
-            headers = _headers(answer.start, len(packed))
-            if self._bytes + len(packed) <= MOST_KEPT and path not in self._kept:
-                self._kept[path] = (headers, packed)
-                self._bytes += len(packed)
+            compressed = await asyncio.to_thread(gzip.compress, response.body, _LEVEL, mtime=0)
+            headers = _build_headers(response.start, len(compressed))
+            if self._cache_bytes + len(compressed) <= MAX_CACHE_BYTES and path not in self._cache:
+                self._cache[path] = (headers, compressed)
+                self._cache_bytes += len(compressed)
         else:
-            headers, packed = self._kept[path]
+            headers, compressed = self._cache[path]
         await send({"type": "http.response.start", "status": 200, "headers": list(headers)})
-        await send({"type": "http.response.body", "body": packed})
+        await send({"type": "http.response.body", "body": compressed})
 
-    async def _ask(self, scope: Scope, receive: Receive) -> _Answer:
-        """What the application answers, whole."""
-        answer = _Answer()
+    async def _collect_response(self, scope: Scope, receive: Receive) -> _Response:
+        response = _Response()
 
         async def collect(message: Message) -> None:
             if message["type"] == "http.response.start":
-                answer.start = message
+                response.start = message
             else:
-                answer.body += message.get("body", b"")
+                response.body += message.get("body", b"")
 
         await self.app(scope, receive, collect)
-        return answer
+        return response
 
 
-def _wanted(scope: Scope) -> bool:
-    """Whether a request is for such a file as a whole, by somebody who takes gzip."""
-    path, headers = url_paths.below(scope), Headers(scope=scope)
-    if scope["method"] != "GET" or not (path.startswith(STATIC) and path.endswith(KINDS)):
+def _is_compressible(scope: Scope) -> bool:
+    """Return True if a request asks for a whole static file and accepts gzip."""
+    path, headers = url_paths.strip_base(scope), Headers(scope=scope)
+    if scope["method"] != "GET" or not (path.startswith(STATIC_PREFIX) and path.endswith(SUFFIXES)):
         return False
     if any(name in headers for name in ("range", "if-none-match", "if-modified-since")):
         return False
-    return any(_takes(one) for one in headers.get("accept-encoding", "").lower().split(","))
+    return any(_accepts_gzip(coding) for coding in headers.get("accept-encoding", "").lower().split(","))
 
 
-def _takes(coding: str) -> bool:
+def _accepts_gzip(coding: str) -> bool:
     name, _, quality = coding.replace(" ", "").partition(";")
     return name == "gzip" and quality not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 
-def _headers(start: MutableMapping[str, Any], length: int) -> list[tuple[bytes, bytes]]:
-    """Those of the file, for its compressed form; a tag of other bytes is a weak one."""
+def _build_headers(start: MutableMapping[str, Any], length: int) -> list[tuple[bytes, bytes]]:
+    """Return the file's headers for its compressed form. The ETag becomes weak: the bytes differ from the file's."""
     headers = MutableHeaders(raw=list(start["headers"]))
     headers["Content-Encoding"] = "gzip"
     headers["Content-Length"] = str(length)

@@ -1,4 +1,4 @@
-"""Places for work that many people want: so many at once, of these so many of one person, and no endless line."""
+"""A thread pool that one person cannot fill: limits for all, for each person, and for the queue of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,47 +13,48 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Line:
-    places: CapacityLimiter
-    asked: int = 0
+class _Queue:
+    slots: CapacityLimiter
+    requests: int = 0
+    """Running and waiting."""
 
 
-class Pool:
-    """Threads of a process for one kind of work. Its functions are called by the event loop alone.
+class FairPool:
+    """Threads for one kind of work. Call it from the event loop only.
 
-    On a server without a login everybody is the same person, and no limit for one person holds.
+    Without a login everybody counts as the same person, and only the limit for all holds.
 
     Args:
         at_once: pieces of work that run at the same time.
-        each: of these, the ones of one person.
-        waiting: further pieces of one person's work that may wait.
-        again_s: seconds after which it makes sense to ask again.
+        each: of these, how many one person may have.
+        waiting: further pieces of one person that may wait.
+        again_s: seconds after which a refused request should be sent again.
     """
 
     def __init__(self, at_once: int, each: int, waiting: int, again_s: int) -> None:
         self._threads = CapacityLimiter(at_once)
         self._each = each
-        self._most = each + waiting
+        self._max_requests = each + waiting
         self._again_s = again_s
-        self._lines: dict[tuple[str, str], _Line] = {}
+        self._queues: dict[tuple[str, str], _Queue] = {}
 
     async def run(self, person: Visitor, work: Callable[[], T]) -> T:
-        """Does a piece of work in a thread.
+        """Run ``work`` in a thread and return its result.
 
         Raises:
-            BusyError: as much of this person's work as may wait is waiting.
+            BusyError: the person's queue is full.
         """
         if person == LOCAL:
             return await to_thread.run_sync(work, limiter=self._threads)
         key = (person.way, person.name)
-        line = self._lines.setdefault(key, _Line(CapacityLimiter(self._each)))
-        if line.asked >= self._most:
-            raise BusyError(f"{line.asked} of your requests are being answered.", self._again_s)
-        line.asked += 1
+        queue = self._queues.setdefault(key, _Queue(CapacityLimiter(self._each)))
+        if queue.requests >= self._max_requests:
+            raise BusyError(f"{queue.requests} of your requests are being answered.", self._again_s)
+        queue.requests += 1
         try:
-            async with line.places:
+            async with queue.slots:
                 return await to_thread.run_sync(work, limiter=self._threads)
         finally:
-            line.asked -= 1
-            if not line.asked:
-                self._lines.pop(key, None)
+            queue.requests -= 1
+            if not queue.requests:
+                self._queues.pop(key, None)

@@ -1,4 +1,4 @@
-"""The one file of a ``multipart/form-data`` body, piece by piece, so that it never lies in memory."""
+"""Read the one file of a ``multipart/form-data`` body piece by piece, so that it never lies in memory as a whole."""
 
 from collections.abc import Callable
 
@@ -7,18 +7,18 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 
 class BodyError(Exception):
-    """A body is not a form with one file."""
+    """The body is not a form with exactly one file."""
 
 
 class FilePart:
-    """Finds the file in a body that comes in pieces.
+    """Parse a form and pass the content of its file on.
 
     Args:
-        content_type: that of the request.
-        write: takes the bytes of the file.
+        content_type: header of the request.
+        write: takes the next bytes of the file.
 
     Raises:
-        BodyError: the request is no such form.
+        BodyError: the content type is not that of a form.
     """
 
     def __init__(self, content_type: str, write: Callable[[bytes], None]) -> None:
@@ -27,59 +27,58 @@ class FilePart:
         if kind != b"multipart/form-data" or not boundary:
             raise BodyError("A form with one file is expected.")
         self.headers: dict[bytes, bytes] = {}
-        self.whole = False
-        self._parts = 0
-        self._name = self._value = b""
-        self._write = write
+        self.complete = False
+        self._part_count = 0
+        self._header_name = self._header_value = b""
         self._parser = MultipartParser(
             boundary,
             {
-                "on_part_begin": self._part,
-                "on_header_field": self._header_name,
-                "on_header_value": self._header_value,
-                "on_header_end": self._header,
-                "on_headers_finished": self._headers_done,
-                "on_part_data": lambda data, begin, end: self._write(data[begin:end]),
-                "on_end": self._end,
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._add_header_name,
+                "on_header_value": self._add_header_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._check_headers,
+                "on_part_data": lambda data, begin, end: write(data[begin:end]),
+                "on_end": self._end_body,
             },
         )
 
     def feed(self, data: bytes) -> None:
-        """Takes the next piece of the body.
+        """Parse the next bytes of the body.
 
         Raises:
-            BodyError: it is no form with one file.
+            BodyError: the body is not a form with one file.
         """
         try:
             self._parser.write(data)
         except FormParserError as error:
             raise BodyError("A form with one file is expected.") from error
 
-    def with_content(self, content: bytes, boundary: str) -> bytes:
-        """A body with the same file name and type, and other content."""
+    def build_body(self, content: bytes, boundary: str) -> bytes:
+        """Return a body with this form's file name and type, and other content."""
         lines = [f"--{boundary}".encode()]
         lines += [b": ".join((name, self.headers[name])) for name in self.headers if name.startswith(b"content-")]
         return b"\r\n".join([*lines, b"", content, f"--{boundary}--".encode(), b""])
 
-    def _part(self) -> None:
-        self._parts += 1
-        if self._parts > 1:
+    def _begin_part(self) -> None:
+        self._part_count += 1
+        if self._part_count > 1:
             raise BodyError("One file at a time.")
 
-    def _header_name(self, data: bytes, begin: int, end: int) -> None:
-        self._name += data[begin:end]
+    def _add_header_name(self, data: bytes, begin: int, end: int) -> None:
+        self._header_name += data[begin:end]
 
-    def _header_value(self, data: bytes, begin: int, end: int) -> None:
-        self._value += data[begin:end]
+    def _add_header_value(self, data: bytes, begin: int, end: int) -> None:
+        self._header_value += data[begin:end]
 
-    def _header(self) -> None:
-        self.headers[self._name.lower()] = self._value
-        self._name = self._value = b""
+    def _end_header(self) -> None:
+        self.headers[self._header_name.lower()] = self._header_value
+        self._header_name = self._header_value = b""
 
-    def _headers_done(self) -> None:
+    def _check_headers(self) -> None:
         _, options = parse_options_header(self.headers.get(b"content-disposition"))
         if b"filename" not in options:
             raise BodyError("A form with one file is expected.")
 
-    def _end(self) -> None:
-        self.whole = True
+    def _end_body(self) -> None:
+        self.complete = True

@@ -1,8 +1,8 @@
-"""What Streamlit's page asks below each address until it finds its server: ``/kernels/_stcore/health`` and the like.
+"""Answer the probes by which Streamlit's page looks for its server, such as ``/kernels/_stcore/health``.
 
-It tries the address of the page first and its parent next, because it cannot know below which path it is served. The
-first does not exist; a "not found" there would stand as an error in the console of everybody who opens a link. "Not
-modified" is as little a yes, and no error.
+The page cannot know the base path of its server: it probes below its own address first, and below the parent next. The
+first address does not exist, and a 404 would show as an error in the browser's console for everybody who opens a link.
+304 means no just as well, without an error.
 """
 
 import re
@@ -15,15 +15,15 @@ from app.web import url_paths
 _PROBE = re.compile(r"/[a-z_]+/_stcore/(health|host-config)")
 
 
-class Probes:
-    """Answers these with 304 and an empty body."""
+class ProbeMiddleware:
+    """Answer probes below a page with 304 and no body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes on everything else."""
-        if scope["type"] == "http" and _PROBE.fullmatch(url_paths.below(scope)):
+        """Handle one connection."""
+        if scope["type"] == "http" and _PROBE.fullmatch(url_paths.strip_base(scope)):
             await Response(status_code=304)(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""What goes wrong, as programs read it: problem+json of RFC 9457."""
+"""Error responses for programs, as problem+json (RFC 9457)."""
 
 from starlette.responses import JSONResponse, Response
 
@@ -15,7 +15,7 @@ from profiledb.errors import (
     WarpdeckError,
 )
 
-_STATUS: dict[type[WarpdeckError], int] = {
+_STATUS_CODES: dict[type[WarpdeckError], int] = {
     BusyError: 429,
     ReportNotFoundError: 404,
     NotCapturedError: 422,
@@ -28,22 +28,22 @@ _STATUS: dict[type[WarpdeckError], int] = {
 }
 
 
-def status(error: WarpdeckError) -> int:
-    """The status of an error of ours."""
-    return next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 400)
+def get_status(error: WarpdeckError) -> int:
+    """Return the HTTP status of an error; 400 unless its kind is listed."""
+    return next((code for kind, code in _STATUS_CODES.items() if isinstance(error, kind)), 400)
 
 
-def answer(error: WarpdeckError) -> Response:
-    """What is answered to a program that met an error of ours."""
-    told = problem(status(error), error.message, error.hint)
+def make_error_response(error: WarpdeckError) -> Response:
+    """Return the response to a request that failed with one of our errors."""
+    response = make_problem_response(get_status(error), error.message, error.hint)
     if isinstance(error, BusyError):
-        told.headers["Retry-After"] = str(error.again_s)
-    return told
+        response.headers["Retry-After"] = str(error.again_s)
+    return response
 
 
-def problem(number: int, title: str, detail: str = "") -> Response:
-    """A sentence that says what is wrong, and one that says what to do."""
-    told = {"type": "about:blank", "title": title, "status": number} | ({"detail": detail} if detail else {})
+def make_problem_response(status: int, title: str, detail: str = "") -> Response:
+    """Return a response with a sentence on what is wrong (``title``) and one on what to do (``detail``)."""
+    body = {"type": "about:blank", "title": title, "status": status} | ({"detail": detail} if detail else {})
     return JSONResponse(
-        told, status_code=number, media_type="application/problem+json", headers={"Cache-Control": "no-store"}
+        body, status_code=status, media_type="application/problem+json", headers={"Cache-Control": "no-store"}
     )

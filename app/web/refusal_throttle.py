@@ -1,7 +1,7 @@
-"""Counts refused tokens, logins and links by address: whoever goes on trying waits longer each time.
+"""Slow down guessing: count refused tokens, logins and links by address, and make further attempts wait longer.
 
-Only refusals wait: what is good is answered at once, also from an address that many people share. The audit has the
-first refusal of an address and then the tenth, the hundredth ..., and at most so many entries an hour.
+Only refused requests wait. Valid ones are answered at once, also from an address that many people share. The audit
+records the 1st, 10th, 100th ... refusal of an address, and a bounded number of entries per hour.
 """
 
 import ipaddress
@@ -18,112 +18,115 @@ from app.web import visitors
 from profiledb.library.audit import Access
 from profiledb.library.visitor import Visitor, Way
 
-FREE = 5
-"""Refusals of an address before it has to wait; the wait then doubles with each."""
-LONGEST_S = 300.0
-FORGOTTEN_S = 900.0
-"""An address that was refused nothing for so long begins anew."""
-MOST = 10_000
-"""Addresses that are known; the one that was refused longest ago goes first."""
-ENTRIES_AN_HOUR = 100
-_IPV6_HOME = 64
-"""Bits of an IPv6 address that tell networks apart: whoever has one address has all of its network."""
+FREE_REFUSALS = 5
+"""Refusals of an address before it has to wait; each further one doubles the wait."""
+MAX_WAIT_S = 300.0
+FORGET_AFTER_S = 900.0
+"""An address without a refusal for so long starts anew."""
+MAX_ADDRESSES = 10_000
+"""Addresses in memory; the one whose last refusal is the oldest goes first."""
+ENTRIES_PER_HOUR = 100
+_IPV6_PREFIX_BITS = 64
+"""One customer has a whole IPv6 network of this prefix, so all of its addresses count as one."""
 _writers = CapacityLimiter(2)
 
 
 @dataclass
-class _Tries:
+class _Attempts:
     refused: int = 0
+    """All refusals."""
     counted: int = 0
-    until: float = 0.0
+    """Refusals outside of a wait, which lengthen the next one."""
+    wait_until: float = 0.0
     last: float = 0.0
 
 
-class Refusals:
-    """The refusals of a process. Used by the thread that answers requests alone.
+class RefusalThrottle:
+    """The refusals of a process. Call it from the event loop only.
 
     Args:
-        now: the time in seconds.
+        now: clock in seconds.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._known: OrderedDict[str, _Tries] = OrderedDict()
-        self._hour = 0.0
+        self._attempts: OrderedDict[str, _Attempts] = OrderedDict()
+        self._hour_start = 0.0
         self._entries = 0
 
     def count(self, sender: str) -> tuple[float, int]:
-        """Counts a refusal.
+        """Count a refusal.
 
         Args:
-            sender: what was refused to which address.
+            sender: the action that was refused, with the address.
 
         Returns:
-            The seconds that the sender has to wait for the next try (0: none), and how many refusals that were, where
-            the audit shall say so (0: it need not).
+            Seconds that the sender has to wait (0: none), and the number of refusals so far if the audit should
+            record this one (0: it should not).
         """
         now = self._now()
-        tries = self._known.pop(sender, None)
-        if tries is None or now - tries.last > FORGOTTEN_S:
-            tries = _Tries()
-        self._known[sender] = tries
-        if len(self._known) > MOST:
-            self._known.popitem(last=False)
-        tries.last = now
-        tries.refused += 1
-        told = tries.refused if self._is_told(tries.refused, now) else 0
-        if now < tries.until:
-            return tries.until - now, told
-        tries.counted += 1
-        if tries.counted > FREE:
-            tries.until = now + min(LONGEST_S, 2.0 ** min(tries.counted - FREE, 20))
-        return 0.0, told
+        attempts = self._attempts.pop(sender, None)
+        if attempts is None or now - attempts.last > FORGET_AFTER_S:
+            attempts = _Attempts()
+        self._attempts[sender] = attempts
+        if len(self._attempts) > MAX_ADDRESSES:
+            self._attempts.popitem(last=False)
+        attempts.last = now
+        attempts.refused += 1
+        recorded = attempts.refused if self._is_recorded(attempts.refused, now) else 0
+        if now < attempts.wait_until:
+            return attempts.wait_until - now, recorded
+        attempts.counted += 1
+        if attempts.counted > FREE_REFUSALS:
+            attempts.wait_until = now + min(MAX_WAIT_S, 2.0 ** min(attempts.counted - FREE_REFUSALS, 20))
+        return 0.0, recorded
 
-    def _is_told(self, count: int, now: float) -> bool:
-        if now - self._hour >= 3600 or not self._hour:
-            self._hour, self._entries = now, 0
-        if str(count).strip("0") != "1" or self._entries >= ENTRIES_AN_HOUR:
+    def _is_recorded(self, count: int, now: float) -> bool:
+        if now - self._hour_start >= 3600 or not self._hour_start:
+            self._hour_start, self._entries = now, 0
+        is_power_of_ten = str(count).strip("0") == "1"
+        if not is_power_of_ten or self._entries >= ENTRIES_PER_HOUR:
             return False
         self._entries += 1
         return True
 
 
-_refusals = Refusals()
+_throttle = RefusalThrottle()
 
 
-async def refuse(scope: Scope, action: Access, way: Way, who: str = "", about: str = "") -> dict[str, str]:
-    """Counts a refusal, and has the audit say so now and then.
+async def count_refusal(scope: Scope, action: Access, way: Way, who: str = "", about: str = "") -> dict[str, str]:
+    """Count a refusal and record it in the audit if its turn has come.
 
     Args:
         scope: the request.
-        action: what was refused.
-        way: how its sender came in.
-        who: the name of a token that is genuine all the same.
-        about: what else the audit says.
+        action: the refused action.
+        way: how the sender came in.
+        who: name of a token that is genuine but refused.
+        about: more for the audit.
 
     Returns:
-        Headers of an answer 429 where the sender has to wait, else nothing.
+        Headers of a response 429 if the sender has to wait; empty otherwise.
     """
-    address = address_of(scope)
-    wait, count = _refusals.count(f"{action}, {address}")
+    address = get_address(scope)
+    wait, count = _throttle.count(f"{action}, {address}")
     if count:
-        words = ", ".join(filter(None, [about, f"from {address}", f"{count:,} so far" if count > 1 else ""]))
-        audit = visitors.whole().catalog.asked_by(Visitor(who or "unknown", way)).audit
-        await to_thread.run_sync(audit.tell, action, "", words, limiter=_writers)
+        details = ", ".join(filter(None, [about, f"from {address}", f"{count:,} so far" if count > 1 else ""]))
+        audit = visitors.get_whole_library().catalog.asked_by(Visitor(who or "unknown", way)).audit
+        await to_thread.run_sync(audit.write_or_log, action, "", details, limiter=_writers)
     return {"Retry-After": str(math.ceil(wait))} if wait else {}
 
 
-def address_of(scope: Scope) -> str:
-    """Where a request comes from, as the web server has it: that of a proxy counts as FORWARDED_ALLOW_IPS says."""
+def get_address(scope: Scope) -> str:
+    """Return the address that a request came from: the client's behind the proxies of FORWARDED_ALLOW_IPS."""
     client = scope.get("client")
     if not client:
         return "unknown"
     try:
         address = ipaddress.ip_address(str(client[0]))
-    except ValueError:  # what a proxy says may be anything
+    except ValueError:  # a proxy may forward anything
         return "unknown"
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return str(address.ipv4_mapped)
-        return str(ipaddress.ip_network((address.packed, _IPV6_HOME), strict=False))
+        return str(ipaddress.ip_network((address.packed, _IPV6_PREFIX_BITS), strict=False))
     return str(address)

@@ -1,4 +1,4 @@
-"""What is settled when the server starts: limits, the login, and a warning where anybody may come in."""
+"""Check the settings when the server starts, pass them on to Streamlit, and warn about a server without a login."""
 
 import importlib.util
 import ipaddress
@@ -8,46 +8,45 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
-from streamlit import config as streamlit_config
 
+from app import streamlit_private
 from app.web import login_cookie
 from profiledb import config
-from profiledb.access.operations.tokens import tokens_of
+from profiledb.access.operations.tokens import open_tokens
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.monitoring import logs
 
-LEAST_SECRET = 32
-"""Characters of a cookie secret that nobody guesses."""
+MIN_SECRET_CHARS = 32
 
-_NEEDED = ("redirect_uri", "cookie_secret")
-_OF_PROVIDER = ("client_id", "client_secret", "server_metadata_url")
+_REQUIRED_KEYS = ("redirect_uri", "cookie_secret")
+_PROVIDER_KEYS = ("client_id", "client_secret", "server_metadata_url")
 _log = logging.getLogger("warpdeck")
 
 
-def prepare() -> None:
-    """Checks the settings, sets what Streamlit has to know of them, and warns.
+def prepare_server() -> None:
+    """Check the settings, configure Streamlit and logging, and log warnings.
 
     Raises:
-        ConfigError: a setting or the section ``[auth]`` is wrong, or settings of a login stand there without a login.
+        ConfigError: a setting or the section ``[auth]`` is wrong, or roles are set without a login.
         RefusedError: PostgreSQL refuses the user of this server.
     """
     settings = config.load()
-    log(settings.log)
+    configure_logging(settings.log)
     if settings.database:
-        database.require(settings.database)
-    streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
+        team_database.require_access(settings.database)
+    streamlit_private.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
-    if login_cookie.login():
-        check_login(login_cookie.section() or {}, settings)
+    if login_cookie.has_login():
+        check_login(login_cookie.load_auth_section() or {}, settings)
         _date_tokens(settings)
-    elif wanted := config.given("WARPDECK_LOGIN_"):
+    elif role_settings := config.variables_with_prefix("WARPDECK_LOGIN_"):
         raise ConfigError(
-            f"{' and '.join(wanted)} would limit who may do what, but nobody has to log in: Streamlit's secrets have"
-            " no section [auth]."
+            f"{' and '.join(role_settings)} would limit who may do what, but nobody has to log in: Streamlit's secrets"
+            " have no section [auth]."
         )
-    elif not loopback(address):
+    elif not is_loopback(address):
         _log.warning(
             "Warpdeck listens on %s WITHOUT A LOGIN: whoever reaches this port can read, upload and delete every"
             " report. Listen on localhost (in a container: publish the port on 127.0.0.1), or set up a login"
@@ -59,55 +58,46 @@ def prepare() -> None:
 
 
 def _date_tokens(settings: Settings) -> None:
-    """Tokens of an earlier version get their end; without the database that waits for the next start."""
+    """Give tokens of an earlier version an end; if the database is unreachable, the next start does it."""
     try:
-        tokens_of(settings).date()
+        open_tokens(settings).date()
     except WarpdeckError as error:
         _log.error("Tokens of an earlier version have no end yet: %s", error.message)
 
 
-def log(form: str) -> None:
-    """Has this server log in a form of ``logs.FORMS``, with what Streamlit and its server log.
-
-    Their loggers write by themselves, each with a handler that Streamlit makes, also for those to come.
-    """
-    logs.prepare(form)
-    if form != logs.JSON:
-        return
-    from streamlit import logger as streamlit_logger
-
-    def in_our_form(logger: logging.Logger) -> None:
-        logger.handlers = [logs.handler()]
-
-    streamlit_logger.setup_formatter = in_our_form
-    streamlit_logger.update_formatter()
+def configure_logging(form: str) -> None:
+    """Log in one of the forms of ``logs.FORMS``, Streamlit's own loggers included."""
+    logs.configure(form)
+    if form == logs.JSON:
+        streamlit_private.set_log_handler(logs.handler)
 
 
 def check_login(auth: Mapping[str, Any], settings: Settings) -> None:
-    """Looks whether a login can work.
+    """Check that a login can work.
 
     Raises:
-        ConfigError: a package or a key is missing, the cookie secret is short, or nobody could have a role.
+        ConfigError: a package or a key is missing, the cookie secret is too short, or no role is given to anybody.
     """
     if not importlib.util.find_spec("authlib") or not importlib.util.find_spec("httpx"):
         raise ConfigError("Streamlit's secrets have a section [auth], but Authlib is missing: pip install '.[auth]'.")
-    named = login_cookie.providers(auth)
-    missing = [f"auth.{key}" for key in _NEEDED if not auth.get(key)]
-    for name in named or [""]:
+    providers = login_cookie.list_providers(auth)
+    missing = [f"auth.{key}" for key in _REQUIRED_KEYS if not auth.get(key)]
+    for name in providers or [""]:
         section = auth[name] if name else auth
-        missing += [f"auth.{name}.{key}".replace("..", ".") for key in _OF_PROVIDER if not section.get(key)]
+        missing += [f"auth.{name}.{key}".replace("..", ".") for key in _PROVIDER_KEYS if not section.get(key)]
     if missing:
         raise ConfigError(f"Streamlit's secrets lack {', '.join(missing)}.")
-    if len(str(auth["cookie_secret"])) < LEAST_SECRET:
+    if len(str(auth["cookie_secret"])) < MIN_SECRET_CHARS:
         raise ConfigError(
-            f"auth.cookie_secret has fewer than {LEAST_SECRET} characters; take for example {randoms.token_hex(32)}."
+            f"auth.cookie_secret has fewer than {MIN_SECRET_CHARS} characters; take for example"
+            f" {randoms.token_hex(32)}."
         )
     if not settings.login_editors | settings.login_viewers:
         raise ConfigError("WARPDECK_LOGIN_EDITORS and WARPDECK_LOGIN_VIEWERS name nobody.")
 
 
-def loopback(address: str) -> bool:
-    """Whether only this machine reaches an address; an empty one is all of them."""
+def is_loopback(address: str) -> bool:
+    """Return True if only this machine can reach the address; an empty one means all interfaces."""
     if address == "localhost":
         return True
     try:

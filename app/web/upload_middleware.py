@@ -1,10 +1,10 @@
-"""Uploads go to disk while they come in, and no further than the limit.
+"""Write uploads to disk while they come in, up to a limit.
 
-Streamlit's uploader keeps every file in memory, and offers no public way to change that: ``st.App`` makes its own
-manager of uploaded files, and that manager's records hold bytes. So the files never reach it. Its address, its check of
-the XSRF token and of the session, and its widget all stay; in between, the body of each upload goes into a file of
-``web.store``, and Streamlit gets a short one with the same name, whose content is a receipt. The page hands the receipt
-in for the file (``views/library/upload.py``).
+Streamlit's uploader keeps every file in memory and has no public way around that: ``st.App`` creates its own manager of
+uploaded files, whose records hold bytes. So the files never reach Streamlit. Its route, its checks of the XSRF token
+and the session, and its widget stay; in between, the body of each upload goes to the ``UploadStore``, and Streamlit
+gets a short file of the same name that holds a receipt. The page exchanges the receipt for the file
+(``views/library/upload.py``).
 """
 
 import asyncio
@@ -23,53 +23,57 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web import url_paths, visitors
 from app.web.multipart import BodyError, FilePart
-from app.web.upload_store import RefusedError, Upload, store
+from app.web.upload_store import Upload, UploadRefusedError, get_upload_store
 
 PREFIX = "/_stcore/upload_file"
-PIECE = 1 << 20
+WRITE_BYTES = 1 << 20
 """Bytes that are written at a time."""
 
-FRAME = 1 << 20
-"""What a form may hold around its file."""
+FORM_BYTES = 1 << 20
+"""Limit of the bytes around the file in a form."""
 
 WINDOW_S = 60.0
-LEAST_RATE = 4096
-"""Bytes a second, on average over ``WINDOW_S``; an upload that brings less has broken off."""
+MIN_BYTES_PER_S = 4096
+"""Average over ``WINDOW_S`` below which an upload is given up."""
 
 T = TypeVar("T")
 _ADDRESS = re.compile(rf"{PREFIX}/([^/]+)/([^/]+)")
 _log = logging.getLogger("warpdeck")
 
 
-class Pace:
-    """How fast an upload comes in, so that one that trickles holds its place for a minute and no longer."""
+class UploadPace:
+    """Give up uploads that trickle, so that each holds its place for a minute at most."""
 
     def __init__(self) -> None:
-        self._until = time.monotonic() + WINDOW_S
+        self._deadline = time.monotonic() + WINDOW_S
         self._bytes = 0
 
-    async def wait(self, piece: Awaitable[T]) -> T:
-        """The next piece; raises TimeoutError where too little has come within the last minute."""
-        async with asyncio.timeout(self._until - time.monotonic()):
-            return await piece
+    async def wait(self, chunk: Awaitable[T]) -> T:
+        """Return the next chunk.
 
-    def arrived(self, size: int) -> None:
-        """Counts bytes; enough of them begin another minute."""
+        Raises:
+            TimeoutError: too few bytes arrived within the last minute.
+        """
+        async with asyncio.timeout(self._deadline - time.monotonic()):
+            return await chunk
+
+    def count_bytes(self, size: int) -> None:
+        """Count bytes that arrived; enough of them start another minute."""
         self._bytes += size
-        if self._bytes >= LEAST_RATE * WINDOW_S:
-            self._until, self._bytes = time.monotonic() + WINDOW_S, 0
+        if self._bytes >= MIN_BYTES_PER_S * WINDOW_S:
+            self._deadline, self._bytes = time.monotonic() + WINDOW_S, 0
 
 
-class UploadsToDisk:
-    """Takes the bodies of uploads; everything else passes."""
+class UploadMiddleware:
+    """Handle uploads of Streamlit's widget."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._writers = CapacityLimiter(4)  # of their own, so that a slow disk keeps no page waiting
+        self._writers = CapacityLimiter(4)  # threads of its own, so that a slow disk does not block pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets Streamlit answer, with a receipt in place of the file."""
-        address = _ADDRESS.fullmatch(url_paths.below(scope)) if scope["type"] == "http" else None
+        """Handle one connection."""
+        address = _ADDRESS.fullmatch(url_paths.strip_base(scope)) if scope["type"] == "http" else None
         if address and scope["method"] == "PUT":
             await self._put(scope, receive, send, *address.groups())
         elif address and scope["method"] == "DELETE":
@@ -80,13 +84,13 @@ class UploadsToDisk:
     async def _put(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
         headers = Headers(scope=scope)
         try:
-            expected = max(0, int(headers.get("content-length", "0")) - FRAME)
-            upload = store().begin(session, file_id, expected, visitors.of(scope))
+            expected = max(0, int(headers.get("content-length", "0")) - FORM_BYTES)
+            upload = get_upload_store().begin_upload(session, file_id, expected, visitors.get_visitor(scope))
         except ValueError:
             await PlainTextResponse("Invalid Content-Length", status_code=400)(scope, receive, send)
             return
-        except RefusedError as error:
-            await PlainTextResponse(error.words, status_code=error.status)(scope, receive, send)
+        except UploadRefusedError as error:
+            await PlainTextResponse(error.message, status_code=error.status)(scope, receive, send)
             return
         except OSError:
             _log.exception("An upload cannot be written to the inbox")
@@ -94,41 +98,41 @@ class UploadsToDisk:
             return
         body = _Body(upload, headers.get("content-type", ""), receive, self._writers)
 
-        async def watched(message: Message) -> None:
+        async def send_settled(message: Message) -> None:
             if message["type"] == "http.response.start":
-                whole = message["status"] == 204 and body.done
-                (store().keep if whole else store().discard)(upload)
+                accepted = message["status"] == 204 and body.complete
+                (get_upload_store().complete if accepted else get_upload_store().discard)(upload)
             await send(message)
 
         try:
-            await self.app(body.scope(scope), body.receive, watched)
+            await self.app(body.build_scope(scope), body.receive, send_settled)
         finally:
             upload.file.close()
-            if not upload.whole:
-                store().discard(upload)
+            if not upload.complete:
+                get_upload_store().discard(upload)
 
     async def _delete(self, scope: Scope, receive: Receive, send: Send, session: str, file_id: str) -> None:
-        async def watched(message: Message) -> None:
+        async def send_deleted(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 204:
-                store().drop(session, file_id)
+                get_upload_store().delete(session, file_id)
             await send(message)
 
-        await self.app(scope, receive, watched)
+        await self.app(scope, receive, send_deleted)
 
 
 class _Body:
-    """The body of an upload: read when Streamlit asks for it, after its checks, and shown to it as a receipt."""
+    """The body of an upload. Streamlit reads it after its checks, and gets the receipt in place of the file."""
 
     def __init__(self, upload: Upload, content_type: str, receive: Receive, writers: CapacityLimiter) -> None:
-        self.done = False
+        self.complete = False
         self._upload = upload
         self._content_type = content_type
         self._receive = receive
         self._writers = writers
         self._boundary = secrets.token_hex(16)
 
-    def scope(self, scope: Scope) -> Scope:
-        """The request as Streamlit sees it."""
+    def build_scope(self, scope: Scope) -> Scope:
+        """Return the request with the headers of the short body."""
         changed = dict(scope) | {"headers": list(scope["headers"])}
         headers = MutableHeaders(scope=changed)
         del headers["content-length"]
@@ -137,14 +141,14 @@ class _Body:
         return changed
 
     async def receive(self) -> Message:
-        """The whole short body at first, then whatever the sender does."""
-        if self.done:
+        """Return the whole short body first, then whatever else the client sends."""
+        if self.complete:
             return await self._receive()
         try:
             part = FilePart(self._content_type, self._write)
-            await self._read(part)
-        except RefusedError as error:
-            raise HTTPException(error.status, error.words) from error
+            await self._read_file(part)
+        except UploadRefusedError as error:
+            raise HTTPException(error.status, error.message) from error
         except BodyError as error:
             raise HTTPException(400, str(error)) from error
         except TimeoutError as error:
@@ -152,26 +156,27 @@ class _Body:
         except OSError as error:
             _log.exception("An upload could not be written")
             raise HTTPException(507, "The disk of the server does not take the file.") from error
-        self.done = True
-        return {"type": "http.request", "body": part.with_content(self._upload.receipt, self._boundary)}
+        self.complete = True
+        return {"type": "http.request", "body": part.build_body(self._upload.receipt, self._boundary)}
 
     def _write(self, data: bytes) -> None:
-        store().write(self._upload, data)
+        get_upload_store().write(self._upload, data)
 
-    async def _read(self, part: FilePart) -> None:
-        total, waiting, more, pace = 0, bytearray(), True, Pace()
-        while more:
+    async def _read_file(self, part: FilePart) -> None:
+        total, pending, more_body, pace = 0, bytearray(), True, UploadPace()
+        while more_body:
             message = await pace.wait(self._receive())
-            pace.arrived(len(message.get("body", b"")))
+            chunk = message.get("body", b"")
+            pace.count_bytes(len(chunk))
             if message["type"] == "http.disconnect":
                 raise BodyError("The upload broke off.")
-            more = message.get("more_body", False)
-            waiting += message.get("body", b"")
-            total += len(message.get("body", b""))
-            if total > store().file_bytes + FRAME:
-                raise RefusedError(413, "The file is too large.")
-            if waiting and (len(waiting) >= PIECE or not more):
-                await to_thread.run_sync(part.feed, bytes(waiting), limiter=self._writers)
-                waiting.clear()
-        if not part.whole:
+            more_body = message.get("more_body", False)
+            pending += chunk
+            total += len(chunk)
+            if total > get_upload_store().file_bytes + FORM_BYTES:
+                raise UploadRefusedError(413, "The file is too large.")
+            if pending and (len(pending) >= WRITE_BYTES or not more_body):
+                await to_thread.run_sync(part.feed, bytes(pending), limiter=self._writers)
+                pending.clear()
+        if not part.complete:
             raise BodyError("The upload broke off.")

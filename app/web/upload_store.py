@@ -1,7 +1,7 @@
-"""Files that were sent and that no page has taken yet: in a hidden folder of the inbox, never in memory.
+"""Hold uploaded files that no page has taken yet, in a hidden folder of the inbox.
 
-They are removed when the session that sent them ends, when an upload breaks off, when the server ends, and, after one
-that was killed, when the next one starts: each server holds a lock on its folder.
+Files are removed when their session ends, when their upload breaks off and when the server ends. A server that was
+killed leaves its folder, which the next start removes: each server locks its own.
 """
 
 import contextlib
@@ -19,51 +19,58 @@ from typing import BinaryIO
 from profiledb import config
 from profiledb.library.visitor import LOCAL, Visitor
 
-FOLDER = ".uploads-"
-RECEIPT = b"warpdeck-upload:"
-"""What Streamlit keeps in memory in place of a file begins with it; the rest is a secret that names the file here."""
+FOLDER_PREFIX = ".uploads-"
+RECEIPT_PREFIX = b"warpdeck-upload:"
+"""A receipt is this prefix and a secret; Streamlit keeps it in memory in place of the file."""
 
-AT_ONCE = 64
-"""So many uploads may be under way at a time."""
-EACH = 32
-"""Of these, the ones of one person, who also has at most half of the room for all, or that for one file."""
+MAX_UPLOADS = 64
+"""Uploads under way at a time."""
+MAX_UPLOADS_PER_PERSON = 32
+"""One person also has at most half of the room for all files, or the room for one file if that is more."""
 
-LEAST_BYTES = 65536
-"""What a file counts at least, so that empty ones are bounded, too."""
+MIN_COUNTED_BYTES = 65536
+"""A smaller file counts as if it had this size, which bounds the number of files."""
 
 
-class RefusedError(Exception):
-    """An upload is not taken: ``status`` and words for the answer."""
+class UploadRefusedError(Exception):
+    """The server does not take an upload.
 
-    def __init__(self, status: int, words: str) -> None:
-        super().__init__(words)
+    Args:
+        status: HTTP status of the response.
+        message: sentence for the sender.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
-        self.words = words
+        self.message = message
 
 
 @dataclass(eq=False)
 class Upload:
-    """A file on its way or whole; ``counted`` is what it takes of the room for all: what has arrived of it."""
+    """A file that is being uploaded or complete."""
 
     session: str
     owner: Visitor
     file_id: str
     path: Path
     file: BinaryIO
-    receipt: bytes = field(default_factory=lambda: RECEIPT + secrets.token_hex(16).encode())
+    receipt: bytes = field(default_factory=lambda: RECEIPT_PREFIX + secrets.token_hex(16).encode())
     size: int = 0
-    counted: int = LEAST_BYTES
-    whole: bool = False
-    gone: bool = False
+    """Bytes that have arrived."""
+    counted: int = MIN_COUNTED_BYTES
+    """Bytes that count for the limits."""
+    complete: bool = False
+    removed: bool = False
 
 
-class Store:
-    """The uploads of a server, by session. Threads may share it.
+class UploadStore:
+    """The uploads of a server, by session. Thread-safe.
 
     Args:
-        inbox: where the hidden folder goes, so that a file reaches its place by a rename.
-        file_bytes: the largest file.
-        total_bytes: all files together.
+        inbox: the hidden folder is made here, so that a file reaches its place by a rename.
+        file_bytes: limit for one file.
+        total_bytes: limit for all files together.
     """
 
     def __init__(self, inbox: Path, file_bytes: int, total_bytes: int) -> None:
@@ -73,160 +80,164 @@ class Store:
         self._lock = threading.Lock()
         self._sessions: dict[str, list[Upload]] = {}
         self._folder: Path | None = None
-        self._held: int | None = None
+        self._folder_lock: int | None = None
 
-    def open(self, session: str) -> None:
-        """Takes uploads from a session from now on: it shows a place to drop files on, to somebody who may."""
+    def open_session(self, session: str) -> None:
+        """Accept uploads of a session: its page offers the uploader to somebody who may use it."""
         with self._lock:
             self._sessions.setdefault(session, [])
 
-    def close(self, session: str) -> None:
-        """Forgets a session with all of its files; what is still being sent is refused from now on."""
+    def close_session(self, session: str) -> None:
+        """Remove the files of a session and refuse further ones."""
         with self._lock:
             for upload in self._sessions.pop(session, []):
                 self._remove(upload)
 
-    def begin(self, session: str, file_id: str, expected: int, owner: Visitor = LOCAL) -> Upload:
-        """Takes a file on, if there is room for all of it. What is announced holds no room: only what arrives does.
+    def begin_upload(self, session: str, file_id: str, expected: int, owner: Visitor = LOCAL) -> Upload:
+        """Accept a file if all of it fits. Only bytes that arrive take room, not those that are announced.
 
         Args:
-            session: that sends it.
-            file_id: what Streamlit calls it.
-            expected: its bytes as far as the sender tells, else 0.
-            owner: who sends it.
+            session: the session that sends the file.
+            file_id: Streamlit's id of the file.
+            expected: announced size in bytes; 0 if unknown.
+            owner: the person who sends the file.
 
         Raises:
-            RefusedError: the session takes none, the file is too large, or there is too much under way.
+            UploadRefusedError: the session may not upload, the file is too large, or too many files are under way.
             OSError: the inbox cannot be written to.
         """
         with self._lock:
             if session not in self._sessions:
-                raise RefusedError(403, "This session takes no files.")
+                raise UploadRefusedError(403, "This session takes no files.")
             if expected > self.file_bytes:
-                raise RefusedError(413, "The file is too large.")
-            known = [upload for uploads in self._sessions.values() for upload in uploads]
-            if sum(not upload.whole for upload in known) >= AT_ONCE or not self._fits(max(expected, LEAST_BYTES)):
-                raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+                raise UploadRefusedError(413, "The file is too large.")
+            uploads = self._list_uploads()
+            under_way = sum(not upload.complete for upload in uploads)
+            if under_way >= MAX_UPLOADS or not self._fits(max(expected, MIN_COUNTED_BYTES)):
+                raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if owner != LOCAL:
-                theirs = [upload for upload in known if upload.owner == owner]
-                if sum(not upload.whole for upload in theirs) >= EACH or not self._fits_owner(owner, expected):
-                    raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
-            number, path = tempfile.mkstemp(dir=self._own_folder())
+                under_way = sum(not upload.complete for upload in uploads if upload.owner == owner)
+                if under_way >= MAX_UPLOADS_PER_PERSON or not self._fits_owner(owner, expected):
+                    raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+            number, path = tempfile.mkstemp(dir=self._open_folder())
             file = os.fdopen(number, "wb", buffering=0)
             upload = Upload(session, owner, file_id, Path(path), file)
             self._sessions[session].append(upload)
             return upload
 
     def write(self, upload: Upload, data: bytes) -> None:
-        """Adds bytes to a file.
+        """Append bytes to a file.
 
         Raises:
-            RefusedError: the file or all together are too large, or its session has ended.
-            OSError: the disk does not take them.
+            UploadRefusedError: the file or all files together are too large, or its session has ended.
+            OSError: the disk refuses the bytes.
         """
         with self._lock:
-            if upload.gone:
-                raise RefusedError(400, "The session of this upload has ended.")
+            if upload.removed:
+                raise UploadRefusedError(400, "The session of this upload has ended.")
             upload.size += len(data)
             more = max(0, upload.size - upload.counted)
             if upload.size > self.file_bytes:
-                raise RefusedError(413, "The file is too large.")
+                raise UploadRefusedError(413, "The file is too large.")
             if not self._fits(more):
-                raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+                raise UploadRefusedError(503, "Too many files are on their way. Try again in a moment.")
             if upload.owner != LOCAL and not self._fits_owner(upload.owner, more):
-                raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
+                raise UploadRefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             upload.counted += more
         view = memoryview(data)
         while view:
             view = view[upload.file.write(view) or 0 :]
 
-    def keep(self, upload: Upload) -> None:
-        """Says that a file is whole: a page may take it. Another one under its id is replaced."""
+    def complete(self, upload: Upload) -> None:
+        """Let a page take the file. It replaces an earlier one with the same id."""
         with self._lock:
-            upload.whole = True
+            upload.complete = True
             for other in list(self._sessions.get(upload.session, [])):
                 if other is not upload and other.file_id == upload.file_id:
-                    self._forget(other)
+                    self._discard(other)
 
     def discard(self, upload: Upload) -> None:
-        """Removes a file that did not become whole."""
+        """Remove an upload that broke off or was refused."""
         with self._lock:
-            self._forget(upload)
+            self._discard(upload)
 
-    def drop(self, session: str, file_id: str) -> None:
-        """Removes a file that its sender took back."""
+    def delete(self, session: str, file_id: str) -> None:
+        """Remove the files that their sender took back."""
         with self._lock:
-            for upload in [sent for sent in self._sessions.get(session, []) if sent.file_id == file_id]:
-                self._forget(upload)
+            for upload in list(self._sessions.get(session, [])):
+                if upload.file_id == file_id:
+                    self._discard(upload)
 
     def take(self, session: str, receipt: bytes) -> Path | None:
-        """Hands a whole file over; None where there is none of that receipt. It belongs to the caller from now on."""
+        """Hand the file of a receipt over to the caller, who owns it from now on; None if there is no such file."""
         with self._lock:
             for upload in self._sessions.get(session, []):
-                if upload.whole and not upload.gone and secrets.compare_digest(upload.receipt, receipt):
+                if upload.complete and not upload.removed and secrets.compare_digest(upload.receipt, receipt):
                     self._sessions[session].remove(upload)
                     return upload.path
         return None
 
-    def start(self) -> None:
-        """Removes what servers left behind that are no more."""
-        for folder in self.inbox.glob(f"{FOLDER}*"):
-            with contextlib.suppress(OSError):  # another server's, or on a file system without locks
-                held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    def remove_abandoned(self) -> None:
+        """Remove the folders of servers that no longer run."""
+        for folder in self.inbox.glob(f"{FOLDER_PREFIX}*"):
+            with contextlib.suppress(OSError):  # its server runs, or the file system has no locks
+                folder_lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
                 try:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(folder_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(folder, ignore_errors=True)
                 finally:
-                    os.close(held)
+                    os.close(folder_lock)
 
-    def end(self) -> None:
-        """Removes everything: the server ends."""
+    def close(self) -> None:
+        """Remove all files; the server ends."""
         with self._lock:
-            sessions, self._sessions = self._sessions, {}
-            for upload in [upload for uploads in sessions.values() for upload in uploads]:
+            for upload in self._list_uploads():
                 self._remove(upload)
+            self._sessions = {}
             if self._folder:
                 shutil.rmtree(self._folder, ignore_errors=True)
-            if self._held is not None:
-                os.close(self._held)
-            self._folder = self._held = None
+            if self._folder_lock is not None:
+                os.close(self._folder_lock)
+            self._folder = self._folder_lock = None
 
-    def _own_folder(self) -> Path:
-        """The hidden folder, made when the first file comes, and again where somebody removed it."""
+    def _open_folder(self) -> Path:
+        """Return the hidden folder; create and lock it for the first file, and again if somebody removed it."""
         if self._folder is None or not self._folder.is_dir():
-            if self._held is not None:
-                os.close(self._held)
-                self._held = None
+            if self._folder_lock is not None:
+                os.close(self._folder_lock)
+                self._folder_lock = None
             self.inbox.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(dir=self.inbox, prefix=FOLDER))
-            self._held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-            with contextlib.suppress(OSError):  # without locks nobody takes the folder of another for abandoned
-                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._folder = Path(tempfile.mkdtemp(dir=self.inbox, prefix=FOLDER_PREFIX))
+            self._folder_lock = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            with contextlib.suppress(OSError):  # a file system without locks: no server removes another's folder
+                fcntl.flock(self._folder_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self._folder
 
+    def _list_uploads(self) -> list[Upload]:
+        return [upload for uploads in self._sessions.values() for upload in uploads]
+
     def _fits(self, more: int) -> bool:
-        used = sum(upload.counted for uploads in self._sessions.values() for upload in uploads)
+        used = sum(upload.counted for upload in self._list_uploads())
         return used + more <= self.total_bytes
 
     def _fits_owner(self, owner: Visitor, more: int) -> bool:
-        files = (upload for uploads in self._sessions.values() for upload in uploads)
-        used = sum(upload.counted for upload in files if upload.owner == owner)
+        used = sum(upload.counted for upload in self._list_uploads() if upload.owner == owner)
         return used + more <= max(self.file_bytes, self.total_bytes // 2)
 
-    def _forget(self, upload: Upload) -> None:
+    def _discard(self, upload: Upload) -> None:
         if upload in (uploads := self._sessions.get(upload.session, [])):
             uploads.remove(upload)
         self._remove(upload)
 
     @staticmethod
     def _remove(upload: Upload) -> None:
-        """The file goes at once, even while it is being written; whoever writes it closes it."""
-        upload.gone = True
+        """Unlink the file at once, also while it is being written; its writer closes it."""
+        upload.removed = True
         upload.path.unlink(missing_ok=True)
 
 
 @cache
-def store() -> Store:
-    """The one of this server."""
+def get_upload_store() -> UploadStore:
+    """Return the store of this server."""
     settings = config.load()
-    return Store(settings.inbox, settings.max_upload_mb << 20, settings.uploads_mb << 20)
+    return UploadStore(settings.inbox, settings.max_upload_mb << 20, settings.uploads_mb << 20)

@@ -1,4 +1,4 @@
-"""Who sent a request, as ``web.login`` has found it, and the library as they see it: routes ask here."""
+"""Know who sent a request, and give routes the library as that visitor sees it."""
 
 from starlette.types import Scope
 
@@ -11,27 +11,31 @@ from profiledb.library.visitor import LOCAL, Visitor
 _KEY = "warpdeck.visitor"
 
 
-def note(scope: Scope, visitor: Visitor) -> None:
-    """Writes down who sent a request."""
+def set_visitor(scope: Scope, visitor: Visitor) -> None:
+    """Note in the scope who sent a request; ``LoginRequiredMiddleware`` does."""
     scope[_KEY] = visitor
 
 
-def of(scope: Scope) -> Visitor:
-    """Who sent a request. Without a login everybody is local; a request that nobody looked at is an error."""
-    if not login_cookie.login():
+def get_visitor(scope: Scope) -> Visitor:
+    """Return who sent a request; ``LOCAL`` without a login.
+
+    Raises:
+        KeyError: the request passed no login check, which is a bug.
+    """
+    if not login_cookie.has_login():
         return LOCAL
     visitor: Visitor = scope[_KEY]
     return visitor
 
 
-def library(scope: Scope) -> Library:
-    """The library as whoever sent a request sees it: every route takes it from here."""
-    return whole().asked_by(of(scope))
+def get_library(scope: Scope) -> Library:
+    """Return the library as the sender of a request sees it. Every route takes it from here."""
+    return get_whole_library().asked_by(get_visitor(scope))
 
 
-def whole() -> Library:
-    """The library of this server with all reports; one object for all, so that a report is opened once.
+def get_whole_library() -> Library:
+    """Return the library with all reports; a single object for the server, so that a report is opened once.
 
-    For what shows nobody anything: everything else asks ``library``, or ``session.library`` on a page.
+    Only for work that shows nobody anything: routes call ``get_library``, pages ``session.library``.
     """
     return open_library(config.load())

@@ -24,8 +24,8 @@ from profiledb import config, priority
 from profiledb.errors import ConversionError
 from profiledb.library import manifest_rebuild
 from profiledb.library.catalog import Manifest
-from profiledb.library.inbox.file_stamp import look
-from profiledb.library.library import report_path
+from profiledb.library.inbox.file_stamp import read_state
+from profiledb.library.report_folder import report_path
 from profiledb.query import precomputed_answers
 from profiledb.report import damage, schema, store
 
@@ -70,7 +70,7 @@ def _sidecar(request: Request) -> Outcome:
 def _convert(request: Request) -> Outcome:
     started = time.monotonic()
     source = request.source
-    before = look(source)
+    before = read_state(source)
     if before is None:
         raise FileNotFoundError(source)
     with ThreadPoolExecutor(1) as pool:
@@ -82,7 +82,7 @@ def _convert(request: Request) -> Outcome:
         made = _build(request, hashing, before[0])
     if duplicate := _known(made.source_sha256, request.library):
         return duplicate
-    if look(source) != before:
+    if read_state(source) != before:
         return Outcome("changed", message=f"{source.name} changed while it was read.")
     made = replace(made, seconds=round(time.monotonic() - started, 3))
     return Outcome("ready", made.id, made.to_json())
@@ -94,7 +94,7 @@ _TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "up
 def _known(sha256: str, library: Path) -> Outcome | None:
     report_id = sha256[:16]
     path = report_path(library, report_id)
-    return Outcome("duplicate", report_id) if path.exists() and damage.opens(path) else None
+    return Outcome("duplicate", report_id) if path.exists() and damage.can_open(path) else None
 
 
 def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
@@ -118,7 +118,7 @@ def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
         precomputed_answers.write(db)
         name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
-        made = manifest_rebuild.of(db)
+        made = manifest_rebuild.read_manifest(db)
     if made is None or not made.rows.keys() - _OF_ANY:
         raise ConversionError("The file was read but has no data.", hint="Capture again.")
     return replace(made, parts=parts(source))

@@ -60,7 +60,7 @@ def of(source_bytes: int, folder: Path, settings: Settings) -> Limits:
     longest = settings.convert_timeout_s
     seconds = max(min(longest, LEAST_S), longest * min(1.0, source_bytes / FULL_TIME_BYTES))
     memory = settings.convert_memory_mb * _MB + (os.cpu_count() or 1) * PER_CORE_BYTES
-    room, most = int(disk.free(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
+    room, most = int(disk.free_bytes(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
     return Limits(seconds, memory, max(_MB, min(most, room)), idle_s=min(longest, IDLE_S), is_setting=most <= room)
 
 

@@ -95,7 +95,7 @@ def _of(error: Exception, request: Request) -> Outcome:
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_sentence(column) for column in error.names[:_NAMES]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
-    if trouble := disk.of(error, request.work):
+    if trouble := disk.explain_error(error, request.work):
         return _without_room(error, request, trouble)
     if not os.path.lexists(request.source):  # whatever its reader makes of that
         return Outcome("gone", message=f"{name} was removed before it was read.")
@@ -137,7 +137,7 @@ def _without_room(error: Exception, request: Request, trouble: disk.Trouble) -> 
     largest = max((path.stat().st_size for path in request.work.rglob("*") if path.is_file()), default=0)
     limits = request.limits
     if limits.is_setting and (disk.is_too_long(error) or largest >= _NEAR * limits.file_bytes):
-        also = " The disk is full as well." if disk.look(request.work) else ""
+        also = " The disk is full as well." if disk.find_trouble(request.work) else ""
         return Outcome(
             "failed",
             message=f"{request.source.name} needs a file of more than {limits.file_bytes >> 20:,} MB.",

@@ -97,7 +97,7 @@ def _make(extensions: dict[Path, int], empty: int) -> int:
             with duckdb.connect(config={"threads": 1}) as db:
                 for path, copy in extensions.items():
                     _fill(copy, path)  # sealed before it is checked, so that it is what was checked
-                    with store.linked(Path(folder), path.name, copy) as link:
+                    with store.link_descriptor(Path(folder), path.name, copy) as link:
                         db.execute(f"LOAD {quote(str(link))}")  # refuses what DuckDB did not sign
             report = Path(folder, "empty.duckdb")
             with store.create(report):

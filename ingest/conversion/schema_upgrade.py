@@ -48,7 +48,7 @@ def upgrade(request: Request) -> Outcome:
         db.execute("DETACH src")
         classes.assign(db)
         precomputed_answers.write(db)
-        made = manifest_rebuild.of(db)
+        made = manifest_rebuild.read_manifest(db)
     if made is None:
         raise ConversionError("The file of the report holds no report.")
     return Outcome("ready", made.id, made.to_json())

@@ -1,1 +1,1 @@
-"""Questions in SQL that anybody may ask of a report: read only, in a process of their own, within limits."""
+"""Questions in SQL about a report: read-only, in a process of their own, within limits."""

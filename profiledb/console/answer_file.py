@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json", "parquet")
 
 
-def text(rows: "pa.Table", form: str) -> bytes:
-    """The rows in one of ``FORMATS``; CSV and JSON in UTF-8, CSV with a line of names, what is missing as nothing."""
+def encode_rows(rows: "pa.Table", form: str) -> bytes:
+    """Encode rows in one of ``FORMATS``: CSV with a header and JSON in UTF-8; a missing value is empty."""
     if form == "parquet":
         import pyarrow.parquet as pq
 
@@ -21,11 +21,13 @@ def text(rows: "pa.Table", form: str) -> bytes:
         pq.write_table(rows, out, compression="zstd")
         return out.getvalue()
     if form == "json":
-        told = [{name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()]
-        return json.dumps(told, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
+        plain_rows = [
+            {name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()
+        ]
+        return json.dumps(plain_rows, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
     columns = [column.to_pylist() for column in rows.columns]
     cells = (["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
-    return spreadsheet.lines([rows.column_names, *cells]).encode(errors="replace")
+    return spreadsheet.csv_lines([rows.column_names, *cells]).encode(errors="replace")
 
 
 def _missing(value: Any) -> bool:

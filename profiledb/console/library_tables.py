@@ -1,4 +1,4 @@
-"""The summaries of all reports as tables for a question: what was kept of each for Trends (studies/trends/store.py)."""
+"""The summaries of all reports as tables for a question (studies/trends/summary_store.py)."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from profiledb.console.question_limits import PREFIX
 from profiledb.errors import AnalysisError, CatalogError, ConfigError
-from profiledb.library.database import Connection, shared
+from profiledb.library.database import Connection
+from profiledb.library.team_database import open_database
 
 MOST_ROWS = 3_000_000
-"""Rows of a table that are read."""
+"""Rows read of a table."""
 _UNREAD = "The summaries of all reports cannot be read."
 _TABLES = {
     "summary": {
@@ -28,35 +29,35 @@ _TABLES = {
 }  # fmt: skip
 
 
-def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
-    """The tables by name; empty ones where nothing was kept yet.
+def read_tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
+    """Return the tables by name; empty ones if there are no summaries yet.
 
     Args:
         place: the file of the summaries, or the address of a team's database.
-        seen: the ids of the reports that whoever asks sees; None: all.
+        seen: ids of the reports that the visitor sees; None for all.
 
     Raises:
-        AnalysisError: they cannot be read now; no rows would say that there are none.
+        AnalysisError: they cannot be read now; an answer without rows would mean that there are none.
     """
     if not _is_shared(place) and not Path(place).exists():
-        return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
+        return {f"{PREFIX}{name}": _empty_tables(columns) for name, columns in _TABLES.items()}
     try:
-        with _opened(place) as db:
+        with _open(place) as db:
             read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
     except (CatalogError, ConfigError) as error:
         raise AnalysisError(f"{_UNREAD} {error.message}", hint=error.hint) from None
     except (sqlite3.Error, pa.ArrowException):
         raise AnalysisError(_UNREAD, hint="Try again in a moment.") from None
-    return read if seen is None else {name: _those(rows, seen) for name, rows in read.items()}
+    return read if seen is None else {name: _rows_of_reports(rows, seen) for name, rows in read.items()}
 
 
 def _is_shared(place: str) -> bool:
     return place.startswith("postgres")
 
 
-def _opened(place: str) -> AbstractContextManager[Connection]:
+def _open(place: str) -> AbstractContextManager[Connection]:
     if _is_shared(place):
-        return shared(place).connect("")
+        return open_database(place).connect("")
     return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
 
 
@@ -66,10 +67,10 @@ def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Tabl
     return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))
 
 
-def _those(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
-    """The rows of some reports."""
+def _rows_of_reports(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
+    """Return the rows of some reports."""
     return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 
 
-def _empty(columns: dict[str, pa.DataType]) -> pa.Table:
+def _empty_tables(columns: dict[str, pa.DataType]) -> pa.Table:
     return pa.schema(list(columns.items())).empty_table()

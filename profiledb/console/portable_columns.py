@@ -1,4 +1,4 @@
-"""The columns of an answer as everybody can write them: CSV, Parquet, JSON and a table on a page."""
+"""Columns of an answer in types that CSV, Parquet, JSON and a table on a page can all represent."""
 
 import json
 from collections.abc import Callable
@@ -8,19 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def table(found: pa.Table) -> pa.Table:
-    """The same rows with unique names, and with columns of numbers, texts, times and yes or no alone.
+def make_portable(answer: pa.Table) -> pa.Table:
+    """Return the rows with unique column names, and with numbers, texts, times and booleans only.
 
-    Lists, structs and maps become JSON, bytes hexadecimal digits. Whole numbers of 128 bits, which sums are, become
-    those of 64 where they fit, else numbers with a point.
+    Lists, structs and maps become JSON, bytes hexadecimal digits. Integers of 128 bits, the type of sums, become 64-bit
+    integers if they fit, else floats.
     """
     names: list[str] = []
-    for name in found.column_names:
+    for name in answer.column_names:
         number, unique = 2, name
         while unique in names:
             unique, number = f"{name}_{number}", number + 1
         names.append(unique)
-    return pa.table([_column(column) for column in found.columns], names=names)
+    return pa.table([_column(column) for column in answer.columns], names=names)
 
 
 def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
@@ -31,13 +31,13 @@ def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         return column.cast(kind.value_type)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    if word := _word(kind):
+    if word := _find_formatter(kind):
         return pa.array([None if value is None else word(value) for value in column.to_pylist()], pa.string())
     return column
 
 
-def _word(kind: pa.DataType) -> Callable[[Any], str] | None:
-    """How values of a type are written; None for types that stay."""
+def _find_formatter(kind: pa.DataType) -> Callable[[Any], str] | None:
+    """Return a function that formats values of a type; None for a type that stays."""
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return bytes.hex
     if pa.types.is_interval(kind):

@@ -1,10 +1,9 @@
-"""The process of one question: it sees one report, writes nothing, reaches nothing else, and ends.
+"""The process of one question: it reads one report, writes nothing, reaches nothing else, and ends.
 
 It reads a question as JSON from standard input and writes a line of JSON to standard output: ``error``, or ``cut``
-(whether rows are missing) followed by the rows as an Arrow stream. Its parent (question_process.py) holds the time
-limit and gives it no environment but what opens libraries and a team's database. The order counts: everything is
-imported, the system's limits and Landlock hold, then DuckDB starts its threads, and it is sealed before it sees a word
-of the question.
+(True if rows are missing) followed by the rows as an Arrow stream. Its parent (question_process.py) enforces the time
+limit and passes only the environment that opens libraries and a team's database. The order matters: import everything,
+set the system's limits, apply Landlock, then let DuckDB start its threads, and seal it before it sees the question.
 """
 
 import json
@@ -30,7 +29,7 @@ _FILES = 64
 """Open files that suffice for a report."""
 _MB = 1 << 20
 _OVERHEAD_MB = 512
-"""Address space of the interpreter's own growth and of the result on its way out."""
+"""Address space for growth of the interpreter and for the result on its way out, in MB."""
 _SEALS = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -39,35 +38,35 @@ _MACROS = """
     SELECT function_name FROM duckdb_functions()
     WHERE function_type = 'table_macro' AND NOT internal AND NOT contains(macro_definition, 'query_table')
 """
-"""Our own, but those which, like some of DuckDB's, read any table that they are told the name of."""
+"""Our own macros, without those that read any table whose name they get, as some of DuckDB's do."""
 
 
 def main() -> None:
-    """Answers the question of standard input, and ends this process.
+    """Answer the question on standard input and end this process.
 
-    It ends at once, with what DuckDB's threads may still be at: where memory is short, taking them down can fail.
+    It exits without joining DuckDB's threads: with little memory left, stopping them can fail.
     """
     asked = json.load(sys.stdin)
     macros = views.sql(views.files())
     try:
-        others = library_tables.tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
+        others = library_tables.read_tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
     except AnalysisError as error:
         _say({"error": error.message, "hint": error.hint})
         return
-    _limit(asked)
+    _set_limits(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
-    db = _connected(asked)
+    db = _connect(asked)
     for name, table in others.items():
         db.from_arrow(table).create(name)
     rights = confinement.READ | confinement.writes()
     confinement.confine(rights, confinement.network(), files)
     try:
         reader = _answer(db, asked, macros)
-        rows, cut = _bounded(reader, asked["rows"], asked["bytes"])
+        rows, cut = _read_bounded(reader, asked["rows"], asked["bytes"])
     except AnalysisError as error:
         _say({"error": error.message, "hint": error.hint})
     except (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, ValueError) as error:
-        _say(_words(error, files, asked["memory_mb"]))  # what fails between two batches comes as an OSError
+        _say(_describe_error(error, files, asked["memory_mb"]))  # an error between two batches is an OSError
     else:
         _say({"cut": cut})
         with pa.ipc.new_stream(sys.stdout.buffer, rows.schema) as stream:
@@ -76,13 +75,13 @@ def main() -> None:
     os._exit(0)
 
 
-def _limit(asked: dict[str, Any]) -> None:
-    """Binds this process by the system: memory, processor time, no file written, no core dumped."""
-    taken = _taken_bytes()
+def _set_limits(asked: dict[str, Any]) -> None:
+    """Set the system's limits of this process: memory, processor time, no written files, no core dumps."""
+    taken_bytes = _taken_bytes()
     room = (2 * asked["memory_mb"] + _OVERHEAD_MB + 64 * asked["threads"]) * _MB
     seconds = int(asked["seconds"] * asked["threads"]) + 2
     for kind, value in (
-        (resource.RLIMIT_AS, taken + room),
+        (resource.RLIMIT_AS, taken_bytes + room),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
@@ -94,16 +93,16 @@ def _limit(asked: dict[str, Any]) -> None:
 
 
 def _taken_bytes() -> int:
-    """Address space that this process has by now."""
+    """Return the address space that this process has taken."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:
-        return 1 << 30  # no such file outside Linux; about what imports take
+        return 1 << 30  # no such file outside Linux; about the size of the imports
     return pages * resource.getpagesize()
 
 
-def _connected(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """A database in memory. It reads of the machine as it starts, and has no thread beside this one yet."""
+def _connect(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Open a database in memory. It reads facts about the machine as it starts, and has no further thread yet."""
     return duckdb.connect(
         config={
             "memory_limit": f"{asked['memory_mb']}MB",
@@ -119,30 +118,30 @@ def _connected(asked: dict[str, Any]) -> duckdb.DuckDBPyConnection:
 
 
 def _answer(db: duckdb.DuckDBPyConnection, asked: dict[str, Any], macros: str) -> pa.RecordBatchReader:
-    """The rows of the question as they come."""
+    """Yield the rows of the question as they arrive."""
     db.execute(f"SET threads = {int(asked['threads'])}")
     db.execute(f"ATTACH {quote(asked['database'])} AS report (READ_ONLY)")
     db.execute("SET search_path = 'memory,report'")
     db.execute(macros)
     db.execute("SET search_path = 'report,memory'")
     for kind, path in asked["sidecars"].items():
-        db.execute(f"CREATE TEMP TABLE {sidecar.NAMES[kind]} AS {sidecar.select(kind, Path(path))}")
+        db.execute(f"CREATE TEMP TABLE {sidecar.NAMES[kind]} AS {sidecar.select_rows(kind, Path(path))}")
     known = db.execute(_MACROS).fetchall()
     for seal in _SEALS:
         db.execute(seal)
-    question_rules.check(db, asked["sql"], frozenset(str(name).lower() for (name,) in known))
-    # Nothing handles the alarm: it ends the process, wherever DuckDB is. An interrupt would wait for long functions.
+    question_rules.check_question(db, asked["sql"], frozenset(str(name).lower() for (name,) in known))
+    # Without a handler the alarm ends the process, wherever DuckDB is. An interrupt would wait for long functions.
     signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
     return db.execute(asked["sql"]).to_arrow_reader(_BATCH)
 
 
-def _bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> tuple[pa.Table, bool]:
-    """At most so many rows, of at most so many bytes, and whether there are more."""
+def _read_bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> tuple[pa.Table, bool]:
+    """Return at most these rows and bytes, and True if there are more."""
     batches: list[pa.RecordBatch] = []
     rows = size = 0
     cut = False
     for batch in reader:
-        fitting = _fitting(batch, most_rows - rows, most_bytes - size)
+        fitting = _cut_batch(batch, most_rows - rows, most_bytes - size)
         batches.append(fitting)
         rows, size = rows + fitting.num_rows, size + fitting.nbytes
         if cut := fitting.num_rows < batch.num_rows:
@@ -150,16 +149,16 @@ def _bounded(reader: pa.RecordBatchReader, most_rows: int, most_bytes: int) -> t
     return pa.Table.from_batches(batches, reader.schema), cut
 
 
-def _fitting(batch: pa.RecordBatch, most_rows: int, most_bytes: int) -> pa.RecordBatch:
-    """As many of the first rows as there is room for, or about half as many where they are large."""
+def _cut_batch(batch: pa.RecordBatch, most_rows: int, most_bytes: int) -> pa.RecordBatch:
+    """Return as many of the first rows as fit, or about half as many if they are large."""
     fitting = batch.slice(0, most_rows)
     while fitting.num_rows and fitting.nbytes > most_bytes:
         fitting = fitting.slice(0, fitting.num_rows // 2)
     return fitting
 
 
-def _words(error: Exception, files: list[Path], memory_mb: int) -> dict[str, Any]:
-    """What DuckDB says of a question, without where files lie."""
+def _describe_error(error: Exception, files: list[Path], memory_mb: int) -> dict[str, Any]:
+    """Describe an error of DuckDB without paths of files."""
     text = str(error).split("\nStack Trace")[0]
     if isinstance(error, MemoryError) or text.startswith("Out of Memory Error"):
         return {"error": f"The question needs more than {memory_mb:,} MB of memory.", "hint": "Narrow it."}
@@ -168,8 +167,8 @@ def _words(error: Exception, files: list[Path], memory_mb: int) -> dict[str, Any
     return {"error": text[:2_000]}
 
 
-def _say(said: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What one question may take, and how large its answer may be."""
+"""Limits of one question and of its answer."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -7,9 +7,9 @@ from typing import Any
 from profiledb.config import Settings
 
 PREFIX = "library_"
-"""How the names of the tables of all reports begin; a question that does not say it does not wait for them."""
+"""Prefix of the tables of all reports; a question without it does not wait for them."""
 LONGEST = 20_000
-"""Characters of a question."""
+"""Length limit of a question, in characters."""
 SHOWN_ROWS = 10_000
 """Rows that a page shows."""
 MOST_ROWS = 1_000_000
@@ -28,20 +28,20 @@ class Bounds:
     bytes: int
 
     def plain(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Return the limits for JSON."""
         return asdict(self)
 
 
-def shown(settings: Settings) -> Bounds:
-    """Those of an answer on a page."""
-    return _of(settings, SHOWN_ROWS, 16 << 20)
+def page_limits(settings: Settings) -> Bounds:
+    """Return the limits of an answer on a page."""
+    return _make_limits(settings, SHOWN_ROWS, 16 << 20)
 
 
-def saved(settings: Settings) -> Bounds:
-    """Those of an answer that becomes a file."""
-    return _of(settings, MOST_ROWS, 256 << 20)
+def file_limits(settings: Settings) -> Bounds:
+    """Return the limits of an answer in a file."""
+    return _make_limits(settings, MOST_ROWS, 256 << 20)
 
 
-def _of(settings: Settings, rows: int, most_bytes: int) -> Bounds:
+def _make_limits(settings: Settings, rows: int, most_bytes: int) -> Bounds:
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     return Bounds(settings.sql_timeout_s, settings.sql_memory_mb, threads, rows, most_bytes)

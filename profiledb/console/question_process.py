@@ -1,4 +1,4 @@
-"""Asks a question in SQL: starts its process, holds its limits, reads its answer."""
+"""Ask a question in SQL: start its process, enforce its limits, read its answer."""
 
 import json
 import os
@@ -18,62 +18,62 @@ from profiledb.library.library import Library
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.monitoring import logs
 from profiledb.report import sidecar
-from profiledb.studies.trends.summary_store import FILE as SUMMARIES
+from profiledb.report.derived_files import SUMMARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 2
-"""Questions that run at the same time in a server, each of another person where there is a login; others wait."""
+"""Questions that a server runs at a time, with a login one per person; others wait."""
 START_S = 20.0
-"""Seconds that a process may take to start and to write; its own alarm (question_child.py) comes first."""
+"""Seconds for a process to start and to write; its own alarm (question_child.py) comes first."""
 _FRAME = 1 << 20
-"""Bytes of an answer beside its rows."""
+"""Bytes of an answer in addition to its rows."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.question_child")
 _KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-"""What a process has of our environment: where libraries lie."""
+"""Variables that a process inherits: they locate libraries."""
 _OPENS = "PG"
-"""How the names begin of what a team's database is opened with; it is read before the question is."""
+"""Prefix of the variables that open a team's database, which is read before the question."""
 _QUIET = {"OPENBLAS_NUM_THREADS": "1"}
-"""Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
+"""Keeps numpy, which Arrow imports, from reserving memory for unneeded threads."""
 
 _changed = threading.Condition()
 _running: list[Visitor] = []
-"""Who asked the questions that run."""
+"""Visitors whose questions are running."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a question, and whether there are more than its bounds let through."""
+    """The rows of a question, and whether the limits cut some off."""
 
     rows: "pa.Table"
     cut: bool
 
 
 def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
-    """The answer of a report to one SELECT. May be called by threads.
+    """Answer a SELECT on a report. May be called by threads.
 
     Raises:
-        AnalysisError: the question cannot be understood, is not allowed, or takes more than its bounds.
+        AnalysisError: the question is malformed, forbidden, or exceeds its limits.
         DamagedError: the file of the report is damaged.
         ReportNotFoundError: the report is gone.
     """
     if len(sql) > LONGEST:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
-    with library.cursor(report_id):  # says what is wrong with its file in the words of every page
+    with library.cursor(report_id):  # raises the error about its file that every page shows
         question = _question(library, report_id, sql, bounds)
-    library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
-    with _turn(library.catalog.visitor, bounds.seconds):
-        said, rest = _run(question, bounds, _environment(library, sql))
-    if "error" in said:
-        raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
-    return Answer(_rows(rest), bool(said.get("cut")))
+    library.catalog.audit.write_or_log("asked SQL", report_id, logs.without_secrets(sql))
+    with _wait_for_turn(library.catalog.visitor, bounds.seconds):
+        header, rest = _run(question, bounds, _environment(library, sql))
+    if "error" in header:
+        raise AnalysisError(str(header["error"]), hint=str(header.get("hint", "")))
+    return Answer(_parse_rows(rest), bool(header.get("cut")))
 
 
 @contextmanager
-def _turn(person: Visitor, seconds: float) -> Iterator[None]:
-    """Waits until a question may run. Raises BusyError after so long."""
+def _wait_for_turn(person: Visitor, seconds: float) -> Iterator[None]:
+    """Wait until a question may run. Raises BusyError after ``seconds``."""
 
     def is_free() -> bool:
         return len(_running) < AT_ONCE and (person == LOCAL or person not in _running)
@@ -91,12 +91,12 @@ def _turn(person: Visitor, seconds: float) -> Iterator[None]:
 
 
 def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
-    beside = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
+    sidecars = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
-        "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
-        "summaries": _summaries(library) if _is_of_all(sql) else "",
-        "seen": None if (seen := library.catalog.sight.reports()) is None else sorted(seen),
+        "sidecars": {kind: str(path.resolve()) for kind, path in sidecars.items() if path.exists()},
+        "summaries": _summaries_place(library) if _is_of_all(sql) else "",
+        "seen": None if (seen := library.catalog.visibility.report_ids()) is None else sorted(seen),
         "sql": sql,
     }
     return json.dumps(asked).encode()
@@ -108,18 +108,20 @@ def _is_of_all(sql: str) -> bool:
 
 def _environment(library: Library, sql: str) -> dict[str, str]:
     opens = library.catalog.shared is not None and _is_of_all(sql)
-    kept = {name: said for name, said in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))}
-    return _QUIET | kept
+    inherited = {
+        name: value for name, value in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))
+    }
+    return _QUIET | inherited
 
 
-def _summaries(library: Library) -> str:
-    """Where the summaries of all reports are: a file, or a team's database, which is read before the question is."""
+def _summaries_place(library: Library) -> str:
+    """Return the place of all summaries: a file, or a team's database, which is read before the question."""
     shared = library.catalog.shared
     return shared.url if shared else str((library.folder / SUMMARIES).resolve())
 
 
 def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
-    """What the process of a question wrote: its first line, and what follows."""
+    """Run the process of a question; return its first line, and the rest of its output."""
     process = subprocess.Popen(
         _COMMAND,
         stdin=subprocess.PIPE,
@@ -130,7 +132,7 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         start_new_session=True,
     )
     late = threading.Event()
-    timer = threading.Timer(bounds.seconds + START_S, _end, (process, late))
+    timer = threading.Timer(bounds.seconds + START_S, _kill, (process, late))
     timer.start()
     assert process.stdin
     assert process.stdout
@@ -140,12 +142,12 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
         written = process.stdout.read(bounds.bytes * 2 + _FRAME)
     finally:
         timer.cancel()
-        _end(process)
+        _kill(process)
         process.stdout.close()
     line, _, rest = written.partition(b"\n")
     with suppress(ValueError):
-        if not late.is_set() and isinstance(said := json.loads(line), dict):
-            return said, rest
+        if not late.is_set() and isinstance(header := json.loads(line), dict):
+            return header, rest
     if late.is_set() or process.returncode in (-signal.SIGALRM, -signal.SIGXCPU):
         raise AnalysisError(f"The question took more than {bounds.seconds:g} s.", hint="Narrow it.")
     raise AnalysisError(
@@ -154,8 +156,8 @@ def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tup
     )
 
 
-def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
-    """Kills a process and all that it started, and waits for it."""
+def _kill(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
+    """Kill a process with everything that it started, and wait for it."""
     if late:
         late.set()
     if process.poll() is None:
@@ -164,8 +166,8 @@ def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None
     process.wait()
 
 
-def _rows(written: bytes) -> "pa.Table":
-    """The rows that a process wrote; it has read a stranger's words, so what it says is checked."""
+def _parse_rows(written: bytes) -> "pa.Table":
+    """Parse the rows that a process wrote, checking them: it has read a stranger's SQL."""
     import pyarrow as pa
 
     from profiledb.console import portable_columns
@@ -175,5 +177,5 @@ def _rows(written: bytes) -> "pa.Table":
             rows = stream.read_all()
         rows.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        raise AnalysisError("The answer is too large, or broke off.", hint="Narrow the question.") from error
-    return portable_columns.table(rows)
+        raise AnalysisError("The answer is too large or incomplete.", hint="Narrow the question.") from error
+    return portable_columns.make_portable(rows)

@@ -1,8 +1,8 @@
-"""What a question may be: one statement that reads, and nothing that looks at the database's own machinery.
+"""The rules for a question: one statement that reads, and nothing that touches the database's own machinery.
 
-DuckDB itself refuses files, extensions and settings (question_child.py); this refuses what is left of it. Some
-functions act
-inside a SELECT (``enable_logging`` writes files, ``query`` runs any text), and some tell where files lie.
+DuckDB itself refuses files, extensions and settings (question_child.py); these rules refuse the rest. Some functions
+act
+inside a SELECT (``enable_logging`` writes files, ``query`` runs any text), and some reveal paths of files.
 """
 
 import json
@@ -20,18 +20,18 @@ _TABLE_FUNCTIONS = frozenset(
         "duckdb_tables", "duckdb_views", "duckdb_functions", "duckdb_types", "pragma_table_info", "summary",
     }
 )  # fmt: skip
-"""Table functions of DuckDB that answer from their arguments or from the schema; macros of ours come to these."""
+"""Table functions of DuckDB that answer from their arguments or from the schema; our macros are added."""
 _FUNCTIONS = frozenset({"current_setting", "write_log", "json_execute_serialized_sql", "query", "query_table"})
-"""Functions that are refused wherever they stand."""
+"""Functions that are refused everywhere."""
 _TABLES = frozenset({"duckdb_columns", "duckdb_tables", "duckdb_views", "duckdb_types", "duckdb_functions"})
 _SYSTEM = ("duckdb_", "pragma_", "pg_", "sqlite_")
-"""How names of DuckDB's own tables begin; all but those above are refused."""
+"""Prefixes of DuckDB's own tables, which are refused except for those above."""
 _SHOWN = ('"tables"', "")
 _KINDS = {"INSERT", "UPDATE", "DELETE", "COPY", "ATTACH", "DETACH", "SET", "PRAGMA", "CREATE", "DROP", "ALTER", "LOAD"}
 
 
-def check(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> None:
-    """Looks whether a question may be asked.
+def check_question(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> None:
+    """Check that a question is allowed.
 
     Args:
         db: any connection that can parse.
@@ -39,19 +39,19 @@ def check(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> No
         macros: table macros that may be called.
 
     Raises:
-        AnalysisError: it is not one SELECT, or uses what is refused.
+        AnalysisError: it is not one SELECT, or uses something forbidden.
         duckdb.Error: it cannot be parsed.
     """
     if not sql.strip():
         raise AnalysisError("There is no question.", hint="Write a SELECT.")
-    if "\0" in sql or sql.encode(errors="replace").decode() != sql:  # half of a surrogate pair is no text
-        raise AnalysisError("The question holds a character that SQL does not take.")
+    if "\0" in sql or sql.encode(errors="replace").decode() != sql:  # half of a surrogate pair is not text
+        raise AnalysisError("The question contains a character that SQL does not accept.")
     _one_select(sql)
     row = db.execute(f"SELECT json_serialize_sql({quote(sql)})").fetchone()
     parsed = json.loads(row[0]) if row else {"error": True}
     if parsed["error"]:
         raise AnalysisError("Only a SELECT can be asked here.", hint="DESCRIBE and SUMMARIZE work, too.")
-    for node in _nodes(parsed["statements"]):
+    for node in _walk(parsed["statements"]):
         _check_node(node, macros)
 
 
@@ -63,12 +63,12 @@ def _one_select(sql: str) -> None:
     if "CREATE" in kinds and sql.lower().lstrip().startswith("pivot"):
         raise AnalysisError("PIVOT must name its values.", hint="Write ON column IN (...).")
     refused = next((kind for kind in kinds if kind in _KINDS), "")
-    said = f"{refused} is not allowed: this page only reads." if refused else "Ask one SELECT at a time."
-    raise AnalysisError(said, hint="A question is one SELECT, WITH, FROM, DESCRIBE or SUMMARIZE.")
+    message = f"{refused} is not allowed: this page only reads." if refused else "Ask one SELECT at a time."
+    raise AnalysisError(message, hint="A question is one SELECT, WITH, FROM, DESCRIBE or SUMMARIZE.")
 
 
 def _check_node(node: dict[str, Any], macros: frozenset[str]) -> None:
-    """Raises AnalysisError for a part of a question that is refused."""
+    """Raise AnalysisError for a forbidden part of a question."""
     kind = node.get("type")
     if kind == "TABLE_FUNCTION":
         name = str(node["function"].get("function_name", "")).lower()
@@ -84,8 +84,8 @@ def _check_node(node: dict[str, Any], macros: frozenset[str]) -> None:
         raise AnalysisError(f"The function {node['function_name']} is not allowed.")
 
 
-def _nodes(parsed: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a parsed question; without recursion, because a question may nest deep."""
+def _walk(parsed: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a parsed question; iteratively, because a question may nest deeply."""
     waiting = [parsed]
     while waiting:
         one = waiting.pop()

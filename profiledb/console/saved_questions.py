@@ -1,6 +1,6 @@
-"""Questions that people kept: a name and a SELECT each, found by their ids.
+"""Saved questions: a name and a SELECT each, identified by an id.
 
-A file each in the library's folder, or for a team a row each in the catalog's database.
+Each is a file in the library's folder, or for a team a row in the catalog's database.
 """
 
 import json
@@ -20,18 +20,18 @@ from profiledb.report import durable
 from profiledb.words import visible
 
 MOST = 500
-"""Questions of a library."""
+"""Questions per library."""
 LONGEST_NAME = 100
-"""Characters of a name."""
+"""Length limit of a name, in characters."""
 
 _ID = re.compile(r"[0-9a-f]{12}")
 _LARGEST = 6 * (LONGEST + LONGEST_NAME) + 200
-"""Bytes of a file: JSON writes a character in six at most."""
+"""Size limit of a file in bytes: JSON needs at most six per character."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A kept question; its name and its SQL are what somebody typed."""
+    """A saved question; name and SQL are as somebody typed them."""
 
     id: str
     name: str
@@ -39,25 +39,25 @@ class Question:
 
 
 class Questions:
-    """The questions of a folder. Every call reads it, so processes may share it; what changes one is in the audit."""
+    """The questions of a folder. Every call reads it, so processes may share it; the audit records changes."""
 
     def __init__(self, library: Path, audit: Audit) -> None:
         self._folder = library / "questions"
         self._audit = audit
 
     def all(self) -> list[Question]:
-        """All questions by name; what is no question of ours is left out."""
-        found = [question for path in self._files() if (question := self.get(path.stem))]
-        return sorted(found, key=lambda one: (one.name.casefold(), one.id))
+        """Return all questions by name; foreign files are left out."""
+        questions = [question for path in self._files() if (question := self.get(path.stem))]
+        return sorted(questions, key=lambda one: (one.name.casefold(), one.id))
 
     def get(self, question_id: str) -> Question | None:
-        """The question of an id; None where there is none."""
+        """Return a question by id; None if it is unknown."""
         if not _ID.fullmatch(question_id):
             return None
         try:
             with self._path(question_id).open("rb") as file:
-                told = json.loads(file.read(_LARGEST))
-            name, sql = told["name"], told["sql"]
+                stored = json.loads(file.read(_LARGEST))
+            name, sql = stored["name"], stored["sql"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not isinstance(name, str) or not isinstance(sql, str) or len(sql) > LONGEST:
@@ -65,7 +65,7 @@ class Questions:
         return Question(question_id, name[:LONGEST_NAME], sql)
 
     def keep(self, name: str, sql: str) -> Question:
-        """Keeps a question under a name; one of the same name is replaced and keeps its id.
+        """Save a question under a name; a question with that name is replaced and keeps its id.
 
         Raises:
             AnalysisError: name or question is empty or too long, or there are too many.
@@ -91,16 +91,16 @@ class Questions:
             durable.write_text(self._path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
         except OSError as error:
             raise WarpdeckError(f"The question cannot be kept: {error.strerror}.") from error
-        self._audit.write("saved question", about=_told(question))
+        self._audit.write("saved question", about=_describe(question))
 
     def remove(self, question_id: str) -> None:
-        """Removes a question, where there is one of this id."""
+        """Remove a question, if it exists."""
         question = self.get(question_id)
         if _ID.fullmatch(question_id):
             with suppress(OSError):
                 self._path(question_id).unlink(missing_ok=True)
         if question:
-            self._audit.write("removed question", about=_told(question))
+            self._audit.write("removed question", about=_describe(question))
 
     def _files(self) -> list[Path]:
         try:
@@ -121,23 +121,20 @@ class SharedQuestions(Questions):
         self._audit = audit
 
     def all(self) -> list[Question]:
-        """All questions by name."""
         with self._connect() as db:
             rows = db.execute("SELECT id, name, sql FROM question ORDER BY id LIMIT ?", [MOST]).fetchall()
         return sorted((Question(*row) for row in rows), key=lambda one: (one.name.casefold(), one.id))
 
     def get(self, question_id: str) -> Question | None:
-        """The question of an id; None where there is none."""
         with self._connect() as db:
             row = db.execute("SELECT id, name, sql FROM question WHERE id = ?", [question_id]).fetchone()
         return Question(*row) if row else None
 
     def remove(self, question_id: str) -> None:
-        """Removes a question, where there is one of this id."""
         with self._connect() as db:
             query = "DELETE FROM question WHERE id = ? RETURNING id, name, sql"
             if row := db.execute(query, [question_id]).fetchone():
-                self._audit.note(db, "removed question", about=_told(Question(*row)))
+                self._audit.note(db, "removed question", about=_describe(Question(*row)))
 
     def _write(self, question: Question) -> None:
         with self._connect() as db:
@@ -146,15 +143,15 @@ class SharedQuestions(Questions):
                 " ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
                 [question.id, question.name, question.sql],
             )
-            self._audit.note(db, "saved question", about=_told(question))
+            self._audit.note(db, "saved question", about=_describe(question))
 
 
-def _told(question: Question) -> str:
-    """What the audit says of one."""
+def _describe(question: Question) -> str:
+    """Describe a question for the audit."""
     return f"{question.name}: {question.sql}"
 
 
-def questions_of(library: Library) -> Questions:
-    """The questions of a library, wherever its catalog is."""
+def open_questions(library: Library) -> Questions:
+    """Return the questions of a library, wherever its catalog is."""
     shared, audit = library.catalog.shared, library.catalog.audit
     return SharedQuestions(shared, audit) if shared else Questions(library.folder, audit)

@@ -1,4 +1,4 @@
-"""What a question can be about: tables with their columns, views with what they hold, and examples."""
+"""Tables with their columns, views with their comments, and examples for questions."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _EXAMPLE = re.compile(r"^-- (?P<title>[^\n]+)\n-- needs: (?P<needs>[\w, ]+)\n(?P
 
 @dataclass(frozen=True)
 class View:
-    """A view that the analyses build on: its name and the comment above it in its file."""
+    """A view of the analyses: its name, and the comment above it in its file."""
 
     name: str
     comment: str
@@ -32,29 +32,29 @@ LIBRARY = (
 
 @dataclass(frozen=True)
 class Example:
-    """A question to begin with: what it asks, its SQL, and the tables that it needs."""
+    """An example question: its purpose, its SQL, and the tables that it needs."""
 
     title: str
     sql: str
     needs: tuple[str, ...]
 
 
-def tables(report: Manifest) -> list[tuple[Table, int]]:
-    """The tables of the schema with the rows that a report has of each: those that have any first, by name."""
+def list_tables(report: Manifest) -> list[tuple[Table, int]]:
+    """Return the tables of the schema with a report's number of rows: non-empty ones first, by name."""
     counted = [(table, report.rows.get(table.name, 0)) for table in schema.tables().values()]
     return sorted(counted, key=lambda one: (not one[1], one[0].name))
 
 
 @cache
-def known_views() -> tuple[View, ...]:
-    """The views that have a comment, by name."""
-    found = {}
+def list_views() -> tuple[View, ...]:
+    """Return the commented views by name."""
+    comments = {}
     for file in views.files().values():
         for match in _VIEW.finditer(file.sql):
             prose = " ".join(line.removeprefix("--").strip() for line in match["prose"].splitlines())
             if "includes:" not in prose:
-                found[match["name"]] = View(match["name"], prose)
-    return tuple(found[name] for name in sorted(found))
+                comments[match["name"]] = View(match["name"], prose)
+    return tuple(comments[name] for name in sorted(comments))
 
 
 @cache
@@ -66,6 +66,6 @@ def _examples() -> tuple[Example, ...]:
     )
 
 
-def examples(report: Manifest) -> list[Example]:
-    """The examples for which a report has rows."""
+def list_examples(report: Manifest) -> list[Example]:
+    """Return the examples for which a report has rows."""
     return [one for one in _examples() if all(report.rows.get(name) for name in one.needs)]

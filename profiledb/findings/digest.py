@@ -1,13 +1,13 @@
 """What rules found of each report, in a small file, so that lists of reports say it without asking anything.
 
-``LIBRARY/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where a report
-is prepared (profiledb.studies.prefetch). It counts while nothing changed by which the answers go: the report, what lies
-beside it, the rules with their thresholds, the code that makes answers. What is damaged or out of date is no digest.
+``LIBRARY/derived/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where
+a report is prepared (profiledb.studies.prefetch). It counts while its key (query/request.py) stays as it is, with the
+rules, their thresholds and the code that makes answers. What is damaged or out of date is no digest.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -18,10 +18,13 @@ from profiledb.findings import sentences
 from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.library.library import Library
+from profiledb.library.report_links import Partner
 from profiledb.query import answer_store, request
+from profiledb.report.derived_files import FINDINGS
 
-FILE = "findings.json"
 MOST_BYTES = 1_000_000
+Links = Mapping[str, Mapping[str, str]]
+"""Ids of reports by kind of link and by the report that is judged."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +51,26 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
         for one in findings
         if one.verdict == "fires"
     ]
-    told = key(library, report_id, library.linked(report_id), rules.values())
+    told = _key(library, report_id, links(library.catalog.links.all), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
-    path = library.answers / report_id / FILE
+    path = library.derived.answers / report_id / FINDINGS
     with suppress(OSError):  # a full disk, a library that is read only: the list does without it
         path.parent.mkdir(parents=True, exist_ok=True)
         answer_store.put(path, content)
 
 
-def read(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
+def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
     """What fires, the costliest first; None where nobody has judged the report as it is now.
 
-    ``linked`` is the Compute report that it is linked to.
+    ``linked``: ``links`` of the library, which lists of reports ask for once.
     """
-    library.soon(report_id, FILE)
-    path = library.answers / report_id / FILE
+    library.fetch_in_background(report_id, FINDINGS)
+    path = library.derived.answers / report_id / FINDINGS
     try:
         told, found = _parsed(path, path.stat().st_mtime_ns)
     except OSError:
         return None
-    return found if told == key(library, report_id, linked, rules.values()) else None
+    return found if told == _key(library, report_id, linked, rules.values()) else None
 
 
 @lru_cache(maxsize=4096)
@@ -82,13 +85,26 @@ def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: A
         return "", ()
 
 
-def key(library: Library, report_id: str, linked: str | None, rules: Iterable[Rule]) -> str:
-    """What differs wherever a finding of the report may differ; ``linked`` is the Compute report that it joins."""
-    text = repr((answer_store.code(), _versions(tuple(rules)), linked, request.stamps(library, report_id, linked)))
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+def links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
+    """Return the reports by which each report is judged: its Compute report, and the Systems report of a trace.
+
+    ``every``: returns the partner of each Systems report by kind of link.
+    """
+    return {"ncu": every("ncu"), "systems": {trace: nsys for nsys, trace in every("trace").items()}}
+
+
+def version(rules: Iterable[Rule]) -> str:
+    """Return a text that differs wherever a rule, a view that it builds on or a threshold differs."""
+    return f"findings {_version(tuple(rules))}"
+
+
+def _key(library: Library, report_id: str, linked: Links, rules: Iterable[Rule]) -> str:
+    partners = {kind: ids[report_id] for kind, ids in linked.items() if report_id in ids}
+    _, *key = request.key(library, report_id, version(rules), (), partners)  # a library may be moved
+    return hashlib.sha256(repr((answer_store.code(), key)).encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _versions(rules: tuple[Rule, ...]) -> str:
+def _version(rules: tuple[Rule, ...]) -> str:
     text = repr([(rule.name, rule.version, rule.analysis.params) for rule in rules])
     return hashlib.sha256(text.encode()).hexdigest()

@@ -61,7 +61,7 @@ def as_json(found: Sequence[Finding]) -> str:
 
 def as_csv(found: Sequence[Finding]) -> str:
     """A row a finding, without evidence and advice."""
-    return spreadsheet.lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
+    return spreadsheet.csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
 def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:

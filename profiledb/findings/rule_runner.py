@@ -80,7 +80,7 @@ def answers(
         ReportNotFoundError: the report is gone.
     """
     compute = LAUNCHES in report.subjects
-    partner = None if compute else library.linked(report.id)
+    partner = None if compute else library.linked_report(report.id)
     analyses = [_window(compute), *(_asked(rule) for rule in rules), *([] if compute else [_parts()])]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
     once = {rule.name: rule.once for rule in rules} | {_parts().name: _PARTS_ONCE}

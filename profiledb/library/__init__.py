@@ -1,1 +1,1 @@
-"""The library: its catalog, its files in a folder or a bucket, its inbox, and who may see what."""
+"""The library: its catalog, its files in a folder or a bucket, its inbox, and the access of people and programs."""

@@ -1,7 +1,7 @@
-"""Who did what, and when, kept in the catalog.
+"""The audit: who did what, and when. Part of the catalog.
 
-A change is written in the transaction of the change itself. Access (logins, downloads, questions ...) changes nothing,
-comes more often, and has a table of its own, so that it never pushes a change out.
+A change is written in the transaction of the change itself. Access (logins, downloads, questions ...) changes nothing
+and is more frequent, so it has a table of its own and never pushes a change out.
 """
 
 import heapq
@@ -27,18 +27,18 @@ Access = Literal[
     "asked SQL", "backed up",
 ]  # fmt: skip
 Action = Change | Access
-"""What is written down."""
+"""An action in the audit."""
 ACTIONS: tuple[Action, ...] = (*get_args(Change), *get_args(Access))
 _TABLES: dict[str, tuple[Action, ...]] = {"audit": get_args(Change), "access_log": get_args(Access)}
 LOGS = tuple(_TABLES)
-"""The tables; both have the columns of an entry, and a number in the order of writing."""
+"""Names of the tables; both have the columns of an entry, and a number in the order of writing."""
 MOST = 100_000
-"""Entries of each table that are kept; the oldest go first."""
+"""Entries kept in each table; the oldest are removed first."""
 LONGEST = 500
-"""Characters of what an entry says of a change."""
+"""Length limit of an entry's details, in characters."""
 LONGEST_SEARCH = 200
 AT_ONCE = 5_000
-"""Entries that are read with one look at the catalog."""
+"""Entries read in one transaction."""
 COLUMNS = ("at", "who", "way", "action", "report_id", "report_name", "about")
 _ENTRY = ", ".join(COLUMNS)
 _ABOVE_ALL = (1 << 63) - 1
@@ -47,16 +47,16 @@ _log = logging.getLogger("warpdeck")
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that somebody did.
+    """One action of somebody.
 
     Args:
-        at: when, ISO 8601 in UTC.
-        who: what the identity provider or the token says of whoever did it.
+        at: time, ISO 8601 in UTC.
+        who: name from the identity provider or the token.
         way: how they came in (``visitor.Way``).
-        action: what they did (``ACTIONS``).
-        report_id: to which report; empty where to none.
-        report_name: its name at that time: the entry outlives the report.
-        about: what exactly.
+        action: one of ``ACTIONS``.
+        report_id: the report acted on; empty for none.
+        report_name: its name at that time, because the entry outlives the report.
+        about: details.
     """
 
     at: str
@@ -69,12 +69,12 @@ class Entry:
 
 
 class Audit:
-    """The audit of a library, as one visitor writes it. Raises what ``Catalog`` does.
+    """The audit of a library, as one visitor writes it. Raises as ``Catalog`` does.
 
     Args:
-        connect: opens a transaction that tells lists of reports of a change.
+        connect: opens a transaction that makes lists of reports refresh.
         visitor: who writes.
-        connect_quietly: opens one that tells them nothing, for access.
+        connect_quietly: opens a transaction that does not, for access.
     """
 
     def __init__(self, connect: Connect, visitor: Visitor, connect_quietly: Connect | None = None) -> None:
@@ -84,11 +84,11 @@ class Audit:
 
     @property
     def who(self) -> str:
-        """Who writes, as the entries have it."""
+        """Name of the writer, as entries have it."""
         return self._visitor.name
 
     def note(self, db: Connection, action: Action, report_id: str = "", about: str = "") -> None:
-        """Writes an entry in the transaction at hand, so that it is there exactly where the change is."""
+        """Write an entry in the given transaction, so that it exists exactly if the change does."""
         table = _table(action)
         db.execute(
             f"INSERT INTO {table} ({_ENTRY})"
@@ -101,27 +101,27 @@ class Audit:
         db.execute(f"DELETE FROM {table} WHERE id <= (SELECT max(id) FROM {table}) - ?", [MOST])
 
     def write(self, action: Action, report_id: str = "", about: str = "") -> None:
-        """Writes an entry of what is no change of the catalog."""
+        """Write an entry in a transaction of its own."""
         connect = self._connect if _table(action) == "audit" else self._connect_quietly
         with connect() as db:
             self.note(db, action, report_id, about)
 
-    def tell(self, action: Action, report_id: str = "", about: str = "") -> None:
-        """The same of what goes on without the catalog: where that is away, the log has the entry."""
+    def write_or_log(self, action: Action, report_id: str = "", about: str = "") -> None:
+        """Write an entry about something that works without the catalog; log it instead if the catalog is away."""
         try:
             self.write(action, report_id, about)
         except CatalogError as error:
-            _log.error("The audit lacks that %s %s %r: %s", self.who, action, about, error.message)
+            _log.error("The audit has no entry that %s %s %r: %s", self.who, action, about, error.message)
 
     def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
-        """The newest entries; see ``each``."""
-        return list(self.each(search, action, report_id, most))
+        """Return the newest entries; see ``iterate``."""
+        return list(self.iterate(search, action, report_id, most))
 
-    def each(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
-        """Entries that hold a text anywhere, in any case of letters; of an action, of a report; the newest first.
+    def iterate(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
+        """Yield entries, newest first, that contain a text in any column and case, or have an action or a report.
 
         Raises:
-            NotAllowedError: for somebody who does not see all reports: it tells of all.
+            NotAllowedError: the visitor does not see all reports, which the audit tells about.
         """
         if self._visitor.groups is not None or self._visitor.only:
             raise NotAllowedError("Only an admin may see the audit.", hint="Ask for the admin role.")
@@ -132,11 +132,13 @@ class Audit:
         values = {"held": _pattern(search), "action": action, "report": report_id}
         where = " AND ".join(["id < :before", *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]
-        found = (self._read(table, where, values, most) for table in tables)
-        return islice(heapq.merge(*found, key=lambda entry: entry.at, reverse=True), max(0, most))
+        logs = (self._read(table, where, values, most) for table in tables)
+        return islice(heapq.merge(*logs, key=lambda entry: entry.at, reverse=True), max(0, most))
 
     def _read(self, table: str, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
-        """Many entries come with many looks, each below the last one: none holds the catalog for long."""
+        """Yield entries in several short transactions, each below the last one, so that none holds the catalog for
+        long.
+        """
         query = f"SELECT id, {_ENTRY} FROM {table} WHERE {where} ORDER BY id DESC LIMIT :most"
         before = _ABOVE_ALL
         while left > 0:
@@ -154,7 +156,7 @@ def _table(action: Action) -> str:
 
 
 def _pattern(search: str) -> str:
-    """A text as LIKE finds it anywhere."""
+    """Return a LIKE pattern that matches a text anywhere."""
     text = search[:LONGEST_SEARCH].lower()
     for sign in "!%_":
         text = text.replace(sign, f"!{sign}")

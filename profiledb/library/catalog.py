@@ -1,4 +1,4 @@
-"""The catalog: which reports there are, what became of each file, and the labels, marks and links that people gave."""
+"""The catalog: the reports, the state of each dropped file, and the labels, marks and links that people gave."""
 
 import json
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.library import database, report_links, spaces
-from profiledb.library.access_check import Sight
+from profiledb.library import report_links, spaces, team_database
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
-from profiledb.library.bucket.object_index import Index
+from profiledb.library.bucket.object_index import ObjectIndex
 from profiledb.library.catalog_file import CatalogFile
 from profiledb.library.database import FILES, LOGINS, Connect, Connection, Database, Shared
 from profiledb.library.logins import Logins
 from profiledb.library.marks import Marks
-from profiledb.library.report_links import Linked
-from profiledb.library.series_decisions import Decided
-from profiledb.library.sharing_links import Shares
-from profiledb.library.spaces import Spaces
+from profiledb.library.report_links import ReportLinks
+from profiledb.library.series_decisions import SeriesDecisions
+from profiledb.library.sharing_links import SharingLinks
+from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.token_uses import TokenUses
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
@@ -31,21 +31,21 @@ from profiledb.report.sidecar import Columns
 __all__ = ["LAUNCHES", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
 
 FILE = "catalog.sqlite"
-"""Its name in the folder of a library."""
-MOST_SIGHTS = 1_000
+"""Name of the catalog in the folder of a library."""
+MOST_VISIBILITIES = 1_000
 """Kinds of visitors that a process remembers."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
 
 
 def now() -> str:
-    """This moment in UTC, ISO 8601 with seconds."""
+    """Return the present time in UTC, ISO 8601 with seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
 class Job:
-    """A file on its way to a report, or one that did not become one; see catalog.sql for the columns."""
+    """A dropped file and its state; catalog.sql explains the columns."""
 
     path: str
     name: str
@@ -61,36 +61,38 @@ class Job:
 
 
 _JOB = ", ".join(f.name for f in fields(Job))
-_OF_A_REPORT = {
+_COLUMNS_ABOUT_REPORTS = {
     "label": "label",
     "mark": "t_ns, note",
     "series_choice": "series",
     "change_note": "measure, state, note, changed_at",
 }
-"""What people said of a report, beside links: the tables, with their columns beside the report's id."""
+"""Columns, besides the report's id, of the tables that hold what people said of a report; links are apart."""
 
 
-def catalog_of(settings: Settings) -> "Catalog":
-    """The catalog that the settings name: a file of the library's folder, or a database of many machines."""
-    place = database.shared(settings.database) if settings.database else settings.library / FILE
+def open_catalog(settings: Settings) -> "Catalog":
+    """Open the catalog that the settings name: a file in the library's folder, or the database of a team."""
+    place = team_database.open_database(settings.database) if settings.database else settings.library / FILE
     return Catalog(place, settings.inbox)
 
 
-def upsert(table: str, columns: Sequence[str], key: str) -> str:
-    """A statement that writes a row (``:name`` a column), in place of the one with the same key, if there is one."""
+def upsert_sql(table: str, columns: Sequence[str], key: str) -> str:
+    """Return a statement that writes a row, with ``:name`` for a column, in place of the row with the same key."""
     rest = ", ".join(f"{name} = excluded.{name}" for name in columns if name != key)
     values = ", ".join(f":{name}" for name in columns)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values}) ON CONFLICT ({key}) DO UPDATE SET {rest}"
 
 
 class Catalog:
-    """The catalog of a library. Every call is a transaction of its own, so a Catalog may be shared by threads.
+    """The catalog of a library, as one visitor sees it (``asked_by``). Every call is a transaction of its own.
 
-    Every method raises CatalogError where the catalog cannot be read or written.
+    Methods about a report or a file of the inbox first ask ``visibility``. May be shared by threads.
+
+    Every method raises CatalogError if the catalog cannot be read or written.
 
     Args:
-        place: a SQLite file, or a database of many machines.
-        inbox: where files are dropped: a space is named by a folder in it.
+        place: a SQLite file, or the database of a team.
+        inbox: the folder that people drop files into; folders in it name spaces.
     """
 
     def __init__(self, place: Path | Shared, inbox: Path | None = None) -> None:
@@ -104,103 +106,107 @@ class Catalog:
         self.version = database.version
         self.logins = Logins(partial(database.connect, LOGINS), partial(database.version, LOGINS))
         self.token_uses = TokenUses(self._connect_quietly)
-        self._sights: dict[tuple[frozenset[str] | None, str], Sight] = {}
-        self._asked_by(LOCAL)
+        self.object_index = ObjectIndex(self._connect)
+        self._visibilities: dict[tuple[frozenset[str] | None, str], Visibility] = {}
+        self._set_visitor(LOCAL)
 
-    def _asked_by(self, visitor: Visitor) -> None:
+    def _set_visitor(self, visitor: Visitor) -> None:
         self.visitor = visitor
-        self.sight = self._sight(visitor)
+        self.visibility = self._find_visibility(visitor)
         self.audit = Audit(self._connect, visitor, self._connect_quietly)
-        self.spaces = Spaces(self._connect, self.audit, self.sight)
-        self.marks = Marks(self._connect, self.audit, self.sight)
-        self.decided = Decided(self._connect, self.audit, self.sight)
-        self.links = Linked(self._connect, self.audit, self.sight)
-        self.shares = Shares(self._connect, self.audit, self.sight, visitor)
-        self.stored = Index(self._connect)
+        self.spaces = SpaceRegistry(self._connect, self.audit, self.visibility)
+        self.marks = Marks(self._connect, self.audit, self.visibility)
+        self.decisions = SeriesDecisions(self._connect, self.audit, self.visibility)
+        self.links = ReportLinks(self._connect, self.audit, self.visibility)
+        self.sharing_links = SharingLinks(self._connect, self.audit, self.visibility, visitor)
 
-    def _sight(self, visitor: Visitor) -> Sight:
-        """One object for all who see the same."""
+    def _find_visibility(self, visitor: Visitor) -> Visibility:
+        """Return one object for all visitors who see the same."""
         key = (visitor.groups, visitor.only)
-        if key not in self._sights and len(self._sights) >= MOST_SIGHTS:
-            self._sights.clear()
-        return self._sights.setdefault(key, Sight(self._connect, self.version, visitor, self._inbox))
+        if key not in self._visibilities and len(self._visibilities) >= MOST_VISIBILITIES:
+            self._visibilities.clear()
+        return self._visibilities.setdefault(key, Visibility(self._connect, self.version, visitor, self._inbox))
 
     def asked_by(self, visitor: Visitor) -> "Catalog":
-        """The same catalog as somebody else asks it: of reports that they do not see it knows nothing
-        (access_check.py), and
-        what they change stands in the audit under their name."""
+        """Return this catalog for another visitor: without hidden reports, and with their name in the audit."""
         asked = copy(self)
-        asked._asked_by(visitor)  # noqa: SLF001 (its own)
+        asked._set_visitor(visitor)  # noqa: SLF001 (its own)
         return asked
 
     def version_of_files(self) -> tuple[int, ...]:
-        """Changes with ``version``, and whenever a file of the inbox is in another state."""
+        """Return a value that changes with ``version``, and whenever a file of the inbox changes its state."""
         return (*self.version(), *(self.shared.version(FILES) if self.shared else ()))
 
     def transaction(self) -> AbstractContextManager[Connection]:
-        """A transaction over the tables, for who carries all of them elsewhere (report/moving)."""
+        """Open a transaction over all tables, to copy them (library/move)."""
+        self.visibility.require_all()
         return self._connect()
 
     def mend(self) -> None:
-        """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""
+        """Replace a damaged catalog file by a new one (CatalogFile); a team's database is left to its own server."""
         if self._file:
             self._file.mend()
 
-    def set_aside(self) -> list[Path]:
-        """Damaged files that were set aside, the newest first."""
-        return self._file.set_aside() if self._file else []
+    def damaged_files(self) -> list[Path]:
+        """Return the damaged catalog files that were set aside, newest first."""
+        return self._file.damaged_files() if self._file else []
 
     def job_states(self) -> dict[str, int]:
-        """How many files are in each state."""
-        self.sight.require_whole()
+        """Return the number of files in each state."""
+        self.visibility.require_all()
         with self._connect() as db:
             rows = db.execute("SELECT state, count(*) AS files FROM job GROUP BY state").fetchall()
         return {row["state"]: row["files"] for row in rows}
 
     def reports(self) -> list[Manifest]:
-        """All reports, the newest first."""
+        """Return all visible reports, newest first."""
         with self._connect() as db:
             rows = db.execute("SELECT id, manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
         manifests = []
-        for row in self.sight.those(rows, lambda row: row["id"]):
-            with suppress(ValueError):  # it is listed again from its own manifest when the worker starts
+        for row in self.visibility.filter_items(rows, lambda row: row["id"]):
+            with suppress(ValueError):  # the worker lists it again from its own manifest when it starts
                 manifests.append(Manifest.from_json(row["manifest"]))
         return manifests
 
     def report_ids(self) -> list[str]:
-        """The ids of all reports; a tenth of the time of ``reports``."""
+        """Return the ids of all visible reports, in a tenth of the time of ``reports``."""
         with self._connect() as db:
-            return self.sight.those([row["id"] for row in db.execute("SELECT id FROM report")], str)
+            return self.visibility.filter_items([row["id"] for row in db.execute("SELECT id FROM report")], str)
 
     def add_report(self, manifest: Manifest) -> None:
-        """Adds a report, or replaces what is known of it; the spaces that it was in it stays in."""
+        """Add a report, or replace its manifest; it stays in the spaces that it was in.
+
+        Only who sees all reports may add one: a new report is visible to nobody yet.
+        """
+        self.visibility.require_all()
         row = {
             f: getattr(manifest, f)
             for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
         } | {"manifest": manifest.to_json()}
-        known = upsert("report", list(row), "id")
-        with self._connect() as db:  # one that is published while a worker starts is listed by both
-            if db.execute(known.partition(" DO ")[0] + " DO NOTHING", row).rowcount:
+        statement = upsert_sql("report", list(row), "id")
+        with self._connect() as db:  # a report published while a worker starts is added by both
+            if db.execute(statement.partition(" DO ")[0] + " DO NOTHING", row).rowcount:
                 self.audit.note(db, "took in", manifest.id, manifest.kind)
             else:
-                db.execute(known, row)
-            spaces.put(db, manifest.id, manifest.space)
+                db.execute(statement, row)
+            spaces.add_report(db, manifest.id, manifest.space)
 
     def remove_report(self, report_id: str) -> None:
-        """Forgets a report and what was said of it; the files that it came from are remembered as deleted."""
-        self.sight.require(report_id)
+        """Remove a report with its labels, marks and links; the files that it came from are remembered as deleted."""
+        self.visibility.require_reports(report_id)
         with self._connect() as db:
             self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in (*_OF_A_REPORT, "report_space", "share"):
+            for table in (*_COLUMNS_ABOUT_REPORTS, "report_space", "share"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             report_links.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
     def hand_over(self, before: str, after: str) -> None:
-        """Gives the labels, the marks and the links of one report to another one that takes its place."""
+        """Copy the labels, marks and links of one report to the report that takes its place."""
+        self.visibility.require_reports(before, after)
         with self._connect() as db:
-            for table, columns in _OF_A_REPORT.items():
+            for table, columns in _COLUMNS_ABOUT_REPORTS.items():
                 db.execute(
                     f"INSERT INTO {table} (report_id, {columns}) SELECT ?, {columns} FROM {table} WHERE report_id = ?"
                     " ON CONFLICT DO NOTHING",
@@ -209,70 +215,75 @@ class Catalog:
             report_links.hand_over(db, before, after)
 
     def unlist_report(self, report_id: str) -> None:
-        """Takes a report off the list until its files are converted again; its labels and links stay."""
+        """Take a report off the list until its files are converted again; its labels and links stay."""
+        self.visibility.require_reports(report_id)
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
 
     def jobs(self) -> list[Job]:
-        """All files that were ever taken up, the last change first."""
+        """Return all visible files that were ever taken up, last change first."""
         with self._connect() as db:
-            rows = [_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
-        return [job for job in rows if self._sees(job)]
+            jobs = [_read_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
+        return [job for job in jobs if self._sees(job)]
 
     def job(self, path: str) -> Job | None:
-        """What became of one file."""
+        """Return the state of one file; None if it is unknown or hidden."""
         with self._connect() as db:
             row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
-        job = _job(row) if row else None
+        job = _read_job(row) if row else None
         return job if job and self._sees(job) else None
 
     def _sees(self, job: Job) -> bool:
-        return self.sight.sees_file(job.path) and (job.report_id is None or self.sight.sees(job.report_id))
+        is_visible = job.report_id is None or self.visibility.sees_report(job.report_id)
+        return is_visible and self.visibility.sees_inbox_file(job.path)
 
     def put_job(self, *jobs: Job) -> None:
-        """Writes the states of files, all at once; ``changed_at`` is set to now.
+        """Write the states of files in one transaction; ``changed_at`` is set to now.
 
-        The report of a file with the same content as another one is then in the spaces of both.
+        If a file has the content of an earlier one, its report is then in the spaces of both.
         """
         self._put_in_spaces(jobs)
         with self._connect_files() as db:
-            statement = upsert("job", [f.name for f in fields(Job)], "path")
+            statement = upsert_sql("job", [f.name for f in fields(Job)], "path")
             db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
     def _put_in_spaces(self, jobs: Sequence[Job]) -> None:
-        """Before the states, and as news of the reports: whoever comes between does it again."""
-        found = [(job.report_id, job.path) for job in jobs if job.state == "duplicate" and job.report_id]
-        if found:
+        """Write the spaces of duplicates, before their states and as news of the reports.
+
+        A process that stops in between does both again.
+        """
+        duplicates = [(job.report_id, job.path) for job in jobs if job.state == "duplicate" and job.report_id]
+        if duplicates:
             with self._connect() as db:
-                for report_id, path in found:
-                    spaces.put(db, report_id, spaces.space_of(path, self._inbox))
+                for report_id, path in duplicates:
+                    spaces.add_report(db, report_id, spaces.space_of(path, self._inbox))
 
     def dismiss(self, path: str) -> None:
-        """Has the failure of a file no longer shown; the file stays, and is read again when it changes."""
-        self.sight.require_file(path)
+        """Hide the failure of a file; the file stays and is read again when it changes."""
+        self.visibility.require_inbox_file(path)
         dismissed = "UPDATE job SET state = 'dismissed', changed_at = ? WHERE path = ?"
         with self._connect_files() as db:
             if db.execute(dismissed, [now(), path]).rowcount:
                 self.audit.note(db, "dismissed", "", Path(path).name)
 
     def forget_job(self, path: str, *, asked: bool = False) -> None:
-        """Removes the record of a file, so that the worker takes it up anew; ``asked``: because somebody wants that."""
-        self.sight.require_file(path)
+        """Remove the record of a file, so that the worker takes it up again; ``asked``: because a person wants it."""
+        self.visibility.require_inbox_file(path)
         with self._connect_files() as db:
             if db.execute("DELETE FROM job WHERE path = ?", [path]).rowcount and asked:
                 self.audit.note(db, "tried again", "", Path(path).name)
 
     def labels(self) -> dict[str, list[str]]:
-        """Labels by report id, sorted."""
+        """Return the labels of each visible report, sorted."""
         by_report: dict[str, list[str]] = {}
         with self._connect() as db:
             for row in db.execute("SELECT report_id, label FROM label ORDER BY label"):
                 by_report.setdefault(row["report_id"], []).append(row["label"])
-        return self.sight.of(by_report)
+        return self.visibility.filter_by_id(by_report)
 
     def set_labels(self, report_id: str, labels: list[str]) -> None:
-        """Replaces the labels of a report; blanks and repetitions are dropped."""
-        self.sight.require(report_id)
+        """Replace the labels of a report; blank and repeated labels are dropped."""
+        self.visibility.require_reports(report_id)
         cleaned = sorted({" ".join(label.split()) for label in labels} - {""})
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
@@ -282,20 +293,20 @@ class Catalog:
             self.audit.note(db, "labeled", report_id, ", ".join(cleaned) or "no labels")
 
     def columns(self, path: str) -> Columns | None:
-        """What a reader said of the columns of a table beside a report."""
-        self.sight.require_file(path)
+        """Return what somebody said of the columns of a table beside a report."""
+        self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = db.execute("SELECT columns FROM sidecar_columns WHERE path = ?", [path]).fetchone()
         return Columns(**json.loads(row["columns"])) if row else None
 
     def name_columns(self, path: str, columns: Columns) -> None:
-        """Says what the columns of a table beside a report mean; the worker then reads it anew."""
-        self.sight.require_file(path)
+        """Write what the columns of a table beside a report mean; the worker then reads the table again."""
+        self.visibility.require_inbox_file(path)
         with self._connect() as db:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
-            db.execute(upsert("sidecar_columns", list(row), "path"), row)
+            db.execute(upsert_sql("sidecar_columns", list(row), "path"), row)
             self.audit.note(db, "named columns", "", Path(path).name)
 
 
-def _job(row: Any) -> Job:
+def _read_job(row: Any) -> Job:
     return Job(**dict(row))

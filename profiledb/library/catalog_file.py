@@ -1,4 +1,4 @@
-"""The catalog of one machine: a SQLite file in WAL mode. Several processes write a row at a time, any number read."""
+"""The catalog of one machine: a SQLite file in WAL mode, with one writer at a time and any number of readers."""
 
 import logging
 import sqlite3
@@ -18,8 +18,8 @@ _log = logging.getLogger("warpdeck")
 class CatalogFile:
     """The file; every transaction opens its own connection, so threads may share it.
 
-    Errors are CatalogError where the file is damaged, locked or cannot be written; the worker mends a damaged one.
-    NewerLibraryError is raised where a later version of Warpdeck has changed it, also while this program runs.
+    Raises CatalogError if the file is damaged, locked or read-only; the worker mends a damaged one. Raises
+    NewerLibraryError if a later version of Warpdeck has changed it, also while this program runs.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,11 +28,11 @@ class CatalogFile:
         versions.require_catalog(path)
         self._is_prepared = False
         path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(CatalogError):  # whoever asks it something hears of that
+        with suppress(CatalogError):  # the first transaction reports it
             self._prepare()
 
     def _prepare(self) -> None:
-        """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
+        """Create missing tables, except those of the first version: a catalog without them has lost data."""
         with self._open() as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and not set(catalog_repair.CORE) <= tables:
@@ -40,17 +40,17 @@ class CatalogFile:
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(
                 f"BEGIN; {read_sql('catalog.sql', __package__)} COMMIT"
-            )  # all of them, or on a full disk none
-            if tables and "report_space" not in tables:  # of an earlier version, or lost
-                told = spaces.told(db.execute("SELECT id, manifest FROM report").fetchall())
-                db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
+            )  # in one transaction: on a full disk none of them is created
+            if tables and "report_space" not in tables:  # an earlier version made the catalog, or the table is lost
+                report_spaces = spaces.read_from_manifests(db.execute("SELECT id, manifest FROM report").fetchall())
+                db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", report_spaces)
             if db.execute("PRAGMA user_version").fetchone()[0] != versions.VERSION:
                 db.execute(f"PRAGMA user_version = {versions.VERSION}")
         self._is_prepared = True
 
     @contextmanager
     def connect(self, _: str = CATALOG) -> Iterator[sqlite3.Connection]:
-        """A transaction, whatever its topic; where the disk takes nothing it can only read."""
+        """Open a transaction of any topic; if the disk is full or read-only, it can only read."""
         if not self._is_prepared:
             try:
                 self._prepare()
@@ -67,38 +67,38 @@ class CatalogFile:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(catalog_repair.opened(self._path)) as db, db:
+            with closing(catalog_repair.connect(self._path)) as db, db:
                 db.row_factory = sqlite3.Row
                 versions.require_open(db)
                 yield db
         except sqlite3.Error as error:
-            raise catalog_repair.told(error, self._path) from error
+            raise catalog_repair.explain_error(error, self._path) from error
 
     def mend(self) -> None:
-        """Sets a damaged catalog aside and begins a new one, with what people said as far as it can still be read.
+        """Set a damaged catalog aside and start a new one with all entries of people that are still readable.
 
-        Only the worker that holds the library may call it, and then lists the reports anew.
+        Only the worker that holds the library may call it; it then lists the reports again.
         """
         if not catalog_repair.is_damaged(self._path):
             return
         aside = catalog_repair.set_aside(self._path)
         self._prepare()
-        kept = catalog_repair.salvage(aside, self._path)
+        salvaged = catalog_repair.salvage(aside, self._path)
         _log.warning(
-            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
+            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, salvaged
         )
 
-    def set_aside(self) -> list[Path]:
-        """Damaged catalogs that were set aside, the newest first."""
+    def damaged_files(self) -> list[Path]:
+        """Return the damaged catalogs that were set aside, newest first."""
         return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
 
     def version(self, _: str = CATALOG) -> tuple[int, int]:
-        """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
-        return version(self._path)
+        """Return a value that changes when another process may have written; cheap enough for every page view."""
+        return file_version(self._path)
 
 
-def version(file: Path) -> tuple[int, int]:
-    """What changes whenever somebody writes to a SQLite file in WAL mode: the last time and the size, with its log."""
+def file_version(file: Path) -> tuple[int, int]:
+    """Return a value that changes with every write to a SQLite file in WAL mode: last time and size, log included."""
     latest, size = 0, 0
     for path in (file, Path(f"{file}-wal")):
         with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves

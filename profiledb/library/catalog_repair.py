@@ -1,4 +1,4 @@
-"""What is wrong with a catalog, and what can still be read of one that is damaged."""
+"""Diagnose a damaged catalog, and recover what is still readable."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from profiledb.errors import CatalogError
 from profiledb.report.schema import identifier, read_sql
 
 CORE = ("report", "job", "label")
-"""Tables that every catalog had from the first version on: one that lacks them has lost them."""
+"""Tables of the very first version: a catalog without them has lost data."""
 PATIENCE_S = 30.0
-"""How long a program waits for another one's lock."""
+"""Seconds that a program waits for another one's lock."""
 ASIDE = "catalog.damaged-*.sqlite"
-"""What catalogs are called that were set aside."""
+"""Pattern of the names of catalogs that were set aside."""
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -23,24 +23,24 @@ _READ_ONLY = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_P
 _DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """A connection to a catalog; one that only reads where the disk has no room even for the index of SQLite's log."""
+def connect(path: Path) -> sqlite3.Connection:
+    """Connect to a catalog; read-only if the disk has no space even for the index of SQLite's log."""
     db = sqlite3.connect(path, timeout=PATIENCE_S)
     try:
         db.execute("PRAGMA schema_version")
     except sqlite3.Error as error:
         db.close()
         log = Path(f"{path}-wal")
-        has_log = log.exists() and log.stat().st_size > 0  # without its index, what stands in it cannot be read
-        if _code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
+        has_log = log.exists() and log.stat().st_size > 0  # without its index, the log cannot be read
+        if _primary_code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
             raise
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     return db
 
 
-def told(error: sqlite3.Error, path: Path) -> Exception:
-    """An error of SQLite in words; the error itself where it is no fault of the catalog's file."""
-    code = _code(error)
+def explain_error(error: sqlite3.Error, path: Path) -> Exception:
+    """Translate an error of SQLite; return the error itself if the catalog's file is not at fault."""
+    code = _primary_code(error)
     if code in _DAMAGED:
         return CatalogError(
             "The library's catalog is damaged.",
@@ -60,15 +60,15 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is not what was written there."""
-    return _code(error) in _DAMAGED
+    """Return True if an error means that the file's content is damaged."""
+    return _primary_code(error) in _DAMAGED
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a catalog has to be set aside: one that SQLite cannot read, or that lacks what every catalog has.
+    """Return True if a catalog has to be set aside: SQLite cannot read it, or a table of the first version is missing.
 
     Raises:
-        CatalogError: it may be fine, and cannot be looked at now.
+        CatalogError: it cannot be examined now and may be intact.
     """
     if not path.exists():
         return False
@@ -79,39 +79,41 @@ def is_damaged(path: Path) -> bool:
             db.rollback()
             return bool(tables) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(tables))
     except sqlite3.Error as error:
-        if _code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of one that is read only can be written
+        if _primary_code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of a read-only file can be written
             return True
-        raise told(error, path) from error
+        raise explain_error(error, path) from error
 
 
 def set_aside(path: Path, name: str = ASIDE) -> Path:
-    """Gives a file of SQLite a name that says that it is damaged and since when (``*``), its log too; returns that."""
+    """Rename a damaged SQLite file and its log by the present time (``*``); return the new path."""
     moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z"
     aside = path.with_name(name.replace("*", moment))
-    for suffix in ("-shm", "-wal", ""):  # the log first: it must not be taken for that of the next file
+    for suffix in ("-shm", "-wal", ""):  # the log first, so that the next file does not adopt it
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
     return aside
 
 
 def salvage(aside: Path, path: Path) -> int:
-    """Copies what people said, and which files were deleted, as far as it can be read; returns the number of rows."""
+    """Copy the entries of people, and which files were deleted, as far as they are readable; return the number of
+    rows.
+    """
     count = 0
     with closing(sqlite3.connect(path)) as fresh, fresh:
-        for table, columns in expected().items():
+        for table, columns in expected_columns().items():
             if table == "report":
                 continue  # they come from the manifests
             names = ", ".join(map(identifier, columns))
             insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
-            for row in _rows(aside, f"SELECT {names} FROM {table}"):
-                with suppress(sqlite3.Error):  # a value that is of the wrong type, or missing
+            for row in _read_rows(aside, f"SELECT {names} FROM {table}"):
+                with suppress(sqlite3.Error):  # a value has the wrong type or is missing
                     count += fresh.execute(insert, row).rowcount
     return count
 
 
 @cache
-def expected() -> dict[str, tuple[str, ...]]:
-    """The columns of each table of a catalog."""
+def expected_columns() -> dict[str, tuple[str, ...]]:
+    """Return the columns of each table of a catalog."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(read_sql("catalog.sql", __package__))
         return _tables(db)
@@ -127,16 +129,16 @@ def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
 
 def _fits(tables: dict[str, tuple[str, ...]]) -> bool:
     return set(CORE) <= set(tables) and all(
-        set(columns) <= set(tables[table]) for table, columns in expected().items() if table in tables
+        set(columns) <= set(tables[table]) for table, columns in expected_columns().items() if table in tables
     )
 
 
-def _rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
-    """The rows of a query up to the first that cannot be read."""
+def _read_rows(path: Path, query: str) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of a query up to the first that cannot be read."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as db:
         yield from db.execute(query)
 
 
-def _code(error: sqlite3.Error) -> int:
-    """The primary code of an error; 0 where SQLite gave none."""
+def _primary_code(error: sqlite3.Error) -> int:
+    """Return the primary code of an error; 0 if SQLite gave none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

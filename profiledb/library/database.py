@@ -1,115 +1,74 @@
-"""What a catalog is kept in: SQLite for one machine, PostgreSQL for many, asked by the same SQL.
+"""The interface of a catalog's database: SQLite for one machine, PostgreSQL for a team, with the same SQL.
 
-That is written to run on both: ``?`` or ``:name`` for values, ``INSERT ... ON CONFLICT``, columns by their names.
+Statements run on both: ``?`` or ``:name`` for values, ``INSERT ... ON CONFLICT``, columns by name.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Any, Protocol
 
-from profiledb.errors import CatalogError, ConfigError, RefusedError
-
 CATALOG = "catalog"
-"""What pages ask the version of: everything that reports and people put down."""
+"""Topic of everything that reports and people write; pages compare its version."""
 FILES = "files"
-"""How far the files of the inbox are: that changes all the time, and lists of reports need not hear of it."""
+"""Topic of the states of inbox files, which change all the time and do not concern lists of reports."""
 
 LOGINS = "logins"
-"""Who is logged in: what every request with a cookie goes by."""
-
-_one_at_a_time = threading.Lock()
+"""Topic of logins, checked by every request with a cookie."""
 
 Values = Sequence[Any] | Mapping[str, Any]
-"""What stands for each ``?`` of a statement, or for each ``:name``."""
+"""Values for each ``?`` or ``:name`` of a statement."""
 
 
 class Rows(Protocol):
-    """What a statement answered; each row has its values by position and by name."""
+    """Result of a statement; rows give values by position and by name."""
 
     @property
     def rowcount(self) -> int:
-        """Rows that it wrote."""
+        """Number of rows written."""
 
     def fetchone(self) -> Any:
-        """The next row; None where there is none."""
+        """Return the next row; None at the end."""
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return all remaining rows."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class Connection(Protocol):
-    """A transaction: committed where its block ends well, else as if it had never been."""
+    """A transaction: committed if its block ends without an error, else rolled back."""
 
     def execute(self, sql: str, parameters: Values = ..., /) -> Rows:
-        """Runs one statement."""
+        """Run one statement."""
 
     def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
-        """Runs a statement for each of many values."""
+        """Run a statement once for each of several sets of values."""
 
 
 Connect = Callable[[], AbstractContextManager[Connection]]
-"""Opens a transaction; its errors are CatalogError, in words."""
+"""Opens a transaction; raises CatalogError."""
 
 
 class Database(Protocol):
-    """Where a catalog is kept; may be shared by threads. A file has one version for all topics."""
+    """The database of a catalog. May be shared by threads. A file has one version for all topics."""
 
     def connect(self, topic: str = CATALOG) -> AbstractContextManager[Connection]:
-        """A transaction. Raises CatalogError where the catalog cannot be read or written."""
+        """Open a transaction. Raises CatalogError if the catalog cannot be read or written."""
 
     def version(self, topic: str = CATALOG) -> tuple[int, int]:
-        """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
+        """Return a value that changes when another process may have written; cheap enough for every page view."""
 
 
 class Shared(Database, Protocol):
-    """A database of many machines, which holds more than a catalog: each topic has a version of its own."""
+    """The database of a team, which holds more than a catalog: each topic has a version of its own."""
 
     url: str
 
     def connect(self, topic: str = CATALOG) -> AbstractContextManager[Connection]:
-        """A transaction; where it writes, it is the only one that writes about its topic, if that has a version."""
+        """Open a transaction; one that writes about a topic with a version is the only writer of that topic."""
 
     def version(self, topic: str = CATALOG) -> tuple[int, int]:
-        """Changes when somebody has written about a topic, after a second at the latest."""
+        """Return a value that changes within a second after somebody wrote about a topic."""
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
-
-
-def shared(url: str) -> Shared:
-    """The PostgreSQL database of an address; one object a process, also where threads ask for it at once.
-
-    Raises:
-        ConfigError: it is no address, or what talks to PostgreSQL is not installed. No password is repeated.
-    """
-    with _one_at_a_time:
-        return _opened(url)
-
-
-def require(url: str) -> None:
-    """Reads from a database at the start of a process; one that is away may come back.
-
-    Raises:
-        RefusedError: PostgreSQL refuses the user.
-    """
-    try:
-        shared(url).version()
-    except RefusedError:
-        raise
-    except CatalogError:
-        return
-
-
-@cache
-def _opened(url: str) -> Shared:
-    try:
-        from profiledb.library.postgres import Postgres
-    except ImportError as error:
-        raise ConfigError(
-            "WARPDECK_DATABASE needs more packages.", hint="Install them: pip install 'warpdeck[team]'"
-        ) from error
-    return Postgres(url)
+        """Close idle connections."""

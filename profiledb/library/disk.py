@@ -1,4 +1,4 @@
-"""Whether a library takes what is written: the one place that tells a full disk and a library that is read-only."""
+"""Tell why a library cannot be written: the one place that recognizes a full disk and a read-only library."""
 
 import errno
 import os
@@ -11,16 +11,16 @@ import duckdb
 from profiledb.errors import CatalogError, DiskFullError
 
 LEAST_BYTES = 4 << 20
-"""With less free space nothing is begun: the catalog and what runs already need the rest."""
+"""Free space below which nothing new starts: the catalog and running work need the rest."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""No room, no quota, and a file longer than the process may write."""
+"""No space, quota exceeded, and a file larger than the process may write."""
 _NO_RIGHT = (errno.EROFS, errno.EACCES, errno.EPERM)
 _WORDS = ("No space left", "File too large", "Disk quota", "Error writing bytes to file")
-"""What DuckDB, which passes on the system's words, and nsys say."""
+"""Texts of DuckDB, which passes on the system's message, and of nsys."""
 
 
 class Trouble(NamedTuple):
-    """Why nothing can be written now: a word for ``/health``, a sentence, and another one about what comes next."""
+    """Reason why nothing can be written now: a word for ``/health``, a message, and a hint about what happens next."""
 
     word: str
     message: str
@@ -35,41 +35,45 @@ READ_ONLY = Trouble(
 )
 
 
-def free(folder: Path) -> int:
-    """Bytes that a process without privileges may still write to the disk of a folder."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+def free_bytes(folder: Path) -> int:
+    """Return the bytes that an unprivileged process may still write to the disk of a folder."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
-def look(folder: Path) -> Trouble | None:
-    """What keeps a library, or a folder of it, from being written now. Cheap, and writes nothing."""
+def find_trouble(folder: Path) -> Trouble | None:
+    """Return the reason why a library, or a folder of it, cannot be written now. Cheap; writes nothing."""
     try:
-        found = os.statvfs(folder)
+        status = os.statvfs(folder)
         paths = [path for path in (folder, *(folder / name for name in _WRITTEN)) if path.exists()]
-    except OSError:  # it is gone, which is no question of room
+    except OSError:  # the folder is gone, which is another trouble
         return None
-    if found.f_flag & os.ST_RDONLY or not all(os.access(path, os.W_OK) for path in paths):
+    if status.f_flag & os.ST_RDONLY or not all(os.access(path, os.W_OK) for path in paths):
         return READ_ONLY
-    has_no_inode = found.f_files > 0 and not found.f_favail
-    return FULL if has_no_inode or found.f_bavail * found.f_frsize < LEAST_BYTES else None
+    has_no_inode = status.f_files > 0 and not status.f_favail
+    return FULL if has_no_inode or status.f_bavail * status.f_frsize < LEAST_BYTES else None
 
 
 _WRITTEN = ("reports", "work", "catalog.sqlite")
-"""What a worker writes to in the folder of a library."""
+"""Paths in a library's folder that a worker writes to."""
 
 
-def of(error: BaseException, folder: Path | None = None) -> Trouble | None:
-    """What an error says of the disk. Whatever goes wrong in a ``folder`` that takes nothing now goes wrong by that:
-    programs differ in their words, and some end without any."""
+def explain_error(error: BaseException, folder: Path | None = None) -> Trouble | None:
+    """Return the disk trouble behind an error.
+
+    If ``folder`` cannot be written now, that explains any error: programs differ in their messages, and some end
+    without
+    one.
+    """
     if is_full(error):
         return FULL
     if folder is not None:
-        return look(folder)
+        return find_trouble(folder)
     return READ_ONLY if isinstance(error, OSError) and error.errno in _NO_RIGHT else None
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error, or what it came from, says that there is no room for what was written."""
+    """Return True if an error, or its cause, means that the disk is full."""
     if isinstance(error, CatalogError):
         return error.__cause__ is not None and is_full(error.__cause__)
     if isinstance(error, OSError):
@@ -82,10 +86,10 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_too_long(error: BaseException) -> bool:
-    """Whether an error says that a file grew to the largest size that a conversion may write."""
+    """Return True if a file reached the size limit of a conversion."""
     return error.errno == errno.EFBIG if isinstance(error, OSError) else "File too large" in str(error)
 
 
 def says_full(words: str) -> bool:
-    """Whether another program's words say that there is no room."""
+    """Return True if another program's message means that the disk is full."""
     return any(word in words for word in _WORDS)

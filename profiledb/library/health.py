@@ -1,7 +1,4 @@
-"""Whether what a library is made of can be reached: its catalog, its reports and its inbox.
-
-Cheap, and safe to tell anybody.
-"""
+"""Health of a library: whether its catalog, its reports and its inbox can be reached. Cheap, and safe to publish."""
 
 import threading
 import time
@@ -14,20 +11,20 @@ from profiledb.library import disk
 from profiledb.library.library import Library
 
 LOOK_S = 2.0
-"""So long what was found counts, however many ask."""
+"""Seconds for which a result is reused, however many ask."""
 OK = "ok"
 MISSING = "missing"
 UNSUPPORTED = "unsupported"
-"""Of a kernel, which nobody has to mend."""
+"""State of a kernel without Landlock, which needs no repair."""
 INBOX = "inbox"
 
 
 class Health:
-    """A look at a library that is taken anew after ``LOOK_S``, by one thread at a time: others get the last one.
+    """Checks a library at most every ``LOOK_S``, in one thread at a time; other threads get the last result.
 
     Args:
-        library: gives the library; what it raises counts as a database that is missing.
-        clock: seconds that never go back.
+        library: returns the library; an error counts as a missing database.
+        clock: monotonic seconds.
     """
 
     def __init__(self, library: Callable[[], Library], clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,9 +35,10 @@ class Health:
         self._found = {"database": MISSING, "store": MISSING}
 
     def parts(self) -> dict[str, str]:
-        """``database`` and ``store``, each OK or MISSING; nobody has an answer before the first look is done.
+        """Return the states of ``database`` and ``store``, each OK or MISSING; the first call waits for the first
+        check.
 
-        A store that can be read and takes nothing is ``full`` or ``read-only`` (disk.py).
+        A store that can be read but not written is ``full`` or ``read-only`` (disk.py).
         """
         if self._is_due() and self._lock.acquire(blocking=self._looked is None):
             try:
@@ -59,36 +57,36 @@ class Health:
             library = self._library()
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
-        return {"database": _of(lambda: _asked(library)), "store": _store(library)}
+        return {"database": _check(lambda: _read_catalog(library)), "store": _check_store(library)}
 
 
-def confined() -> dict[str, str]:
-    """Whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
+def check_confinement() -> dict[str, str]:
+    """Return whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
     return {"landlock": OK if confinement.version() >= 1 else UNSUPPORTED}
 
 
-def _asked(library: Library) -> None:
-    """Raises CatalogError where the catalog cannot be read now."""
+def _read_catalog(library: Library) -> None:
+    """Raise CatalogError if the catalog cannot be read now."""
     library.catalog.job("")
 
 
-def shows(parts: Mapping[str, str]) -> bool:
-    """Whether pages can be shown: a full disk, or an inbox that is away, keeps nobody from that."""
-    return all(word != MISSING for part, word in parts.items() if part != INBOX)
+def can_show_pages(states: Mapping[str, str]) -> bool:
+    """Return True if pages can be shown: they can on a full disk and without the inbox."""
+    return all(word != MISSING for part, word in states.items() if part != INBOX)
 
 
-def inbox(settings: Settings) -> dict[str, str]:
-    """A word about the folder of an inbox; none about one in a bucket."""
+def check_inbox(settings: Settings) -> dict[str, str]:
+    """Return the state of an inbox folder; nothing for a bucket."""
     return {} if settings.inbox_url else {INBOX: OK if settings.inbox.is_dir() else MISSING}
 
 
-def _store(library: Library) -> str:
-    trouble = disk.look(library.folder)
-    word = _of(library.reachable)
+def _check_store(library: Library) -> str:
+    trouble = disk.find_trouble(library.folder)
+    word = _check(library.check_reachable)
     return trouble.word if trouble and word == OK else word
 
 
-def _of(look: Callable[[], None]) -> str:
+def _check(look: Callable[[], None]) -> str:
     try:
         look()
     except (WarpdeckError, OSError):

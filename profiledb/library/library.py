@@ -1,327 +1,433 @@
-"""The folder of reports: list, publish, open, delete."""
+"""The library: list, publish, open, link and delete reports."""
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from profiledb.errors import AnalysisError, CatalogError, DamagedError
-from profiledb.library import file_hashes, library_id, recovery, version
-from profiledb.library.access_check import look_first
+from profiledb.errors import AnalysisError, CatalogError, DamagedError, StorageError
+from profiledb.library import folder_recovery, library_id, version
 from profiledb.library.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
-from profiledb.library.report_files import Files
+from profiledb.library.folder_storage import FolderStorage
 from profiledb.library.report_links import Partner
+from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
 from profiledb.report import damage, durable, report_pair, sidecar
-from profiledb.report.attachments import BROKEN, State, Views, state
-from profiledb.report.open_reports import Attached
+from profiledb.report.attachments import BROKEN, State, Views, read_state
+from profiledb.report.open_reports import OpenReports
 from profiledb.report.report_lookup import find
-from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
 
 _AGAIN = "Delete the report on the Library page, then drop its source file again."
-_LINKED = 64
-"""Kinds of visitors, by what they see, whose links are remembered for the time when a database is away."""
+_REMEMBERED_LINKS = 64
+"""Kinds of visitors whose links are remembered while the database is away."""
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 
-def report_path(library: Path, report_id: str) -> Path:
-    """Where the database of a report is in a library's folder, whether it exists or not."""
-    return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+class Library:
+    """The reports of one library, as one visitor sees them (``asked_by``).
 
+    Every method that takes the id of a report first calls ``require_visible``, which raises ReportNotFoundError for a
+    report that the visitor may not see. A method that tells of all reports calls ``catalog.visibility.require_all``.
 
-class Library(Files):
-    """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
+    May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several threads
+    use at once can return wrong rows.
 
-    ``answers/`` holds what was asked of them before (query/answer_store.py), and may be removed at any time.
-
-    May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
-    threads use at once can return wrong rows.
-
-    Whatever takes the id of a report raises ReportNotFoundError where whoever asks (``asked_by``) does not see it: by
-    ``look_first``, so that no method can forget it.
+    Args:
+        place: the folder of the library, or the storage of its files.
+        catalog: the file in the library's folder if None.
     """
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        look_first(cls)
-
-    def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
-        """Opens a library; its catalog is the file in its folder where none is named."""
-        version.require(folder)
-        self.folder = folder
-        self.reports = folder / "reports"
-        self.work = folder / "work"
-        self.answers = folder / "answers"
-        self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = catalog or Catalog(folder / FILE)
-        self._attached = Attached(partial(report_path, self.folder))
+    def __init__(self, place: Path | Storage, catalog: Catalog | None = None) -> None:
+        self.storage: Storage = FolderStorage(place) if isinstance(place, Path) else place
+        self._files = self.storage.files
+        self.folder = self._files.folder
+        self.reports = self._files.reports
+        self.work = self._files.work
+        self.derived = self._files.derived
+        self.catalog = catalog or Catalog(self.folder / FILE)
+        self._attached = OpenReports(self._files.database)
         self._intact: dict[str, tuple[State, bool]] = {}
-        self._linked: dict[tuple[Partner, object], dict[str, str]] = {}
-        self.closers: list[Callable[[str], bool]] = [self._attached.close]
-        """Each closes the files of a report that it has open, and says whether none is open now."""
+        self._links: dict[tuple[Partner, object], dict[str, str]] = {}
+        self.storage.on_eviction(self._attached.close)
 
     def asked_by(self, visitor: Visitor) -> "Library":
-        """The same library as somebody else asks it, without what they do not see (``Catalog.asked_by``)."""
+        """Return this library for another visitor, without the reports that they may not see."""
         asked = copy(self)
         asked.catalog = self.catalog.asked_by(visitor)
         return asked
 
-    def spare(self) -> None:
-        """From now on one thread works on any query: it takes longer, and less of the processor."""
-        self._attached.spare()
+    def require_visible(self, *report_ids: str | None) -> None:
+        """Raise ReportNotFoundError if the visitor may not see one of these reports; None is skipped."""
+        self.catalog.visibility.require_reports(*(report_id for report_id in report_ids if report_id is not None))
+
+    def require_own_database(self) -> None:
+        """Raise ConfigError if the database of a team is another library's (library_id.py)."""
+        library_id.require(self.storage, self.catalog.shared)
+
+    def on_eviction(self, close: Callable[[str], bool]) -> None:
+        """Register a function that closes a report's files before copies are removed; it returns False if in use."""
+        self.storage.on_eviction(close)
+
+    def use_one_thread(self) -> None:
+        """Run each query on one thread from now on: it takes longer and less processor time."""
+        self._attached.use_one_thread()
 
     def buffers_bytes(self) -> int:
         """Return the bytes that DuckDB holds for the reports that this process has open."""
         return self._attached.buffers_bytes()
 
     def list(self) -> list[Manifest]:
-        """All reports, the newest first."""
+        """Return all visible reports, newest first."""
         return self.catalog.reports()
 
-    def path(self, report_id: str) -> Path:
-        """Where the database of a report is, whether it exists or not."""
-        return report_path(self.folder, report_id)
-
-    def manifest_path(self, report_id: str) -> Path:
-        """Where the manifest of a report is."""
-        return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
-
     def find(self, name: str) -> Manifest:
-        """The report that a name means, as ``find`` above has it."""
+        """Return the visible report with this id, unique prefix of an id, or file name.
+
+        Raises:
+            ReportNotFoundError: none has it, or several do.
+        """
         return find(self.list(), name)
 
-    def publish(self, database: Path, manifest: Manifest) -> None:
-        """Moves a finished database into the library; from then on the report exists.
+    def path(self, report_id: str) -> Path:
+        """Return the path of a report's database, whether it exists or not."""
+        self.require_visible(report_id)
+        return self._files.database(report_id)
 
-        ``database`` must be on the library's file system. In this order, each step on the disk before the next: the
-        manifest, the database, the entry in the catalog. A manifest without a database is swept away by ``recover``; a
-        report that is not listed is listed by it.
+    def manifest_path(self, report_id: str) -> Path:
+        """Return the path of a report's manifest."""
+        self.require_visible(report_id)
+        return self._files.manifest(report_id)
+
+    def pairs_path(self, systems_id: str, trace_id: str) -> Path:
+        """Return the path of the table that pairs the kernels of a Systems report with those of a trace."""
+        self.require_visible(systems_id, trace_id)
+        return self._files.pairs(systems_id, trace_id)
+
+    def sidecar_paths(self, report_id: str) -> tuple[Path, ...]:
+        """Return the paths of a report's sidecars, whether they exist or not."""
+        self.require_visible(report_id)
+        return self._files.sidecars(report_id)
+
+    def stamp(self, path: Path | str) -> int:
+        """Return the time of a file's last change in ns since 1970, the same on every server; 0 if there is none."""
+        if not self.catalog.visibility.sees_all:  # lists ask for tens of thousands of files
+            self.require_visible(self._files.owner(str(path)))
+        return self.storage.modified_ns(str(path))
+
+    def file_names(self) -> frozenset[str]:
+        """Return the names of the files of all reports; for visitors who see all."""
+        self.catalog.visibility.require_all()
+        return self.storage.file_names()
+
+    def report_bytes(self) -> dict[str, int]:
+        """Return the size of each report with its sidecars and prepared files; for visitors who see all."""
+        self.catalog.visibility.require_all()
+        return self.storage.report_bytes()
+
+    def check_reachable(self) -> None:
+        """Raise OSError or StorageError if the reports cannot be reached, such as on a disk that is not mounted."""
+        self.storage.check_reachable()
+
+    def fetch(self, report_id: str) -> None:
+        """Bring a report's present files to this machine, if the library keeps them elsewhere.
+
+        Raises:
+            StorageError: a file is neither here nor available.
+            DamagedError: a file is damaged in the bucket.
         """
-        self.work.mkdir(parents=True, exist_ok=True)
-        durable.write_text(self.manifest_path(manifest.id), manifest.to_json(), self.work / f"{manifest.id}.json")
-        durable.move(database, self.path(manifest.id))
-        self.catalog.add_report(manifest)
-        for path in (*self.older(manifest.id), self._verdict(manifest.id)):
-            path.unlink(missing_ok=True)
+        self.require_visible(report_id)
+        try:
+            self.storage.fetch(report_id)
+        except StorageError as error:
+            name = self._name(report_id)
+            raise StorageError(f"{name} cannot be fetched. {error.message}", hint=error.hint) from error
+        except DamagedError:
+            raise self._damaged(report_id) from None
 
-    def list_again(self, report_id: str) -> bool:
-        """Lists a report that was published while the catalog could not be written; whether it was not listed."""
-        return recovery.list_again(self, report_id)
+    def is_here(self, report_id: str) -> bool:
+        """Return True if ``fetch`` has nothing to do."""
+        self.require_visible(report_id)
+        return self.storage.is_here(report_id)
 
-    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
-        """Takes a file of a report of another library, with its time; False where it is here already.
+    def fetched_bytes(self, report_id: str) -> tuple[int, int]:
+        """Return the bytes that have arrived of the file being fetched, and the size of the report's largest file."""
+        self.require_visible(report_id)
+        return self.storage.fetched_bytes(report_id)
+
+    def fetch_file(self, report_id: str, path: Path) -> None:
+        """Bring one file in ``reports`` that queries do without, such as a timeline; raises as ``fetch``."""
+        self.require_visible(report_id, self._files.owner(str(path)))
+        self.storage.fetch_file(report_id, path.name)
+
+    def fetch_in_background(self, report_id: str, name: str) -> None:
+        """Start to bring a small file among the answers and return at once."""
+        self.require_visible(report_id)
+        self.storage.fetch_in_background(report_id, name)
+
+    def share_prepared(self, report_id: str) -> None:
+        """Store a report's timeline, findings and answers where other servers find them."""
+        self.require_visible(report_id)
+        self.storage.share_prepared(report_id)
+
+    def publish(self, database: Path, manifest: Manifest) -> None:
+        """Store a finished database and list its report. ``database`` lies on the library's disk and is moved.
+
+        Only who sees all reports may publish: a new report is visible to nobody yet.
+        """
+        self.catalog.visibility.require_all()
+        self.storage.publish(database, manifest, self.catalog)
+
+    def relist(self, report_id: str) -> bool:
+        """List a report that was published while the catalog could not be written; return True if it was missing."""
+        self.require_visible(report_id)
+        return folder_recovery.relist(self._files, self.catalog, report_id)
+
+    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
+        """Copy a file of another library's report, with its time.
 
         Args:
             report_id: the report.
-            path: the file, in a folder as ``reports`` is; it stays.
+            path: the file, in a folder such as ``reports``; it stays.
             manifest: of the report, JSON.
+
+        Returns:
+            False if the file is here already.
 
         Raises:
             ConfigError: another file has its name here.
-            DamagedError: what was written is not what was read.
+            DamagedError: the copy differs from the file.
         """
-        self.work.mkdir(parents=True, exist_ok=True)
-        return file_hashes.copy(path, self.reports / path.name, self.work / path.name)
+        self.require_visible(report_id)
+        return self.storage.take_over(report_id, path, manifest)
 
     def delete(self, report_id: str) -> None:
-        """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
+        """Remove a report, damaged or not. Readers that have it open keep their snapshot."""
+        self.require_visible(report_id)
         self._attached.close(report_id)
-        self.catalog.remove_report(report_id)
-        current = (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id))
-        for path in (*self.older(report_id), *current):
-            path.unlink(missing_ok=True)
-        beside = (f"{report_id}.timeline*", f"*{report_id}*{report_pair.SUFFIX}")
-        for path in (*self.sidecars(report_id), *(path for name in beside for path in self.reports.glob(name))):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(self.answers / report_id, ignore_errors=True)
+        self.storage.delete(report_id, self.catalog)
 
     def replace(self, before: str, after: str) -> None:
-        """Removes a report in favor of another one, which takes over its labels and links."""
+        """Remove a report in favor of another one, which takes over its labels and links."""
+        self.require_visible(before, after)
         self.catalog.hand_over(before, after)
         self.delete(before)
 
-    def intact(self, report_id: str) -> bool:
-        """Whether the database of a report is there, opens, is whole, and no query has found it damaged.
+    def is_intact(self, report_id: str) -> bool:
+        """Return True if the library has the database of a report and nothing has shown damage.
 
-        Cheap: some milliseconds at the first look, and a look at the folder as long as the file stays as it is.
+        Opens a database on this machine once, which takes milliseconds; while the file stays the same, later calls only
+        look at its state. A database that is still in the bucket alone counts as intact.
         """
-        path = self.path(report_id)
-        file = state(path)
-        if file is None or self._found_damaged(report_id, file):
+        self.require_visible(report_id)
+        if not self.storage.has_database(report_id):
             return False
-        known = self._intact.get(report_id)
-        if known is None or known[0] != file:
-            known = self._intact[report_id] = (file, damage.opens(path))
-        return known[1]
+        return not self.storage.is_here(report_id) or self._opens(report_id)
 
     def is_safe(self, report_id: str) -> bool:
-        """Whether the database of a report is whole where the library keeps it, so that its source may go."""
-        return self.intact(report_id)
+        """Return True if the database is intact where the library keeps it, so that its source may be deleted."""
+        self.require_visible(report_id)
+        return self.is_intact(report_id) and self.storage.confirm_database(report_id)
 
-    def link(self, nsys: str, ncu: str) -> None:
-        """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
+    def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
+        """Return True if the program of a report left a sidecar of this kind."""
+        self.require_visible(report_id)
+        return self.stamp(sidecar.path(self.reports, report_id, kind)) != 0
+
+    def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
+        """Write a sidecar beside a report, in place of an earlier one; running queries keep the old one."""
+        self.require_visible(report_id)
+        self.work.mkdir(parents=True, exist_ok=True)
+        source = self.work / f"{report_id}-{os.getpid()}{sidecar.SUFFIX[kind]}"
+        source.write_text(text, encoding="utf-8", newline="")
+        self.storage.put(report_id, sidecar.path(self.reports, report_id, kind).name, source)
+
+    def link(self, systems: str, compute: str) -> None:
+        """Link a Systems report to the Compute report of the same program; both named as for ``find``.
 
         Raises:
-            AnalysisError: one of them is not of its kind.
-            ReportNotFoundError: one of them is not there.
+            AnalysisError: one of them is of another kind.
+            ReportNotFoundError: one of them does not exist.
         """
-        systems, compute = self.find(nsys), self.find(ncu)
-        for report, subject, product in ((systems, TIMELINE, "Systems"), (compute, LAUNCHES, "Compute")):
+        reports = self.find(systems), self.find(compute)
+        for report, subject, product in zip(reports, (TIMELINE, LAUNCHES), ("Systems", "Compute"), strict=True):
             if subject not in report.subjects:
                 raise AnalysisError(
                     f"{report.name} is not a report of Nsight {product}.",
                     hint="Link a report of Nsight Systems to one of Nsight Compute.",
                 )
-        self.catalog.links.put(systems.id, compute.id)
+        self.catalog.links.put(reports[0].id, reports[1].id)
 
-    def link_trace(self, nsys_id: str, trace_id: str, pairs: Path) -> None:
-        """Links a Systems report to a trace of the same program.
+    def link_trace(self, systems_id: str, trace_id: str, pairs: Path) -> None:
+        """Link a Systems report to a trace of the same program.
 
-        ``pairs``, a file in ``work/``, says which kernels are which (studies/traced.py); it is moved.
+        ``pairs``, a file in ``work/`` that is moved, says which kernel is which (studies/trace_link).
         """
-        durable.move(pairs, self.pairs(nsys_id, trace_id))
-        self.catalog.links.put(nsys_id, trace_id, "trace")
+        self.require_visible(systems_id, trace_id)
+        self.storage.put(systems_id, self.pairs_path(systems_id, trace_id).name, pairs)
+        self.catalog.links.put(systems_id, trace_id, "trace")
 
-    def pairs(self, nsys_id: str, trace_id: str) -> Path:
-        """Where it stands which kernels of a Systems report are which of a trace."""
-        return self.reports / f"{nsys_id}.{trace_id}{report_pair.SUFFIX}"
+    def unlink(self, systems_id: str, to: Partner = "ncu") -> None:
+        """Remove the link of a Systems report, if it has one."""
+        self.require_visible(systems_id)
+        self.catalog.links.remove(systems_id, to)
 
-    def unlink(self, nsys_id: str, to: Partner = "ncu") -> None:
-        """Takes the link of a Systems report away, where it has one."""
-        self.catalog.links.remove(nsys_id, to)
+    def linked_report(self, systems_id: str, to: Partner = "ncu") -> str | None:
+        """Return the id of the report that a Systems report is linked to, if it is visible and of this schema.
 
-    def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
-        """The id of the report that a Systems report is linked to; None where it is not in the library, or an older
-        version made it.
-
-        While the database of a team is away it is the one that it was linked to.
+        While the database of a team is away, the last known link counts.
         """
-        seen = (to, self.catalog.sight.kind())
+        self.require_visible(systems_id)
+        key = (to, self.catalog.visibility.cache_key())
         try:
             links = self.catalog.links.all(to)
         except CatalogError:
-            if self.catalog.shared is None or seen not in self._linked:
+            if self.catalog.shared is None or key not in self._links:
                 raise
-            links = self._linked[seen]
+            links = self._links[key]
         else:
-            if len(self._linked) >= _LINKED:
-                self._linked.clear()
-            self._linked[seen] = links
-        partner = links.get(nsys_id)
+            if len(self._links) >= _REMEMBERED_LINKS:
+                self._links.clear()
+            self._links[key] = links
+        partner = links.get(systems_id)
         if partner is None:
             return None
-        needed = self.path(partner) if to == "ncu" else self.pairs(nsys_id, partner)
+        needed = self.path(partner) if to == "ncu" else self.pairs_path(systems_id, partner)
         return partner if self.stamp(needed) else None
 
     def recover(self) -> None:
-        """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it.
+        """Bring files and catalog together; for the worker that holds the library.
 
         Raises:
-            ConfigError: the catalog is that of another library, or a later version of Warpdeck has changed this one.
+            ConfigError: the catalog is another library's, or a later version of Warpdeck has changed this one.
         """
+        self.catalog.visibility.require_all()
         version.require(self.folder)
-        library_id.require(self)
-        version.stamp(self)
-        recovery.recover(self)
+        version.require_storage(self.storage)
+        self.require_own_database()
+        version.write_number(self.storage)
+        self.storage.recover(self.catalog)
 
-    def older(self, report_id: str) -> Iterator[Path]:
-        """Files of this report that queries do not read: an earlier schema made them, or they were set aside."""
-        current = {self.path(report_id), self.manifest_path(report_id)}
-        for path in self.reports.glob(f"{report_id}.v*"):
-            made_by = version.of_report(path.name)
-            if path not in current and (made_by is None or made_by < SCHEMA_VERSION):
-                yield path
+    def outdated_database(self, report_id: str) -> Path | None:
+        """Return the newest database of a report that an earlier schema made."""
+        self.require_visible(report_id)
+        name = version.newest_outdated(self.storage.database_names(report_id))
+        return self.reports / name if name else None
 
-    def older_database(self, report_id: str) -> Path | None:
-        """The newest database of this report that an earlier schema made; None where there is none."""
-        names = self._databases(report_id)
-        versions = {version.of_report(name) or SCHEMA_VERSION: name for name in names}
-        newest = max((one for one in versions if one < SCHEMA_VERSION), default=None)
-        return None if newest is None else self.reports / versions[newest]
-
-    def _databases(self, report_id: str) -> Iterable[str]:
-        """The names of the databases of a report, whatever schema made them."""
-        return [path.name for path in self.reports.glob(f"{report_id}.v*.duckdb")]
-
-    @contextmanager
     def cursor(
         self, report_id: str, partner: str | None = None, views: Sequence[Views] = (), joins: Partner = "ncu"
-    ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor on which the tables of a report, and these views, answer to their plain names; read only.
+    ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Open a read-only cursor on which the tables of a report, and these views, have their plain names.
 
         Args:
             report_id: the report.
-            partner: id of a report of the same program, from which everything answers that begins as ``joins`` says.
-            views: what the query builds on, each after those that it needs (query/views.py).
-            joins: what the partner is: a Compute report, or a trace that the report is linked to.
+            partner: id of a report of the same program, which answers all names that begin as ``joins`` says.
+            views: views of the query, each after those that it needs (query/views.py).
+            joins: kind of the partner: a Compute report, or a trace that the report is linked to.
 
         Raises:
             ReportNotFoundError: the file of one of them is gone.
-            DamagedError: the file of one of them, or a file beside the report, is damaged.
+            DamagedError: the file of one of them, or a sidecar of the report, is damaged.
         """
-        held = [report_id] if partner is None else [report_id, partner]
-        for key in held:
-            self._refuse(key)
+        self.require_visible(report_id, partner)
+        return self._open_cursor(report_id, partner, views, joins)
+
+    @contextmanager
+    def _open_cursor(
+        self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        report_ids = [report_id] if partner is None else [report_id, partner]
+        for one in report_ids:
+            self.fetch(one)
+        for one in report_ids:
+            self._require_readable(one)
         try:
-            with self._attached.cursor(held, views) as (cursor, catalogs):
+            with self._attached.cursor(report_ids, views) as (cursor, catalogs):
                 cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
                 if partner is not None:
-                    report_pair.join(cursor, catalogs[1], self.pairs(report_id, partner) if joins == "trace" else None)
+                    pairs = self._files.pairs(report_id, partner) if joins == "trace" else None
+                    report_pair.join(cursor, catalogs[1], pairs)
                 sidecar.join(cursor, self.reports, report_id)
                 yield cursor
         except (duckdb.Error, AnalysisError) as error:
             cause = error if isinstance(error, duckdb.Error) else error.__cause__
-            if isinstance(cause, duckdb.Error) and (damaged := self._damage(held, cause)):
+            if isinstance(cause, duckdb.Error) and (damaged := self._explain_damage(report_ids, cause)):
                 raise damaged from error
             raise
 
-    def _damage(self, held: Sequence[str], error: duckdb.Error) -> DamagedError | None:
-        """What is damaged where a query on reports failed; None where all files are as they were written."""
-        for report_id in held:
-            path = self.path(report_id)
-            file = state(path)
+    def _require_readable(self, report_id: str) -> None:
+        """Fetch a damaged copy anew, and refuse a report that cannot be read.
+
+        Raises:
+            DamagedError: the file is damaged, though this query might read around the damage.
+            OlderReportError: an earlier schema made it.
+        """
+        path = self._files.database(report_id)
+        if path.exists() and not self.is_intact(report_id):
+            if self.storage.check_copies(report_id):
+                raise self._damaged(report_id)
+            self._attached.close(report_id)
+            self.fetch(report_id)
+            if path.exists() and not self.is_intact(report_id):
+                raise self._damaged(report_id)
+        if not path.exists():
+            for report in self.list():
+                if report.id == report_id:
+                    report.require_current()
+
+    def _explain_damage(self, report_ids: Sequence[str], error: duckdb.Error) -> DamagedError | None:
+        """Find the damaged file behind a failed query; None if all files are as they were written."""
+        damaged = self._find_damage(report_ids, error)
+        if damaged is None:
+            return None
+        for report_id in report_ids:
+            if not self.storage.check_copies(report_id):
+                self._attached.close(report_id)
+                self._files.damage_note(report_id).unlink(missing_ok=True)
+                hint = "Load the page again: it is fetched anew."
+                return DamagedError(f"The copy of {self._name(report_id)} on this server was damaged.", hint=hint)
+            if self._files.damage_note(report_id).exists():
+                self.storage.report_damage(report_id)
+        return damaged
+
+    def _find_damage(self, report_ids: Sequence[str], error: duckdb.Error) -> DamagedError | None:
+        for report_id in report_ids:
+            path = self._files.database(report_id)
+            file = read_state(path)
             if file and not isinstance(error, _WRONG_VALUE) and damage.is_damaged(path, error):
-                durable.note(self._verdict(report_id), str(file))
+                durable.try_write_text(self._files.damage_note(report_id), str(file))
                 return self._damaged(report_id)
-        if kind := damage.damaged_sidecar(self.reports, held[0]):
+        if kind := damage.find_damaged_sidecar(self.reports, report_ids[0]):
             ending = sidecar.SUFFIX[kind]
             return DamagedError(
-                f"The library's copy of NAME{ending} for {self._name(held[0])} is damaged.",
+                f"The library's copy of NAME{ending} for {self._name(report_ids[0])} is damaged.",
                 hint=f"Drop NAME{ending} again; NAME is the report's name.",
             )
         return None
 
-    def _refuse(self, report_id: str) -> None:
-        """Raises DamagedError for a file that is not whole, though this query might read around the damage, and
-        OlderReportError for one that an earlier schema made."""
-        if not self.path(report_id).exists():
-            for report in self.list():
-                if report.id == report_id:
-                    report.require_current()
-        elif not self.intact(report_id):
-            raise self._damaged(report_id)
+    def _opens(self, report_id: str) -> bool:
+        """Return True if the database on this machine opens and no query has found it damaged."""
+        path = self._files.database(report_id)
+        file = read_state(path)
+        if file is None or self._was_found_damaged(report_id, file):
+            return False
+        known = self._intact.get(report_id)
+        if known is None or known[0] != file:
+            known = self._intact[report_id] = (file, damage.can_open(path))
+        return known[1]
 
-    def _found_damaged(self, report_id: str, file: State) -> bool:
+    def _was_found_damaged(self, report_id: str, file: State) -> bool:
         try:
-            return self._verdict(report_id).read_text(encoding="utf-8") == str(file)
+            return self._files.damage_note(report_id).read_text(encoding="utf-8") == str(file)
         except (OSError, ValueError):
             return False
-
-    def _verdict(self, report_id: str) -> Path:
-        """A note which file was found damaged, for all processes that use the library."""
-        return self.reports / f"{report_id}.damaged"
 
     def _damaged(self, report_id: str) -> DamagedError:
         return DamagedError(f"The file of {self._name(report_id)} in the library is damaged.", hint=_AGAIN)
 
     def _name(self, report_id: str) -> str:
         return next((report.name for report in self.list() if report.id == report_id), report_id)
-
-
-look_first(Library)

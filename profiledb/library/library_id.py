@@ -1,45 +1,45 @@
-"""Which library a database of many machines speaks of: a number beside the reports, and the same in a row.
+"""The number that tells which library a team's database belongs to: beside the reports, and in a row of the database.
 
-A worker whose folder is not mounted, or is another one, would take every report off the list and convert all again.
+A worker whose folder is not mounted, or is another one, would otherwise unlist every report and convert all again.
 """
 
 import secrets
-from typing import TYPE_CHECKING
 
 from profiledb.errors import ConfigError
-
-if TYPE_CHECKING:
-    from profiledb.library.library import Library
+from profiledb.library.database import Shared
+from profiledb.library.storage import Storage
 
 NAME = "library.id"
-"""The file, or the object, that has the number."""
-MOST_BYTES = 1_000
+"""Name of the file or object with the number."""
 _LOCK = 0x7761727066
 
 
-def require(library: "Library") -> None:
-    """Makes sure that the database of a team speaks of this library; the first of both gets its number here.
+def require(storage: Storage, database: Shared | None) -> None:
+    """Refuse a team's database of another library; the first worker of a new library gives both the number.
+
+    Args:
+        storage: the files of the library.
+        database: of the team; None if the catalog lies in the library's folder, which needs no number.
 
     Raises:
-        ConfigError: it speaks of another one.
+        ConfigError: the database is another library's.
         CatalogError, StorageError, OSError: either cannot be read or written now.
     """
-    shared = library.catalog.shared
-    if shared is None:
-        return  # the catalog lies in the folder
-    with shared.connect("") as db:
-        db.execute("SELECT pg_advisory_xact_lock(?)", [_LOCK])  # of several that begin at once, one makes the number
+    if database is None:
+        return
+    with database.connect("") as db:
+        db.execute("SELECT pg_advisory_xact_lock(?)", [_LOCK])  # if several start at once, one makes the number
         row = db.execute("SELECT id FROM library").fetchone()
-        here = library.mark(NAME)
+        number = storage.read_text(NAME)
         if row is None:
-            known = here or secrets.token_hex(16)
-            if not here:
-                library.set_mark(NAME, known)
-            db.execute("INSERT INTO library (id) VALUES (?)", [known])
+            new = number or secrets.token_hex(16)
+            if not number:
+                storage.write_text(NAME, new)
+            db.execute("INSERT INTO library (id) VALUES (?)", [new])
             return
-    if here != row["id"]:
+    if number != row["id"]:
         raise ConfigError(
-            f"{library.place} is not the library that the database speaks of.",
+            f"{storage.place} is not the library of this database.",
             hint=f"Check WARPDECK_LIBRARY and WARPDECK_DATABASE. If this is the library's new place, write {row['id']}"
             f" into its file {NAME}.",
         )

@@ -1,4 +1,4 @@
-"""Where library and inbox are, as the settings say: the one place where any of their users opens them."""
+"""Open the library, the catalog and the inbox that the settings name."""
 
 import fcntl
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 _NAMES = 0x6E616D6573
-"""Number of the lock under which a name is chosen in an inbox of many machines."""
+"""Number of the lock under which a name is chosen in an inbox of several machines."""
 
 
 def refuse_newer(settings: Settings) -> None:
-    """Makes sure that no later version of Warpdeck has changed the library, before anything is written.
+    """Refuse a library that a later version of Warpdeck has changed, before anything is written.
 
-    Of a bucket the worker asks the mark beside the reports itself, when it answers (StoredLibrary.recover).
+    For a bucket, the worker checks the version when the bucket answers (``Library.recover``).
 
     Raises:
-        NewerLibraryError: one has.
+        NewerLibraryError: the library is of a later version.
     """
     from profiledb.library import version
     from profiledb.library.catalog import FILE
@@ -32,36 +32,38 @@ def refuse_newer(settings: Settings) -> None:
     version.require(settings.library)
     version.require_catalog(settings.library / FILE)
     if settings.database:
-        from profiledb.library.database import shared
+        from profiledb.library.team_database import open_database
 
-        with suppress(CatalogError), shared(settings.database).connect("") as db:
+        with suppress(CatalogError), open_database(settings.database).connect("") as db:
             db.execute("SELECT 1")
 
 
 @cache
 def open_library(settings: Settings) -> "Library":
-    """The library of these settings; its folder is made where there is none.
+    """Open the library, creating its folder if necessary.
 
-    One object a process: a report is opened once, and who brings a copy and who lets go of it know of each other.
+    One object per process: a report is opened once, and fetching a copy knows of evicting it.
     """
-    if settings.library_url:
-        from profiledb.library.bucket.bucket_library import StoredLibrary
-
-        return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)
     from profiledb.library.library import Library
 
-    return Library(settings.library, open_catalog(settings))
+    catalog = open_catalog(settings)
+    if settings.library_url:
+        from profiledb.library.bucket_storage import BucketStorage
+
+        bucket = BucketStorage(settings.library, catalog.object_index, settings.library_url, settings.cache_mb)
+        return Library(bucket, catalog)
+    return Library(settings.library, catalog)
 
 
 def open_catalog(settings: Settings) -> "Catalog":
-    """The catalog alone; it needs no DuckDB, whose import takes 0.1 s."""
-    from profiledb.library.catalog import catalog_of
+    """Open the catalog alone, without DuckDB, whose import takes 0.1 s."""
+    from profiledb.library import catalog
 
-    return catalog_of(settings)
+    return catalog.open_catalog(settings)
 
 
 def open_inbox(settings: Settings) -> "Inbox":
-    """The inbox of these settings."""
+    """Open the inbox."""
     if settings.inbox_url:
         from profiledb.library.inbox.bucket import BucketInbox
 
@@ -73,11 +75,11 @@ def open_inbox(settings: Settings) -> "Inbox":
 
 @contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
-    """Nobody else who uses this inbox is in such a block: without a database all of them are on this machine."""
+    """Hold a lock that all users of this inbox share; without a database they are on this machine."""
     if settings.database:
-        from profiledb.library.database import shared
+        from profiledb.library.team_database import open_database
 
-        with shared(settings.database).connect("") as db:
+        with open_database(settings.database).connect("") as db:
             db.execute("SELECT pg_advisory_xact_lock(?)", [_NAMES])
             yield
         return

@@ -1,7 +1,7 @@
-"""Who is logged in: a generation per person, without which the cookie of a login opens nothing.
+"""Logins: a random generation per person, which the cookie of a login has to carry.
 
-The first login of a person makes their generation, logging out removes it with all logins that carry it. It is random,
-not a number that rises: a catalog that was lost, or restored from an old copy, then opens nothing by itself.
+The first login of a person creates the generation; logging out removes it, and with it all logins that carry it. It is
+random instead of a counter, so that a catalog that was lost or restored from an old copy opens nothing.
 """
 
 import secrets
@@ -15,17 +15,17 @@ from profiledb.errors import CatalogError
 from profiledb.library.database import Connect
 
 FRESH_S = 1.0
-"""So long what was read counts, even where the version says that nobody has written."""
+"""Seconds for which a value is reused, even if the version says that nobody has written."""
 
 
 @dataclass(frozen=True)
 class Login:
-    """A person who is logged in, as often as they are.
+    """A person who is logged in, however often.
 
     Args:
-        person: digest of what the identity provider calls them.
-        name: what the audit calls them.
-        at: when they logged in last, ISO 8601 in UTC.
+        person: digest of the identity provider's id.
+        name: name in the audit.
+        at: time of the last login, ISO 8601 in UTC.
     """
 
     person: str
@@ -34,11 +34,11 @@ class Login:
 
 
 class Logins:
-    """The logins of a library; one object a process, which threads share. Raises what ``Catalog`` does.
+    """The logins of a library; one object per process, shared by threads. Raises as ``Catalog`` does.
 
     Args:
         connect: opens a transaction.
-        version: changes when another process may have written.
+        version: returns a value that changes when another process may have written.
     """
 
     def __init__(self, connect: Connect, version: Callable[[], tuple[int, int]]) -> None:
@@ -50,12 +50,12 @@ class Logins:
         self._read_at = 0.0
 
     def begin(self, person: str, name: str, hours: float) -> str:
-        """Notes a login and answers the generation of the person, which the cookie carries.
+        """Record a login and return the person's generation, which the cookie carries.
 
         Args:
             person: who logs in.
-            name: what the audit calls them.
-            hours: how long a login lasts; whoever logged in longer ago is forgotten.
+            name: name in the audit.
+            hours: duration of a login; people whose last login is older are forgotten.
         """
         now = datetime.now(UTC)
         try:
@@ -75,9 +75,9 @@ class Logins:
         return str(generation)
 
     def generation(self, person: str) -> str:
-        """The generation that a cookie of this person has to carry; empty where they are not logged in.
+        """Return the generation that a cookie of this person has to carry; empty if they are not logged in.
 
-        While the database is away the answer stays what it was, so that people who are logged in go on.
+        While the database is away the last answer counts, so that people stay logged in.
         """
         version = self._version()
         with self._lock:
@@ -98,19 +98,19 @@ class Logins:
             return self._known.get(person, "")
 
     def end(self, person: str) -> bool:
-        """Ends every login of a person; whether there was any."""
+        """End every login of a person; return True if there was one."""
         with self._connect() as db:
-            found = db.execute("DELETE FROM login WHERE person = ?", [person]).rowcount
+            ended = db.execute("DELETE FROM login WHERE person = ?", [person]).rowcount
         self._forget()
-        return found > 0
+        return ended > 0
 
     def all(self) -> list[Login]:
-        """Everybody who is logged in, the last login first; those whose hours are over may be among them."""
+        """Return everybody who is logged in, last login first; some may have expired."""
         with self._connect() as db:
             return [Login(*row) for row in db.execute("SELECT person, name, at FROM login ORDER BY at DESC, person")]
 
     def _forget(self) -> None:
-        """What this process wrote counts at once."""
+        """Drop cached values, so that this process's own write counts at once."""
         with self._lock:
             self._seen = None
 

@@ -1,4 +1,4 @@
-"""The manifest of a report as its database tells it: of a new one, and of one whose manifest is lost."""
+"""Make the manifest of a report from its database, for a new report and for one whose manifest is lost."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,16 +21,17 @@ _GPUS = """
 """
 
 
-def manifest(path: Path, report_id: str) -> Manifest | None:
-    """What a report's file says of itself; None where it cannot be read, or is that of another report.
+def rebuild_manifest(path: Path, report_id: str) -> Manifest | None:
+    """Rebuild the manifest of a report's file; None if it cannot be read or belongs to another report.
 
-    It was taken in when its file was written; how long that took, whether it is a sample, and in which space it is it
-    does not know: where the catalog does not, either, admins alone see it.
+    The time of import is that of the file. Its duration, whether the report is a sample and its space are unknown:
+    unless
+    the catalog knows the space, admins alone see the report.
     """
     try:
-        with damage.attached(path) as db:
+        with damage.attach(path) as db:
             db.execute(f"USE {damage.CATALOG}")
-            made = of(db)
+            made = read_manifest(db)
     except duckdb.Error:
         return None
     if made is None or made.id != report_id:
@@ -39,8 +40,8 @@ def manifest(path: Path, report_id: str) -> Manifest | None:
     return replace(made, ingested_at=written, space=UNKNOWN)
 
 
-def of(db: duckdb.DuckDBPyConnection) -> Manifest | None:
-    """What the report that is the current database of ``db`` says of itself; None where it says nothing."""
+def read_manifest(db: duckdb.DuckDBPyConnection) -> Manifest | None:
+    """Read the manifest of the report that is the current database of ``db``; None if it has none."""
     row = db.execute(f"SELECT {_COLUMNS}, {_CAPTURED}, ({_GPUS}) FROM report").fetchone()
     if row is None:
         return None

@@ -1,7 +1,8 @@
-"""PostgreSQL as the database of a catalog: connections that are kept, statements as SQLite takes them, errors in words.
+"""PostgreSQL as the database of a catalog: a connection pool, SQLite's style of statements, and readable errors.
 
-Whoever writes about a topic first counts up its row in ``revision``: so writers of a topic come one after another, as
-SQLite has them, each sees what the one before wrote, and the number tells readers that something has changed.
+Whoever writes about a topic first increments its row in ``revision``. So writers of a topic run one after another, as
+in
+SQLite, each sees the writes of the one before, and the number tells readers that something has changed.
 """
 
 import math
@@ -26,13 +27,13 @@ from profiledb.library.database import CATALOG, Connection, Rows, Values
 from profiledb.library.postgres_timeout import Connection as Connected
 
 MOST = 8
-"""Connections of a process at a time; who needs one more waits."""
+"""Connections of a process at a time; a caller that needs one more waits."""
 PATIENCE_S = 30
-"""How long a statement, or the wait for another writer or for a connection, may take."""
+"""Seconds that a statement, or the wait for another writer or a connection, may take."""
 CONNECT_S = 5
-"""How long a server may take to answer; where none listens that is known at once."""
+"""Seconds that a server may take to answer; if none listens, the system says so at once."""
 FRESH_S = 1.0
-"""So long an answer to ``version`` is repeated."""
+"""Seconds for which an answer to ``version`` is reused."""
 _DEFAULTS = {
     "application_name": "warpdeck",
     "connect_timeout": CONNECT_S,
@@ -104,20 +105,20 @@ _REFUSALS = (
         "Check sslmode and sslrootcert in WARPDECK_DATABASE.",
     ),
 )
-"""What PostgreSQL and libpq say where waiting does not help, in few words, and what to do. All else may mend itself."""
+"""Errors of PostgreSQL and libpq that waiting does not mend, each with a short reason and a hint."""
 _LONGEST_DETAIL = 600
 
 
-def arguments(url: str) -> dict[str, Any]:
-    """What psycopg connects with to an address.
+def connection_arguments(url: str) -> dict[str, Any]:
+    """Return the arguments with which psycopg connects to an address.
 
     Raises:
-        ConfigError: it is none; the address, which may hold a password, is not repeated.
+        ConfigError: the address is malformed; it is not repeated, because it may hold a password.
     """
     try:
         given = conninfo_to_dict(url)
         if not str(given.get("port", "")).replace(",", "0").isdigit() and given.get("port"):
-            raise psycopg.ProgrammingError  # a part of a password with a slash, perhaps, and libpq would repeat it
+            raise psycopg.ProgrammingError  # perhaps part of a password with a slash, which libpq would repeat
     except psycopg.Error:
         raise ConfigError(
             "WARPDECK_DATABASE is no address of a PostgreSQL database.",
@@ -129,24 +130,24 @@ def arguments(url: str) -> dict[str, Any]:
 
 
 @cache
-def revisions() -> frozenset[str]:
-    """The revisions of a database that this version knows (migrations/versions)."""
+def known_revisions() -> frozenset[str]:
+    """Return the revisions of a database that this version knows (migrations/versions)."""
     names = (path.name for path in resources.files("profiledb.library.migrations").joinpath("versions").iterdir())
     return frozenset(name[1:5] for name in names if _REVISION_FILE.fullmatch(name))
 
 
 class Postgres:
-    """A database of many machines (database.Shared).
+    """The database of a team (``database.Shared``).
 
-    NewerLibraryError is raised where a later version of Warpdeck has changed it, also while this program runs.
+    Raises NewerLibraryError if a later version of Warpdeck has changed it, also while this program runs.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._arguments = arguments(url)
-        self._room = threading.BoundedSemaphore(MOST)
+        self._arguments = connection_arguments(url)
+        self._free_slots = threading.BoundedSemaphore(MOST)
         self._idle: list[Connected] = []
-        self._turns = postgres_timeout.Turns()
+        self._guard = postgres_timeout.SilenceGuard()
         weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
         self._written = 0
@@ -154,84 +155,84 @@ class Postgres:
 
     @contextmanager
     def connect(self, topic: str = CATALOG) -> Iterator[Connection]:
-        """A transaction; see database.Shared."""
-        if not self._room.acquire(timeout=PATIENCE_S):
+        """Open a transaction; see ``database.Shared``."""
+        if not self._free_slots.acquire(timeout=PATIENCE_S):
             raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
         try:
-            transaction = _Transaction(topic, self._begun)
+            transaction = _Transaction(topic, self._acquire)
             try:
                 yield transaction
                 transaction.commit()
             finally:
                 self._give_back(transaction)
         except psycopg.Error as error:
-            raise told(error) from error
+            raise explain_error(error) from error
         finally:
-            self._room.release()
+            self._free_slots.release()
 
     def version(self, topic: str = CATALOG) -> tuple[int, int]:
-        """Changes when somebody has written about a topic, after a second at the latest.
+        """Return a value that changes within a second after somebody wrote about a topic.
 
-        Where the database cannot be reached it stays what it was: what a process has in memory goes on to be shown.
+        While the database is away it stays the same, so that pages go on showing cached data.
         """
         asked_at, known = self._versions.get(topic, (-math.inf, None))
         if known and time.monotonic() - asked_at < FRESH_S:
             return known
         written = self._written
         try:
-            with self.connect("") as db:  # the row's own transaction tells it from one that a backup brought back
+            with self.connect("") as db:  # the row's transaction id distinguishes it from a row restored from a backup
                 query = (
                     "SELECT number, CAST(CAST(xmin AS text) AS bigint), (SELECT max(version_num) FROM alembic_version)"
                     " FROM revision WHERE topic = ?"
                 )
                 number, transaction, revision = db.execute(query, [topic]).fetchone() or (0, 0, None)
-                version.require_revision(revision, revisions())
+                version.require_revision(revision, known_revisions())
         except CatalogError:
             if known is None:
                 raise
         else:
             known = (number, transaction)
-        with self._lock:  # an answer of before what this process wrote is not repeated
+        with self._lock:  # do not cache an answer from before this process's own write
             self._versions[topic] = (time.monotonic() if written == self._written else -math.inf, known)
         return known
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Close idle connections."""
         _close(self._idle)
 
-    def _begun(self) -> Connected:
-        """A connection whose server answers: one that was used before, else a new one."""
-        with self._turns.turn():
-            found = self._kept()
-            if found is None:
-                self.close()  # those that were kept before it are as dead
-                found = Connected.connect(**self._arguments, row_factory=_rows)
-                _require_known(found)
-            found.patience_s = PATIENCE_S + CONNECT_S
-            return found
+    def _acquire(self) -> Connected:
+        """Return a connection whose server answers: an idle one, else a new one."""
+        with self._guard.enter():
+            connection = self._take_idle()
+            if connection is None:
+                self.close()  # idle connections to it are dead, too
+                connection = Connected.connect(**self._arguments, row_factory=_make_row_factory)
+                _require_known(connection)
+            connection.patience_s = PATIENCE_S + CONNECT_S
+            return connection
 
-    def _kept(self) -> Connected | None:
-        """A connection that was used before and on which its server still answers; it may have gone meanwhile."""
+    def _take_idle(self) -> Connected | None:
+        """Take an idle connection on which the server still answers; None if there is none."""
         try:
-            kept = self._idle.pop()
+            connection = self._idle.pop()
         except IndexError:
             return None
         try:
-            kept.patience_s = CONNECT_S
-            kept.execute("SELECT 1")
+            connection.patience_s = CONNECT_S
+            connection.execute("SELECT 1")
         except postgres_timeout.SilentError:
             raise
         except psycopg.OperationalError:
-            kept.close()
+            connection.close()
             return None
-        return kept
+        return connection
 
     def _give_back(self, transaction: "_Transaction") -> None:
         connection = transaction.connection
         if connection is None:
             return
         with suppress(psycopg.Error):
-            connection.rollback()  # nothing, where it was committed
+            connection.rollback()  # does nothing after a commit
         if not connection.closed:
             self._idle.append(connection)
         if transaction.writes:
@@ -241,13 +242,13 @@ class Postgres:
 
 
 def _require_known(connection: Connected) -> None:
-    """Closes a connection to a database that a later version has changed, and raises NewerLibraryError."""
+    """Close a connection to a database that a later version has changed, and raise NewerLibraryError."""
     try:
         with connection.transaction():
             rows = connection.execute(_REVISION).fetchall()
         for row in rows:
-            version.require_revision(row[0], revisions())
-    except errors.UndefinedTable:  # nobody has made its tables yet
+            version.require_revision(row[0], known_revisions())
+    except errors.UndefinedTable:  # the tables do not exist yet
         pass
     except BaseException:
         connection.close()
@@ -262,41 +263,43 @@ def _close(connections: list[Connected]) -> None:
 class _Transaction:
     """A transaction that begins with its first statement."""
 
-    def __init__(self, topic: str, begun: Callable[[], Connected]) -> None:
+    def __init__(self, topic: str, acquire: Callable[[], Connected]) -> None:
         self.connection: Connected | None = None
         self.writes = False
         self._topic = topic
-        self._begun = begun
+        self._acquire = acquire
 
     def execute(self, sql: str, parameters: Values = (), /) -> Rows:
-        """Runs one statement."""
-        return self._ready(sql).execute(_translated(sql), _plain(parameters))
+        """Run one statement."""
+        return self._ready(sql).execute(_translate(sql), _clean_values(parameters))
 
     def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
-        """Runs a statement for each of many values."""
+        """Run a statement once for each of several sets of values."""
         cursor = self._ready(sql).cursor()
-        cursor.executemany(_translated(sql), [_plain(values) for values in parameters])
+        cursor.executemany(_translate(sql), [_clean_values(values) for values in parameters])
         return cursor
 
     def commit(self) -> None:
-        """Ends it well."""
+        """Commit."""
         if self.connection is not None:
             self.connection.commit()
 
     def _ready(self, sql: str) -> Connected:
-        """The connection, on which this transaction has begun as what follows needs it."""
+        """Return the connection, with the transaction begun and, before the first write, the topic's number
+        increased.
+        """
         if self.connection is None:
-            self.connection = self._begun()
+            self.connection = self._acquire()
         if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
             self.writes = True
             if self._topic:
                 for row in self.connection.execute(_COUNTED, [self._topic]):
-                    version.require_revision(row[0], revisions())
+                    version.require_revision(row[0], known_revisions())
         return self.connection
 
 
 class _Row:
-    """A row by position and by name, as sqlite3.Row is."""
+    """A row by position and by name, like sqlite3.Row."""
 
     __slots__ = ("_at", "_values")
 
@@ -314,18 +317,18 @@ class _Row:
         return len(self._values)
 
     def keys(self) -> list[str]:
-        """Names of the columns; by this ``dict`` takes a row."""
+        """Return the names of the columns; ``dict(row)`` needs them."""
         return list(self._at)
 
 
-def _rows(cursor: "psycopg.Cursor[Any]") -> Any:
+def _make_row_factory(cursor: "psycopg.Cursor[Any]") -> Any:
     at = {column.name: number for number, column in enumerate(cursor.description or ())}
     return lambda values: _Row(values, at)
 
 
 @lru_cache(maxsize=512)
-def _translated(sql: str) -> Any:
-    """A statement with the marks of psycopg for values; names and texts between quotes stay as they are."""
+def _translate(sql: str) -> Any:
+    """Translate placeholders to those of psycopg; quoted names and texts stay as they are."""
 
     def mark(match: re.Match[str]) -> str:
         text = match[0]
@@ -336,22 +339,22 @@ def _translated(sql: str) -> Any:
     return _MARKS.sub(mark, sql)
 
 
-def _plain(parameters: Values) -> Values:
-    """The same without what PostgreSQL takes in no text: NUL, and halves of characters."""
+def _clean_values(parameters: Values) -> Values:
+    """Replace characters that PostgreSQL stores in no text: NUL and lone surrogates."""
     if isinstance(parameters, Mapping):
-        return {name: _text(value) for name, value in parameters.items()}
-    return [_text(value) for value in parameters]
+        return {name: _clean_text(value) for name, value in parameters.items()}
+    return [_clean_text(value) for value in parameters]
 
 
-def _text(value: Any) -> Any:
+def _clean_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
-def told(error: psycopg.Error) -> Exception:
-    """An error of PostgreSQL in words; the error itself where it is a mistake of ours."""
-    if refused := refusal(error):
+def explain_error(error: psycopg.Error) -> Exception:
+    """Translate an error of PostgreSQL; return the error itself if it is a programming mistake."""
+    if refused := find_refusal(error):
         reason, hint = next((reason, hint) for pattern, reason, hint in _REFUSALS if re.search(pattern, refused))
         return RefusedError(f"PostgreSQL refuses the catalog: {reason}.", hint=hint, detail=refused)
     for kinds, message, hint in _WORDS:
@@ -360,15 +363,16 @@ def told(error: psycopg.Error) -> Exception:
     return error
 
 
-def refusal(error: BaseException) -> str:
-    """PostgreSQL's own words where it refuses what waiting does not mend; else empty.
+def find_refusal(error: BaseException) -> str:
+    """Return PostgreSQL's own message if it refuses for a reason that waiting does not mend; else empty.
 
-    libpq tells no code of a connection that failed. Where it tried several servers the last one counts: what one says
-    of a password or a name ends the search.
+    libpq gives no code for a failed connection. If it tried several servers, the last one counts, because a refused
+    password
+    or name ends the search.
     """
     if not isinstance(error, psycopg.OperationalError | errors.InsufficientPrivilege):
         return ""
-    said = error.diag.message_primary or str(error)
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    message = error.diag.message_primary or str(error)
+    lines = [line for line in message.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
     last = lines[-1].rpartition("FATAL:")[2].strip()[:_LONGEST_DETAIL] if lines else ""
     return last if any(re.search(pattern, last) for pattern, _, _ in _REFUSALS) else ""

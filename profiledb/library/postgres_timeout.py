@@ -1,7 +1,7 @@
-"""A PostgreSQL that takes connections and says nothing, as on a machine that hangs: nobody waits for it for long.
+"""Time limits for a PostgreSQL server that accepts connections and stays silent, as on a machine that hangs.
 
-libpq waits for ever there: the other machine's kernel goes on to confirm what arrives. What is not answered in time
-counts as lost. As long as nothing is answered one thread at a time asks; all others hear at once that it is lost.
+libpq would wait forever, because the other machine's kernel still acknowledges packets. A server that misses the limit
+counts as lost. While it is silent, one thread at a time asks it and all others fail at once.
 """
 
 import threading
@@ -14,7 +14,7 @@ import psycopg
 from psycopg import errors
 
 AGAIN_S = 2.0
-"""Between two tries while nothing is answered."""
+"""Seconds between two tries while the server is silent."""
 
 
 class SilentError(psycopg.OperationalError):
@@ -22,12 +22,12 @@ class SilentError(psycopg.OperationalError):
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that is closed where the server does not answer within ``patience_s`` seconds."""
+    """A connection that is closed if the server does not answer within ``patience_s`` seconds."""
 
     patience_s = 30.0
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Waits for an answer."""
+        """Wait for an answer."""
         try:
             return super().wait(gen, interval, timeout or self.patience_s)
         except errors._WaitTimeout:  # noqa: SLF001 - psycopg names it in the contract of this method
@@ -35,8 +35,8 @@ class Connection(psycopg.Connection[Any]):
             raise SilentError("no answer") from None
 
 
-class Turns:
-    """Who may ask the server: everybody, or one at a time while it is silent. May be shared by threads."""
+class SilenceGuard:
+    """Admits threads to the server: all of them, or one at a time while it is silent. May be shared by threads."""
 
     def __init__(self) -> None:
         self._silent = False
@@ -44,11 +44,11 @@ class Turns:
         self._one = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """The block asks the server.
+    def enter(self) -> Iterator[None]:
+        """Ask the server in the block.
 
         Raises:
-            SilentError: it is silent, and another thread asks, or one has just done so.
+            SilentError: the server is silent, and another thread is asking or has just asked.
         """
         alone = self._silent
         if alone and (time.monotonic() < self._again_at or not self._one.acquire(blocking=False)):
@@ -59,7 +59,7 @@ class Turns:
         except (SilentError, errors.ConnectionTimeout):
             self._silent, self._again_at = True, time.monotonic() + AGAIN_S
             raise
-        except psycopg.Error:  # it says something
+        except psycopg.Error:  # the server answers
             self._silent = False
             raise
         finally:

@@ -1,35 +1,39 @@
-"""Which reports of one program are linked to each other; kept in the catalog, like labels."""
+"""Links between reports of one program, kept in the catalog."""
 
 from typing import Literal
 
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect, Connection
 
 Partner = Literal["ncu", "trace"]
 LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
-"""What a Systems report is linked to: a Compute report, a trace with operators. Table and column in the catalog."""
+"""Table and column of each kind of link: a Systems report to a Compute report, or to a trace with operators."""
 
 
-class Linked:
-    """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
+class ReportLinks:
+    """The links of all reports. Every call opens its own connection and raises as ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
 
     def all(self, to: Partner = "ncu") -> dict[str, str]:
-        """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
+        """Return the partner of each linked Systems report, if both are listed and visible."""
         table, column = LINKS[to]
         listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
         with self._connect() as db:
             pairs = dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
-        return {nsys_id: other for nsys_id, other in self._sight.of(pairs).items() if self._sight.sees(other)}
+        return {
+            nsys_id: other
+            for nsys_id, other in self._visibility.filter_by_id(pairs).items()
+            if self._visibility.sees_report(other)
+        }
 
     def put(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
-        """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
-        self._sight.require(nsys_id, partner)
+        """Link a Systems report to another one, in place of an earlier link of that kind."""
+        self._visibility.require_reports(nsys_id, partner)
         table, column = LINKS[to]
         with self._connect() as db:
             db.execute(
@@ -40,23 +44,23 @@ class Linked:
             self._audit.note(db, "linked", nsys_id, f"with {partner}")
 
     def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
-        """Takes the link of a Systems report away, where it has one."""
-        self._sight.require(nsys_id)
+        """Remove the link of a Systems report, if it has one."""
+        self._visibility.require_reports(nsys_id)
         with self._connect() as db:
             db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
             self._audit.note(db, "unlinked", nsys_id, f"from its {'Compute report' if to == 'ncu' else 'trace'}")
 
 
 def forget(db: Connection, report_id: str) -> None:
-    """Takes all links of a report away that is deleted."""
+    """Remove all links of a deleted report."""
     for table, column in LINKS.values():
         db.execute(f"DELETE FROM {table} WHERE ? IN (nsys_id, {column})", [report_id])
 
 
 def hand_over(db: Connection, before: str, after: str) -> None:
-    """Gives the links between Systems and Compute reports to the one that takes a report's place.
+    """Copy the links between Systems and Compute reports to the report that takes another's place.
 
-    Not those to traces: which kernels are which is kept by their rows, and the new report has others.
+    Links to traces are not copied: they pair kernels by row, and the new report has other rows.
     """
     table, column = LINKS["ncu"]
     db.execute(

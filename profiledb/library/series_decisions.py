@@ -1,50 +1,50 @@
-"""What people decided about series: where a report belongs, and what they say of a change; kept in the catalog."""
+"""Decisions of people about series, kept in the catalog: the series of a report, and notes about a change."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from profiledb.errors import AnalysisError
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect
 from profiledb.words import visible
 
 State = Literal["open", "accepted", "dismissed"]
 LONGEST = 500
-"""Characters of a note."""
+"""Length limit of a note, in characters."""
 LONGEST_SERIES = 400
-"""Characters of the name of a series."""
+"""Length limit of the name of a series, in characters."""
 LEFT_OUT = ""
-"""What stands for a series in the choice for a report that is left out of all."""
+"""Choice for a report that belongs to no series."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What somebody said of a change; ``changed_at`` is ISO 8601 in UTC."""
+    """A note about a change; ``changed_at`` is ISO 8601 in UTC."""
 
     state: State
     note: str
     changed_at: str = ""
 
 
-class Decided:
-    """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
+class SeriesDecisions:
+    """Choices and notes of all reports. Every call opens its own connection and raises as ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
 
     def choices(self) -> dict[str, str]:
-        """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
+        """Return the chosen series by report id; ``LEFT_OUT`` for none."""
         with self._connect() as db:
             chosen = {row["report_id"]: row["series"] for row in db.execute("SELECT * FROM series_choice")}
-        return self._sight.of(chosen)
+        return self._visibility.filter_by_id(chosen)
 
     def choose(self, report_id: str, series: str | None) -> None:
-        """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
-        self._sight.require(report_id)
+        """Move a report to a series, or out of all (``LEFT_OUT``); None returns it to the series of the rules."""
+        self._visibility.require_reports(report_id)
         with self._connect() as db:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
             if series is None:
@@ -55,25 +55,25 @@ class Decided:
                 db.execute("INSERT INTO series_choice (report_id, series) VALUES (?, ?)", [report_id, name])
 
     def notes(self) -> dict[tuple[str, str], Note]:
-        """What was said of changes, by the first report after each, and its measure."""
+        """Return the notes by the first report after the change, and the measure."""
         with self._connect() as db:
             rows = db.execute("SELECT * FROM change_note").fetchall()
         states = get_args(State)
         return {
             (row["report_id"], row["measure"]): Note(row["state"], row["note"], row["changed_at"])
             for row in rows
-            if row["state"] in states and self._sight.sees(row["report_id"])
+            if row["state"] in states and self._visibility.sees_report(row["report_id"])
         }
 
-    def say(self, report_id: str, measure: str, note: Note) -> None:
-        """Writes what is said of a change, in place of what was said before; nothing of one that is open again.
+    def write_note(self, report_id: str, measure: str, note: Note) -> None:
+        """Write a note about a change in place of an earlier one; an open change without text has no note.
 
         Raises:
-            AnalysisError: the state is none.
+            AnalysisError: the state is unknown.
         """
         if note.state not in get_args(State):
             raise AnalysisError(f"A change cannot be {note.state!r}.", hint=f"It is {', '.join(get_args(State))}.")
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
         with self._connect() as db:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])

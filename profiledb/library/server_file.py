@@ -1,8 +1,8 @@
-"""Which dashboard serves a library: a small file in its folder, and the proof that whoever answers wrote that file.
+"""The file in a library's folder that names its dashboard, and the proof that a server wrote it.
 
-The file may be stale, and the port another program's by now. So it counts for nothing until the server answers a random
-number with its HMAC under the key of the file (RFC 2104), which only those know who can read the library. Whatever else
-stands in the file leads to no other address than one of this machine.
+The file may be stale, and its port may belong to another program by now. So it counts for nothing until the server
+answers a random number with the HMAC under the key in the file (RFC 2104), which only readers of the library know.
+Whatever else the file contains, its address is on this machine.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from pathlib import Path
 
 NAME = "server.json"
 PATH = "/_warpdeck/server"
-"""Where a server answers, below its base path; the query is the number."""
+"""Path below the server's base path where it answers; the query is the number."""
 NUMBER = re.compile(r"[0-9a-f]{32}")
 LONGEST = 65536
-"""Bytes of the file that are read."""
+"""Size limit of the file, in bytes."""
 _BASE = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 _KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -30,8 +30,8 @@ class Serving:
     """A server of a library on this machine.
 
     Args:
-        port: the TCP port on which it listens.
-        base: the path of its pages, without a slash at the end; empty for the root.
+        port: TCP port.
+        base: path of its pages without a trailing slash; empty for the root.
         inbox: the folder or bucket that its worker watches.
         key: 64 hexadecimal digits.
     """
@@ -42,20 +42,20 @@ class Serving:
     key: str
 
     def answer(self, number: str) -> str:
-        """What this server answers to a number: hexadecimal."""
+        """Return the server's answer to a number, hexadecimal."""
         return hmac.new(bytes.fromhex(self.key), number.encode(), hashlib.sha256).hexdigest()
 
 
-def begin(port: int, base: str, inbox: str) -> Serving:
-    """A server that starts, with a key of its own."""
-    parts = "".join(f"/{part}" for part in base.split("/") if part)
-    return Serving(port, parts, inbox, secrets.token_hex(32))
+def describe_server(port: int, base: str, inbox: str) -> Serving:
+    """Describe a starting server, with a new key."""
+    path = "".join(f"/{part}" for part in base.split("/") if part)
+    return Serving(port, path, inbox, secrets.token_hex(32))
 
 
-def write(library: Path, serving: Serving) -> None:
-    """Announces a server, in place of another one; does nothing where the folder cannot be written.
+def announce(library: Path, serving: Serving) -> None:
+    """Announce a server in place of another one; do nothing if the folder cannot be written.
 
-    The file is as readable as those of the library are.
+    The file has the permissions of the library's other files.
     """
     temporary = library / f".{NAME}-{os.getpid()}"
     with contextlib.suppress(OSError):
@@ -64,19 +64,19 @@ def write(library: Path, serving: Serving) -> None:
         temporary.replace(library / NAME)
 
 
-def remove(library: Path, serving: Serving) -> None:
-    """Takes back what a server announced, unless another one has announced itself since."""
-    if read(library) == serving:
+def withdraw(library: Path, serving: Serving) -> None:
+    """Withdraw a server's announcement, unless another server has announced itself since."""
+    if read_announcement(library) == serving:
         with contextlib.suppress(OSError):
             (library / NAME).unlink()
 
 
-def read(library: Path) -> Serving | None:
-    """What a server announced; None where the file is not there or is not one that ``write`` makes."""
+def read_announcement(library: Path) -> Serving | None:
+    """Read an announcement; None if the file is missing or malformed."""
     try:
         with (library / NAME).open("rb") as file:
-            found = json.loads(file.read(LONGEST))
-        serving = Serving(**{name: found[name] for name in ("port", "base", "inbox", "key")})
+            content = json.loads(file.read(LONGEST))
+        serving = Serving(**{name: content[name] for name in ("port", "base", "inbox", "key")})
         whole = replace(serving, port=int(serving.port)) == serving and type(serving.port) is int
         named = _BASE.fullmatch(serving.base) and _KEY.fullmatch(serving.key) and isinstance(serving.inbox, str)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -1,4 +1,4 @@
-"""Sharing links: each opens one report to whoever has it, for some days; kept as hashes in the catalog."""
+"""Sharing links: each opens one report to its holder for some days; the catalog keeps hashes of them."""
 
 import hashlib
 import hmac
@@ -9,20 +9,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.library.access_check import Sight
+from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.database import Connect
 from profiledb.library.visitor import Visitor
 
 MOST = 1_000
-"""Links of a library that have not ended."""
+"""Links of a library at a time."""
 _SECRET = re.compile(r"ws_([0-9a-f]{12})_([0-9a-f]{64})")
 _COLUMNS = "id, report_id, made_by, made_at, ends_at"
 
 
 @dataclass(frozen=True)
 class Share:
-    """A link without its secret; moments are ISO 8601 in UTC."""
+    """A link without its secret; times are ISO 8601 in UTC."""
 
     id: str
     report_id: str
@@ -32,27 +32,27 @@ class Share:
 
     @property
     def seconds(self) -> float:
-        """How long it goes on; negative where it has ended."""
+        """Seconds until it expires; negative if it has."""
         return (datetime.fromisoformat(self.ends_at) - datetime.now(UTC)).total_seconds()
 
 
-class Shares:
-    """The links of a library. Every call opens its own connection and raises what ``Catalog`` does."""
+class SharingLinks:
+    """The links of a library. Every call opens its own connection and raises as ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, sight: Sight, visitor: Visitor) -> None:
+    def __init__(self, connect: Connect, audit: Audit, visibility: Visibility, visitor: Visitor) -> None:
         self._connect = connect
         self._audit = audit
-        self._sight = sight
+        self._visibility = visibility
         self._visitor = visitor
 
-    def new(self, report_id: str, days: int, most_days: float) -> str:
-        """Makes a link and answers its secret part, which nobody can tell again.
+    def create(self, report_id: str, days: int, most_days: float) -> str:
+        """Make a link and return its secret part, which cannot be retrieved later.
 
         Raises:
             AnalysisError: links are not allowed, or not for so long, or there are too many.
-            ReportNotFoundError: there is no such report, or whoever asks does not see it.
+            ReportNotFoundError: the report does not exist or is hidden from the visitor.
         """
-        self._sight.require(report_id)
+        self._visibility.require_reports(report_id)
         if not 1 <= days <= most_days:
             raise AnalysisError(
                 f"A link lasts from 1 to {most_days:g} days." if most_days else "Links are not allowed."
@@ -71,15 +71,15 @@ class Shares:
         return f"ws_{number}_{secret}"
 
     def all(self) -> list[Share]:
-        """The links that have not ended, the newest first; those of reports that are seen."""
+        """Return the active links to visible reports, newest first."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM share WHERE ends_at > ? ORDER BY made_at DESC, id"
-            found = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
-        return self._sight.those(found, lambda share: share.report_id)
+            links = [_share(row) for row in db.execute(query, [_text(datetime.now(UTC))])]
+        return self._visibility.filter_items(links, lambda share: share.report_id)
 
     def end(self, number: str) -> None:
-        """Ends a link at once. Raises AnalysisError where there is none of this number."""
-        self._sight.require_whole()
+        """End a link at once. Raises AnalysisError if no link has this number."""
+        self._visibility.require_all()
         with self._connect() as db:
             row = db.execute("SELECT report_id FROM share WHERE id = ?", [number]).fetchone()
             if row is None:
@@ -87,8 +87,8 @@ class Shares:
             self._audit.note(db, "ended link", row["report_id"], f"link {number}")
             db.execute("DELETE FROM share WHERE id = ?", [number])
 
-    def shown(self, text: str) -> Share | None:
-        """The link that somebody has; None where it is none, has ended, or its report is gone."""
+    def find(self, text: str) -> Share | None:
+        """Return the link with this secret; None if it is unknown, has expired, or its report is gone."""
         match = _SECRET.fullmatch(text)
         if not match:
             return None

@@ -1,4 +1,4 @@
-"""When each token was used last, to a few minutes: a request writes nothing as long as that is fresh."""
+"""Time of the last use of each token, to a few minutes, so that most requests write nothing."""
 
 import threading
 import time
@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from profiledb.library.database import Connect
 
 FRESH_S = 300.0
-"""Time between two notes of a process about one token."""
+"""Seconds between two notes of a process about one token."""
 
 
 class TokenUses:
-    """The last uses of the tokens of a library; one object a process. Raises what ``Catalog`` does."""
+    """The last uses of the tokens of a library; one object per process. Raises as ``Catalog`` does."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
@@ -19,7 +19,7 @@ class TokenUses:
         self._noted: dict[str, float] = {}
 
     def note(self, token_id: str) -> None:
-        """Writes down that a token is used, unless this process did so a moment ago."""
+        """Write that a token is used, unless this process did so recently."""
         now = time.monotonic()
         with self._lock:
             if now - self._noted.get(token_id, -FRESH_S) < FRESH_S:
@@ -33,6 +33,6 @@ class TokenUses:
             )
 
     def all(self) -> dict[str, str]:
-        """When each token was used last, by its id; one that never was is missing."""
+        """Return the time of each token's last use by its id; unused tokens are missing."""
         with self._connect() as db:
             return {row["token_id"]: row["used_at"] for row in db.execute("SELECT token_id, used_at FROM token_use")}

@@ -1,9 +1,9 @@
-"""The version of a library: a program refuses one of a later version, and then changes nothing in it.
+"""The version of a library: a program refuses a library of a later version and changes nothing in it.
 
-Three places tell it, so that the loss of any of them changes nothing: the number in the file ``library.version`` beside
-the reports (in a bucket an object), the catalog (SQLite: ``user_version``; PostgreSQL: Alembic's revision), and the
-names of the report files, which carry the version of their schema. docs/design.md, Upgrades, says what a later program
-has to keep, so that this one refuses its libraries.
+Three places tell the version, so that the loss of one changes nothing: the number in the file ``library.version``
+beside the reports (in a bucket an object), the catalog (SQLite: ``user_version``; PostgreSQL: Alembic's revision),
+and the names of the report files, which carry the version of their schema. docs/design.md, Upgrades, lists what a
+later program has to keep so that this one refuses its libraries.
 """
 
 import json
@@ -12,55 +12,63 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from profiledb.errors import NewerLibraryError
 from profiledb.report.schema import SCHEMA_VERSION
 
-if TYPE_CHECKING:
-    from profiledb.library.report_files import Files
-
 VERSION = 1
-"""Raised with SCHEMA_VERSION, and when anything else in a library changes so that earlier programs would harm it."""
+"""Raise with SCHEMA_VERSION, and when anything else in a library changes so that earlier programs would harm it."""
 OLDEST_SCHEMA = 2
-"""The first one whose reports are upgraded. Before, ranges were not nested and calls did not know theirs, which nothing
-but the source tells."""
+"""The oldest schema whose reports are upgraded. Before it ranges were not nested and calls did not know their ranges,
+which only the source can tell."""
 NAME = "library.version"
-"""The file, or the object, that has the number."""
+"""Name of the file or object with the number."""
 MOST_BYTES = 1_000
+"""Size limit of a short text beside the reports."""
 _HEADER = b"SQLite format 3\0"
 _USER_VERSION = slice(60, 64)
-_OF_REPORT = re.compile(r"[0-9a-f]+\.v(\d{1,9})\.(?:duckdb|json)")
+_REPORT_FILE = re.compile(r"[0-9a-f]+\.v(\d{1,9})\.(?:duckdb|json)")
 
 
-def text() -> str:
-    """What ``library.version`` says from this version on."""
+class TextStore(Protocol):
+    """Short texts beside the reports of a library, such as ``library.version``."""
+
+    def read_text(self, name: str) -> str:
+        """Return a text; empty if there is none."""
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text in place of an earlier one."""
+
+
+def format_number() -> str:
+    """Return the content of ``library.version`` in this version."""
     return json.dumps({"version": VERSION})
 
 
 def require(folder: Path) -> None:
-    """Makes sure that a folder holds no library of a later version; opens no database and writes nothing.
+    """Refuse a folder with a library of a later version; opens no database and writes nothing.
 
     Raises:
-        NewerLibraryError: it does.
+        NewerLibraryError: the library is of a later version.
     """
     with suppress(FileNotFoundError, NotADirectoryError), (folder / NAME).open("rb") as file:
-        require_mark(file.read(MOST_BYTES).decode(errors="replace"))
+        require_text(file.read(MOST_BYTES).decode(errors="replace"))
     with suppress(FileNotFoundError, NotADirectoryError):
         require_names(path.name for path in (folder / "reports").iterdir())
 
 
-def require_library(library: "Files") -> None:
-    """The same of a library wherever it is kept, by the mark beside its reports."""
-    require_mark(library.mark(NAME))
+def require_storage(storage: TextStore) -> None:
+    """Refuse a later version by the text beside the reports, wherever the library is kept."""
+    require_text(storage.read_text(NAME))
 
 
-def require_mark(mark: str) -> None:
-    """The same of what ``library.version`` holds; empty where there is none. What cannot be read counts as later."""
-    if not mark:
+def require_text(text: str) -> None:
+    """Refuse a later version by the content of ``library.version``; empty text passes, unreadable text does not."""
+    if not text:
         return
     try:
-        version = json.loads(mark)["version"]
+        version = json.loads(text)["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         version = None
     if type(version) is not int:
@@ -72,21 +80,27 @@ def require_mark(mark: str) -> None:
 
 
 def require_number(version: int) -> None:
-    """The same of a number."""
+    """Refuse a later version by its number."""
     if version > VERSION:
         raise _newer(f"is of version {version}", f"{VERSION}")
 
 
-def of_report(name: str) -> int | None:
-    """The version of the schema in the name of a report's database or manifest; None in that of another file."""
-    found = _OF_REPORT.fullmatch(name)
-    return int(found[1]) if found else None
+def schema_of(name: str) -> int | None:
+    """Return the schema version in the name of a report's database or manifest; None for any other file."""
+    match = _REPORT_FILE.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def newest_outdated(names: Iterable[str]) -> str | None:
+    """Return the name of the newest database that an earlier schema made."""
+    by_schema = {schema: name for name in names if (schema := schema_of(name)) and schema < SCHEMA_VERSION}
+    return by_schema[max(by_schema)] if by_schema else None
 
 
 def require_names(names: Iterable[str]) -> None:
-    """The same of the names of files or objects of reports."""
+    """Refuse a later version by the names of report files or objects."""
     for name in names:
-        schema = of_report(name)
+        schema = schema_of(name)
         if schema is not None and schema > SCHEMA_VERSION:
             raise _newer(
                 f"holds a report of schema {schema} ({name})", f"{VERSION} with reports of schema {SCHEMA_VERSION}"
@@ -94,13 +108,13 @@ def require_names(names: Iterable[str]) -> None:
 
 
 def require_revision(revision: str | None, known: Iterable[str]) -> None:
-    """The same of the revision of a team's database; one that is not known counts as later."""
+    """Refuse a later version by the revision of a team's database; an unknown revision counts as later."""
     if revision and revision not in known:
         raise _newer(f"has a database of revision {revision[:40]}", f"{VERSION} with revision {max(known)}")
 
 
 def require_catalog(file: Path) -> None:
-    """The same of a catalog's file, by its first bytes: to open one with SQLite may change its log."""
+    """Refuse a later version by the first bytes of a catalog: opening it with SQLite may change its log."""
     with suppress(FileNotFoundError), file.open("rb") as catalog:
         header = catalog.read(100)
         if header.startswith(_HEADER) and len(header) == 100:
@@ -108,19 +122,19 @@ def require_catalog(file: Path) -> None:
 
 
 def require_open(db: sqlite3.Connection) -> None:
-    """The same of a catalog that is open: what stands in its log counts, too."""
+    """Refuse a later version by an open catalog, whose log counts, too."""
     ((version,),) = db.execute("PRAGMA user_version").fetchall()
     require_number(version)
 
 
-def stamp(library: "Files") -> None:
-    """Writes the number of this version beside the reports, before anything of this version is."""
-    if library.mark(NAME) != text():
-        library.set_mark(NAME, text())
+def write_number(storage: TextStore) -> None:
+    """Write the number of this version beside the reports, before anything else of this version."""
+    if storage.read_text(NAME) != format_number():
+        storage.write_text(NAME, format_number())
 
 
-def _newer(found: str, known: str) -> NewerLibraryError:
+def _newer(state: str, known: str) -> NewerLibraryError:
     return NewerLibraryError(
-        f"A later version of Warpdeck has changed this library: it {found}, and this program knows version {known}.",
+        f"A later version of Warpdeck has changed this library: it {state}, and this program knows version {known}.",
         hint="Use that later version of Warpdeck, or restore a backup made before it.",
     )

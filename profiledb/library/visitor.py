@@ -1,4 +1,6 @@
-"""Who asks a library: what the audit calls them, and by what it is told which reports they see (access_check.py)."""
+"""Visitors: the name that the audit has of somebody, and the facts that decide which reports they see
+(access_check.py).
+"""
 
 import re
 from collections.abc import Iterable
@@ -8,24 +10,24 @@ from typing import Literal
 from profiledb.words import visible
 
 Way = Literal["local", "login", "token", "worker", "link"]
-"""How somebody came in: on the machine itself or a server without a login, logged in, with a token, as a worker, by a
-sharing link."""
+"""How somebody came in: on this machine or a server without login, logged in, with a token, as a worker, by a sharing
+link."""
 LONGEST = 200
-"""Characters of each text that somebody is called by."""
+"""Length limit of each text in a name, in characters."""
 NONE = "-"
-"""In place of the one report that somebody sees: none, for no report has this id."""
+"""Id that no report has, for a visitor who sees none."""
 _QUOTES = re.compile('["\u00ab\u00bb\u201c-\u201f\u2033\u2036\uff02]')
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who asks.
+    """Somebody who uses a library.
 
     Args:
-        name: what the identity provider or the token says, which stands in the audit.
+        name: name from the identity provider or the token, for the audit.
         way: how they came in.
-        groups: by which spaces know them (library/spaces.py); None: they see everything.
-        only: id of the one report that they see, or ``NONE``; empty: it goes by the groups.
+        groups: groups that spaces know them by (library/spaces.py); None: they see everything.
+        only: id of the one report that they see, or ``NONE``; empty: the groups decide.
     """
 
     name: str
@@ -37,20 +39,20 @@ class Visitor:
 LOCAL = Visitor("local", "local")
 WORKER = Visitor("worker", "worker")
 NOBODY = Visitor("", "login", frozenset(), NONE)
-"""Who has not said who they are: they see nothing, not even what everybody else does."""
+"""Somebody who has not logged in: sees nothing, not even the reports of everybody."""
 
 
-def named(chosen: Iterable[object], proven: Iterable[object]) -> str:
-    """What the audit calls somebody, cleaned and bounded.
+def audit_name(chosen: Iterable[object], proven: Iterable[object]) -> str:
+    """Return the name for the audit, cleaned and bounded.
 
     Args:
-        chosen: texts that they may have chosen themselves. Each stands in quotes, so that a name that looks like
-            another person's e-mail address is told from that.
+        chosen: texts that they may have chosen themselves. They are quoted, so that a name which looks like another
+            person's e-mail address can be told from it.
         proven: texts that the identity provider vouches for.
     """
-    return ", ".join((*(f'"{text}"' for text in _texts(chosen)), *_texts(proven)))
+    return ", ".join((*(f'"{text}"' for text in _clean_texts(chosen)), *_clean_texts(proven)))
 
 
-def _texts(parts: Iterable[object]) -> Iterable[str]:
-    texts = (" ".join(visible(part).split())[:LONGEST] for part in parts if isinstance(part, str))
+def _clean_texts(values: Iterable[object]) -> Iterable[str]:
+    texts = (" ".join(visible(part).split())[:LONGEST] for part in values if isinstance(part, str))
     return dict.fromkeys(_QUOTES.sub("'", text) for text in texts if text)

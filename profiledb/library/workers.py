@@ -1,4 +1,4 @@
-"""The workers of a team: which there are, and what each can convert."""
+"""The workers of a team, and the converters that each has."""
 
 import re
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from profiledb.library.database import Shared
 
 ALIVE_S = 30
-"""A worker that has not been seen for longer is gone, by the clock of the database: those of machines may differ."""
+"""Seconds after which an unseen worker counts as gone, by the database's clock: those of machines may differ."""
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A worker: its machine and the versions of its converters, empty where it has none."""
+class WorkerInfo:
+    """A worker: its machine and the versions of its converters, empty for none."""
 
     id: str
     host: str
@@ -27,19 +27,19 @@ class Workers:
     def __init__(self, shared: Shared) -> None:
         self._connect = shared.connect
 
-    def all(self) -> list[Seen]:
-        """The workers that are alive."""
+    def all(self) -> list[WorkerInfo]:
+        """Return the workers that are alive."""
         with self._connect() as db:
             rows = db.execute(
                 "SELECT id, host, nsys, ncu FROM worker WHERE seen_at > now() - make_interval(secs => ?)"
                 " ORDER BY host, id LIMIT 1000",
                 [ALIVE_S],
             ).fetchall()
-        return [Seen(*row) for row in rows]
+        return [WorkerInfo(*row) for row in rows]
 
-    def seen(self, one: Seen) -> None:
-        """Says that a worker is alive; those that are long gone are forgotten."""
-        with self._connect("") as db:  # no news for any page
+    def seen(self, one: WorkerInfo) -> None:
+        """Note that a worker is alive, and forget those that are long gone."""
+        with self._connect("") as db:  # without a topic, so that no page refreshes
             db.execute(
                 "INSERT INTO worker (id, host, nsys, ncu, seen_at) VALUES (?, ?, ?, ?, now())"
                 " ON CONFLICT (id) DO UPDATE SET nsys = excluded.nsys, ncu = excluded.ncu, seen_at = excluded.seen_at",
@@ -48,22 +48,22 @@ class Workers:
             db.execute("DELETE FROM worker WHERE seen_at < now() - make_interval(days => 1)")
 
     def leave(self, worker_id: str) -> None:
-        """Takes a worker off that ends."""
+        """Remove a worker that is ending."""
         with self._connect("") as db:
             db.execute("DELETE FROM worker WHERE id = ?", [worker_id])
 
 
-def converters(workers: Sequence[Seen]) -> str:
-    """All converters that some workers have: with others, what failed is tried again."""
-    found = {f"nsys {one.nsys}" for one in workers if one.nsys} | {f"ncu {one.ncu}" for one in workers if one.ncu}
-    return ", ".join(sorted(found)) or "no converter"
+def list_converters(workers: Sequence[WorkerInfo]) -> str:
+    """Return all converters that these workers have: when the text changes, failed files are tried again."""
+    converters = {f"nsys {one.nsys}" for one in workers if one.nsys} | {f"ncu {one.ncu}" for one in workers if one.ncu}
+    return ", ".join(sorted(converters)) or "no converter"
 
 
-def newest(workers: Sequence[Seen]) -> str:
-    """The newest nsys of some workers; empty where none has one."""
-    return max((one.nsys for one in workers), key=number, default="")
+def newest_nsys(workers: Sequence[WorkerInfo]) -> str:
+    """Return the newest nsys of these workers; empty if none has one."""
+    return max((one.nsys for one in workers), key=version_numbers, default="")
 
 
-def number(version: str) -> tuple[int, ...]:
-    """A version as numbers, which are in its order."""
+def version_numbers(version: str) -> tuple[int, ...]:
+    """Return a version as numbers, for comparing."""
     return tuple(int(part) for part in _NUMBER.findall(version)[:4])

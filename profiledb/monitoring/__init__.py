@@ -1,1 +1,1 @@
-"""What whoever runs Warpdeck sees of it: counts and times of a process, how they are told, and its log."""
+"""Monitoring for operators: counters of a process, their export to Prometheus, and the log."""

@@ -1,6 +1,6 @@
-"""What a process counts of its own work: plain numbers, always kept, told where somebody asks (prometheus.py).
+"""Counters of a process: plain numbers, always kept, exported on request (prometheus.py).
 
-A label is a word of ours: a page, a state, a cause. No name of a file or of a person ever is one.
+A label is one of our own words (a page, a state, a cause), never the name of a file or a person.
 """
 
 import threading
@@ -9,23 +9,23 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 MOST_LABELS = 64
-"""Values that a label may have; what comes after them counts as ``OTHER``."""
+"""Values of a label; further ones count as ``OTHER``."""
 OTHER = "other"
 STATES = (
     "waiting", "converting", "loading", "ready", "duplicate", "failed", "deferred", "deleted", "dismissed", "gone",
     "companion", "alone", "columns", "skipped",
 )  # fmt: skip
-"""States of files that are told apart; catalog.sql says what they mean."""
+"""States of files that are counted apart; catalog.sql explains them."""
 
 
 @dataclass
 class Counts:
-    """How often something happened, by a label. Threads may share it.
+    """Number of events by label. May be shared by threads.
 
     Args:
-        name: of the figure, without ``_total``.
-        help: a sentence about it.
-        label: what its values are told apart by.
+        name: of the metric, without ``_total``.
+        help: one sentence.
+        label: name of the label.
     """
 
     name: str
@@ -35,25 +35,25 @@ class Counts:
     _counts: Counter[str] = field(default_factory=Counter, repr=False)
 
     def add(self, value: str) -> None:
-        """Counts one."""
+        """Count one event."""
         with self._lock:
             self._counts[_bounded(value, self._counts)] += 1
 
     def all(self) -> dict[str, int]:
-        """The counts so far."""
+        """Return the counts by label."""
         with self._lock:
             return dict(self._counts)
 
 
 @dataclass
 class Seconds:
-    """How long something took, by a label. Threads may share it.
+    """Durations by label. May be shared by threads.
 
     Args:
-        name: of the figure, which ends with ``_seconds``.
-        help: a sentence about it.
-        label: what its values are told apart by.
-        bounds: seconds in ascending order, by which times are sorted.
+        name: of the metric, ending in ``_seconds``.
+        help: one sentence.
+        label: name of the label.
+        bounds: upper bounds of the buckets in seconds, ascending.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Seconds:
     _sums: dict[str, float] = field(default_factory=dict, repr=False)
 
     def add(self, value: str, seconds: float) -> None:
-        """Counts one that took so long."""
+        """Count one duration."""
         with self._lock:
             value = _bounded(value, self._counts)
             self._counts.setdefault(value, [0] * (len(self.bounds) + 1))[bisect_left(self.bounds, seconds)] += 1
             self._sums[value] = self._sums.get(value, 0.0) + seconds
 
     def all(self) -> dict[str, tuple[list[int], float]]:
-        """By the label: how many took up to each bound, and more than the last; and the sum of their seconds."""
+        """Return, by label, the number in each bucket and above the last, and the sum in seconds."""
         with self._lock:
             return {value: (list(counts), self._sums[value]) for value, counts in self._counts.items()}
 

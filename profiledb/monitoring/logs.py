@@ -1,8 +1,9 @@
-"""The log of a process: plain lines as ever, or with ``WARPDECK_LOG=json`` an object a line on standard output.
+"""The log of a process: plain lines, or with ``WARPDECK_LOG=json`` one object per line on standard output.
 
-An object has ``time`` (UTC), ``level`` and ``event``, and with it what the event is about: ``file``, ``report``,
-``seconds``, ``cause`` ... Whatever a library logs is the event ``log`` with its ``message``. Texts are ASCII with
-escapes, cut, and without passwords: names from files do nothing to whatever reads the log.
+An object has ``time`` (UTC), ``level`` and ``event``, and fields of the event: ``file``, ``report``, ``seconds``,
+``cause`` ... A library's record is the event ``log`` with its ``message``. Texts are ASCII with escapes, cut, and
+without
+passwords, so that names from files cannot harm a reader of the log.
 """
 
 import json
@@ -21,32 +22,32 @@ from profiledb.errors import ConfigError
 JSON = "json"
 FORMS = ("plain", JSON)
 LONGEST = 2_000
-"""Characters of a text."""
+"""Length limit of a text, in characters."""
 LONGEST_TRACE = 8_000
 MARK = "[removed]"
 
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)\S+@")
-"""In an address; what is behind the last @ is the host, for a password may hold anything."""
+"""Password in an address. The host follows the last @, because a password may contain anything."""
 _GIVEN = re.compile(r"(?i)\b((?:password|secret_access_key|session_token|client_secret|cookie_secret)\s*[=:]\s*)\S+")
 _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD")
-"""What secret.py reads: these values never reach a log, wherever they stand."""
+"""Variables that secret.py reads: their values never reach a log."""
 _LEAST_SECRET = 6
 _events = logging.getLogger("warpdeck.events")
 
 
 def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Logs that something happened. Plain logs leave it out: what people are told there has words of its own.
+    """Log an event; plain logs leave it out, because people get sentences there.
 
     Args:
-        name: a word of ours.
-        level: of ``logging``.
-        fields: what it is about; None is left out.
+        name: of the event.
+        level: as in ``logging``.
+        fields: details; None is left out.
     """
     _events.log(level, name, extra={"fields": {key: value for key, value in fields.items() if value is not None}})
 
 
-def prepare(form: str) -> None:
-    """Has this process log in a form of ``FORMS``; plain changes nothing."""
+def configure(form: str) -> None:
+    """Make this process log in one of ``FORMS``; plain changes nothing."""
     if form != JSON:
         return
     root = logging.getLogger()
@@ -55,23 +56,22 @@ def prepare(form: str) -> None:
 
 
 def handler() -> logging.Handler:
-    """Writes records as JSON to standard output."""
+    """Return a handler that writes records as JSON to standard output."""
     made = logging.StreamHandler(sys.stdout)
     made.setFormatter(Formatter())
-    made.addFilter(_wanted)
+    made.addFilter(_is_wanted)
     return made
 
 
-def _wanted(record: logging.LogRecord) -> bool:
-    """All but what the HTTP server says of each request: addresses may hold what only their reader may know."""
+def _is_wanted(record: logging.LogRecord) -> bool:
+    """Return False for the HTTP server's record of a request, whose address may be confidential."""
     return record.levelno > logging.INFO or not record.name.startswith("uvicorn.")
 
 
 class Formatter(logging.Formatter):
-    """A record as an object on one line."""
+    """Formats a record as an object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": moment.replace("+00:00", "Z"), "level": record.levelname.lower()}
         fields = getattr(record, "fields", None)
@@ -85,7 +85,7 @@ class Formatter(logging.Formatter):
 
 
 def without_secrets(text: str) -> str:
-    """Text without passwords of addresses, and without the values of variables that hold keys."""
+    """Remove passwords of addresses, and the values of variables that hold keys."""
     text = _GIVEN.sub(rf"\1{MARK}", _PASSWORD.sub(rf"\1{MARK}@", text))
     for name in _SECRETS:
         with suppress(ConfigError):

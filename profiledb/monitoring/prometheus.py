@@ -1,7 +1,7 @@
-"""Tells the figures of a process to Prometheus, and whether it is well, on an address of its own.
+"""Serve the metrics and the health of a process to Prometheus, on an address of its own.
 
-Off unless a setting names the address: whoever reaches it may read, and the dashboard's own port never has it. What is
-told are numbers and words of ours. The package ``prometheus_client`` is imported here alone.
+Off unless a setting names the address: whoever reaches it may read it, and the dashboard's own port never serves it. It
+consists of numbers and words of ours. Only this module imports the package ``prometheus_client``.
 """
 
 import json
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 LOCAL = "127.0.0.1"
-"""Where a port without a host is listened on."""
+"""Host of a port without a host."""
 PATIENCE_S = 10.0
-"""Time in which whoever asks has to send the question."""
+"""Seconds in which a client has to send its request."""
 _TROUBLES = {"missing", "full", "read-only"}
-"""Words about a part that keep something from going on (library/health.py, library/disk.py)."""
+"""States of a part that stop work (library/health.py, library/disk.py)."""
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """A figure that is looked at when somebody asks.
+    """A metric that is read on request.
 
     Args:
-        name: of the figure.
-        help: a sentence about it.
-        label: what its values are told apart by; empty where there is one.
-        look: the values by the label. One that fails is left out of the answer.
+        name: of the metric.
+        help: one sentence.
+        label: name of the label; empty for a single value.
+        look: returns the values by label; one that fails is left out.
     """
 
     name: str
@@ -44,19 +44,19 @@ class Gauge:
 
 
 Health = Callable[[], tuple[bool, dict[str, str]]]
-"""Whether a process can do its work, and a word about each part that it needs."""
+"""Returns whether a process can work, and a word about each part that it needs."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where figures are told: a host and a TCP port."""
+    """Host and TCP port of the metrics."""
 
     host: str
     port: int
 
 
-def address(text: str, variable: str) -> Address | None:
-    """Reads ``PORT`` or ``HOST:PORT``, of which a host with colons stands in brackets; None where nothing is set.
+def parse_address(text: str, variable: str) -> Address | None:
+    """Parse ``PORT`` or ``HOST:PORT``, with brackets around a host with colons; None for an empty text.
 
     Raises:
         ConfigError: it is neither.
@@ -70,22 +70,22 @@ def address(text: str, variable: str) -> Address | None:
 
 
 class Figures:
-    """The figures of this process in Prometheus' text format."""
+    """The metrics of this process in the text format of Prometheus."""
 
     def __init__(self, gauges: Sequence[Gauge] = ()) -> None:
         self._gauges = gauges
         self._registry = self._made()
 
     def collect(self) -> "Iterator[Metric]":
-        """What the registry asks for."""
+        """Yield the metrics for the registry."""
         for one in ALL:
-            yield _counts(one) if isinstance(one, Counts) else _seconds(one)
+            yield _make_counter(one) if isinstance(one, Counts) else _make_histogram(one)
         for gauge in self._gauges:
-            if (found := _gauge(gauge)) is not None:
-                yield found
+            if (metric := _make_gauge(gauge)) is not None:
+                yield metric
 
     def text(self) -> tuple[bytes, str]:
-        """The figures now, and the type of the text."""
+        """Return the present metrics, and the media type."""
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
@@ -102,7 +102,7 @@ class Figures:
 
 
 class Listener:
-    """Answers ``/metrics`` and ``/health`` on an address, in threads of its own, from ``start`` to ``stop``."""
+    """Answers ``/metrics`` and ``/health`` on an address, in threads of its own, between ``start`` and ``stop``."""
 
     def __init__(self, where: Address, figures: Figures, health: Health) -> None:
         self._where = where
@@ -111,22 +111,23 @@ class Listener:
         self._server: ThreadingHTTPServer | None = None
 
     def start(self) -> None:
-        """Begins to listen.
+        """Start to listen.
 
         Raises:
-            ConfigError: nobody may listen there, or another program does.
+            ConfigError: the address is not permitted, or another program uses it.
         """
         try:
             self._server = _server(self._where)(
                 (self._where.host, self._where.port), _handler(self._figures, self._health)
             )
         except OSError as error:
-            told = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
-            raise ConfigError(told, hint="WARPDECK_METRICS and WARPDECK_WORKER_METRICS name the addresses.") from error
+            message = f"Cannot listen on port {self._where.port} of {self._where.host} for figures: {error.strerror}."
+            raise ConfigError(
+                message, hint="WARPDECK_METRICS and WARPDECK_WORKER_METRICS name the addresses."
+            ) from error
         threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
 
     def stop(self) -> None:
-        """Ends it."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -150,13 +151,13 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
         sys_version = ""
 
         def do_GET(self) -> None:
-            """The figures, or how the process is."""
+            """Answer with the metrics or the health."""
             path = self.path.partition("?")[0]
             if path == "/metrics":
                 self._answer(200, *figures.text())
             elif path == "/health":
-                well, parts = health()
-                self._answer(200 if well else 503, told(well, parts), "application/json")
+                well, states = health()
+                self._answer(200 if well else 503, encode_health(well, states), "application/json")
             else:
                 self._answer(404, b"Not found", "text/plain")
 
@@ -169,18 +170,18 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in the base class)
-            """Whoever asks every few seconds fills no log."""
+            """Log nothing: a request arrives every few seconds."""
 
     return Handler
 
 
-def told(well: bool, parts: Mapping[str, str]) -> bytes:
-    """How a process is, as JSON: ``status``, and a word about each part."""
-    status = "not ready" if not well else "degraded" if _TROUBLES & set(parts.values()) else "ready"
-    return json.dumps({"status": status} | dict(parts)).encode()
+def encode_health(well: bool, states: Mapping[str, str]) -> bytes:
+    """Encode the health of a process as JSON: ``status``, and a word about each part."""
+    status = "not ready" if not well else "degraded" if _TROUBLES & set(states.values()) else "ready"
+    return json.dumps({"status": status} | dict(states)).encode()
 
 
-def _counts(one: Counts) -> "Metric":
+def _make_counter(one: Counts) -> "Metric":
     from prometheus_client.core import CounterMetricFamily
 
     family = CounterMetricFamily(one.name, one.help, labels=[one.label])
@@ -189,7 +190,7 @@ def _counts(one: Counts) -> "Metric":
     return family
 
 
-def _seconds(one: Seconds) -> "Metric":
+def _make_histogram(one: Seconds) -> "Metric":
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(one.name, one.help, labels=[one.label])
@@ -200,12 +201,12 @@ def _seconds(one: Seconds) -> "Metric":
     return family
 
 
-def _gauge(gauge: Gauge) -> "Metric | None":
+def _make_gauge(gauge: Gauge) -> "Metric | None":
     from prometheus_client.core import GaugeMetricFamily
 
     try:
         values = gauge.look()
-    except (WarpdeckError, OSError):  # what it looks at is away; /health says so
+    except (WarpdeckError, OSError):  # a part is unreachable, as /health says
         return None
     family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
     for value, number in sorted(values.items()):

@@ -1,9 +1,9 @@
 """Answers on disk, beside the reports, so that a restart finds what was asked before it.
 
-``LIBRARY/answers/<report>/<key>.answer`` is one answer. Its key has all that ``Request.key`` has, and with it the code
-that makes answers and the version of DuckDB: what is stale is never asked for again, and goes with what was not read
-for the longest once the folder is full. A file holds a checksum; one that is damaged counts as none and is written
-anew. Nothing here fails a question: what cannot be read or written is worked out.
+``LIBRARY/derived/answers/<report>/<key>.answer`` is one answer. Its key has all that ``Request.key`` has, and with it
+the code that makes answers and the version of DuckDB: what is stale is never asked for again, and goes with what was
+not read for the longest once the folder is full. A file holds a checksum; one that is damaged counts as none and is
+written anew. Nothing here fails a question: what cannot be read or written is worked out.
 """
 
 import hashlib
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from profiledb import config
-from profiledb.library.disk_quota import room
 from profiledb.library.library import Library
 from profiledb.query import analysis, request
 from profiledb.query.request import Request
@@ -35,8 +34,8 @@ MOST_BYTES = 16_000_000
 """An answer that takes more is not kept: it is a list of single events, which pages do not ask for."""
 
 _BEGINS = b"warpdeck answer 1\n"
-_CODE = ("query", "report", "rules", "selection", "analyses")
-"""Folders of profiledb whose code makes answers; the SQL of each analysis and of its views is in its own key."""
+_CODE = ("query", "report", "rules", "selection", "analyses", "findings")
+"""Folders of profiledb whose code makes answers and verdicts; an analysis has its SQL and that of views in its key."""
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -60,7 +59,7 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
             found = _decoded(file.read(MOST_BYTES + 100))
     except OSError:
         return None
-    if found is None or not all(map(library.intact, _reports(asked))):
+    if found is None or not all(map(library.is_intact, _reports(asked))):
         return None
     with suppress(OSError):  # what was read last stays longest; somebody may have removed it meanwhile
         os.utime(path)
@@ -78,7 +77,7 @@ def write(library: Library, asked: Request, rows: "pa.Table") -> None:
     with suppress(OSError):  # a full disk, a library that is read only: it is worked out again
         path.parent.mkdir(parents=True, exist_ok=True)
         put(path, encoded)
-        room(library.answers).add(len(encoded), most)
+        library.derived.make_room(len(encoded), most)
 
 
 def where(library: Library, asked: Request) -> Path | None:
@@ -86,10 +85,9 @@ def where(library: Library, asked: Request) -> Path | None:
     _, *key = asked.key(library)  # a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _reports(asked)):
         return None
-    phases = str(config.load().phases) if asked.analysis.by_phases else ""
-    text = repr((code(), key, phases))
+    text = repr((code(), key))
     name = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:40]
-    return library.answers / asked.report_id / f"{name}.answer"
+    return library.derived.answers / asked.report_id / f"{name}.answer"
 
 
 @cache

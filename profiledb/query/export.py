@@ -32,7 +32,7 @@ def write_all(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         index = [_write(library, report, one, folder, params) for one in header.analyses().values()]
-        text = spreadsheet.lines([("analysis", "title", "rows", "why"), *index])
+        text = spreadsheet.csv_lines([("analysis", "title", "rows", "why"), *index])
         (folder / INDEX).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise WarpdeckError(

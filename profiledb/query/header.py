@@ -5,6 +5,8 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- title: CUDA GPU kernel summary
     -- Prose, any number of lines.
     -- page: kernels                       address of the page that shows it; none where no page asks it
+    -- show: name 300, share_pct bar 110, total_ns     columns of its table on the page, in order; width in pixels
+    -- prefetch: part limit=1              what pages ask at their first look, a line each: of which PARTS, parameters
     -- needs: kernel                       tables that must have rows; "a or b" where one is enough
     -- includes: selection, nsys           files of views that it builds on (views.py); what they include comes along
     -- selects: part, mode                 what of a selection changes its answer, see SELECTS
@@ -36,12 +38,20 @@ part: the part of the report that is selected (selection/model.py). mode: the mo
 is chosen. phases: the phases of the settings (rules/phases.toml).
 """
 
+PARTS = ("whole", "part", "steady")
+"""Parts of a report of which pages ask at their first look.
+
+whole: all of it, the warm-up included. part: what pages show by default, without the warm-up. steady: the same, of the
+time in which steps repeat, where the report has such.
+"""
+
 NSYS_STATS = "nsys_stats"
 """The topic of analyses that carry the name of an nsys report and print its numbers."""
 
-_KEYS = ("title", "page", "needs", "includes", "selects", "param", "stored", "joins", "column")
+_KEYS = ("title", "page", "show", "prefetch", "needs", "includes", "selects", "param", "stored", "joins", "column")
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
+_SHOWN = re.compile(r"(?P<column>\w+)(?P<bar> bar)?(?: (?P<width>\d+))?")
 _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
 
 
@@ -75,10 +85,28 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A column of the table that a page has of an analysis; ``bar``: percentages as bars. ``width``: pixels."""
+
+    column: str
+    bar: bool = False
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What pages ask of an analysis before anybody has chosen anything; ``part`` is one of PARTS."""
+
+    part: str
+    params: tuple[tuple[str, str | int], ...]
+
+
+@dataclass(frozen=True)
 class Analysis:
     """An analysis as its file describes it; ``needs`` holds alternatives of tables, ``includes`` files of views.
 
-    ``page`` is the address of the page that shows its answer, empty where none does.
+    ``page`` is the address of the page that shows its answer, empty where none does; ``show`` are the columns of its
+    table there, ``prefetch`` is what pages ask of it first.
 
     Where ``joins`` is ``ncu``, its parameter of that name names a Compute report that answers what begins with
     ``ncu_``; where it is ``trace``, a linked trace answers what begins with ``trace_``.
@@ -97,6 +125,13 @@ class Analysis:
     selects: tuple[str, ...] = ()
     topic: str = ""
     page: str = ""
+    show: tuple[Shown, ...] = ()
+    prefetch: tuple[Asked, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """Return how many rows pages ask for at their first look; 0 where they ask for all."""
+        return max((int(dict(asked.params).get("limit", 0)) for asked in self.prefetch), default=0)
 
     @property
     def mode(self) -> str:
@@ -172,6 +207,8 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         selects=listed(lines.get("selects", [])),
         topic=topic,
         page=next(iter(lines.get("page", [])), ""),
+        show=tuple(map(_shown, listed(lines.get("show", [])))),
+        prefetch=tuple(map(_asked, lines.get("prefetch", []))),
     )
 
 
@@ -196,6 +233,21 @@ def _column(line: str) -> Column:
     named, unit, form, about = (part.strip() for part in line.split("|"))
     name, _, title = named.partition(" = ")
     return Column(name, unit, form, about, title)
+
+
+def _shown(text: str) -> Shown:
+    match = _SHOWN.fullmatch(text)
+    if match is None:
+        raise AnalysisError(f"A show line cannot be read: {text}")
+    return Shown(match["column"], match["bar"] is not None, int(match["width"]) if match["width"] else None)
+
+
+def _asked(line: str) -> Asked:
+    part, *params = line.split()
+    if part not in PARTS:
+        raise AnalysisError(f"A prefetch line names no part of a report: {line}")
+    values = (param.split("=", 1) for param in params)
+    return Asked(part, tuple((name, int(value) if value.isdigit() else value) for name, value in values))
 
 
 def _param(line: str) -> Param:

@@ -37,7 +37,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
             continue
         if ("range",) in analysis.needs and _nested_too_deep(db):
             continue
-        apply.count_by(db, analysis.mode)
+        apply.set_mode(db, analysis.mode)
         db.execute(f"CREATE TABLE {CATALOG}.{_table(analysis.name)} AS {_with_defaults(analysis)}")
         db.execute(f"INSERT INTO stored_result VALUES ({quote(analysis.name)}, {quote(fingerprint(analysis))})")
     db.execute(f"USE {CATALOG}")

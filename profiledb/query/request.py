@@ -1,7 +1,7 @@
 """What an analysis is asked: everything that its answer goes by, for pages, command line and exports alike."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,9 @@ from profiledb.query import header, views
 from profiledb.query.header import Analysis
 from profiledb.selection import model
 from profiledb.selection.model import Selection
+
+Key = tuple[Hashable, ...]
+"""The key of a value that is worked out from a report (``key``)."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,44 @@ class Request:
         """Whether it asks for the whole report with all parameters at their defaults, as stored answers do."""
         return self.selection == Selection(mode=self.analysis.mode) and self.values == header.bind(self.analysis, {})
 
-    def key(self, library: Library) -> tuple[Any, ...]:
-        """What differs wherever answers may differ: those of ``stamps``, and what is asked."""
-        known = stamps(library, self.report_id, self.partner, by_phases=self.analysis.by_phases)
-        if self.partner and self.analysis.joins == "trace":
-            known = (*known, library.stamp(library.pairs(self.report_id, self.partner)))
-        asked = (self.report_id, self.partner, self.selection, tuple(sorted(self.values.items())))
-        return library.folder, fingerprint(self.analysis), asked, known
+    def key(self, library: Library) -> Key:
+        """Return the key of the answer."""
+        partners: dict[str, str] = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
+        asked = (self.selection, tuple(sorted(self.values.items())))
+        version, by_phases = fingerprint(self.analysis), self.analysis.by_phases
+        return key(library, self.report_id, version, asked, partners, by_phases=by_phases)
+
+
+def key(
+    library: Library,
+    report_id: str,
+    version: str,
+    asked: Hashable,
+    partners: Mapping[str, str],
+    *,
+    by_phases: bool = True,
+) -> Key:
+    """Return a key that differs wherever a value that is worked out from a report may differ.
+
+    A report's file never changes; its time counts because a report can be deleted and taken in again. So do the times
+    of its sidecars, which may be replaced, of the reports that it is linked to, and of a user's own phases.
+
+    Args:
+        library: the library of the report.
+        report_id: the report.
+        version: what is worked out, and the text of the SQL or the rules that do it.
+        asked: the selection and the parameters.
+        partners: ids of the linked reports that the value is worked out from as well, by kind of link.
+        by_phases: whether the phases of a user's file are part of it.
+    """
+    linked = tuple(sorted(partners.items()))
+    files = [library.path(one) for one in (report_id, *partners.values())]
+    if trace := partners.get("trace"):
+        files.append(library.pairs_path(report_id, trace))
+    stamps = [library.stamp(file) for file in (*files, *library.sidecar_paths(report_id))]
+    own = config.load().phases if by_phases else None
+    phases = (str(own), stamp(own)) if own else ()
+    return library.folder, version, report_id, linked, asked, tuple(stamps), phases
 
 
 def build(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> Request:
@@ -56,7 +90,7 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
     """
-    library.bring(report_id)
+    library.fetch(report_id)
     analysis, given = header.get(name), dict(params or {})
     part = {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}
     selection = model.parse(part, analysis.mode)
@@ -65,9 +99,9 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     values = header.bind(analysis, given)
     partner = values.pop("ncu") if analysis.joins == "ncu" else None
     if analysis.joins and not partner:
-        partner = library.linked(report_id, analysis.joins)
+        partner = library.linked_report(report_id, analysis.joins)
     if partner:
-        library.bring(partner)
+        library.fetch(partner)
     return Request(report_id, analysis, values, selection, partner)
 
 
@@ -75,18 +109,6 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
 def fingerprint(analysis: Analysis) -> str:
     """What changes with the SQL of an analysis, or with a view that it builds on."""
     return hashlib.sha256(f"{views.sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]
-
-
-def stamps(library: Library, report_id: str, partner: str | None = None, *, by_phases: bool = True) -> tuple[int, ...]:
-    """What changes with the files that answers about a report go by.
-
-    A report's file never changes; its time counts because a report can be deleted and taken in again. So do those of
-    its sidecars, which may be replaced, of the report that it is linked to, and of a user's own phases.
-    """
-    reports = [library.path(one) for one in (report_id, partner) if one]
-    own = config.load().phases if by_phases else None
-    found = [library.stamp(file) for file in (*reports, *library.sidecars(report_id))]
-    return (*found, *([stamp(own)] if own else []))
 
 
 def stamp(path: Path) -> int:

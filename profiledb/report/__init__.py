@@ -1,1 +1,1 @@
-"""What a report is: tables, files, the folder and the catalog that hold them."""
+"""One report: its tables, its database file, its manifest and the files beside it."""

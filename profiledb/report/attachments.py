@@ -1,4 +1,4 @@
-"""Report files that this process has open: one connection, an attachment a report, a cursor a query."""
+"""Report files that this process has open: one connection, one attachment per report, one cursor per query."""
 
 import tempfile
 import threading
@@ -16,29 +16,29 @@ from profiledb.errors import ReportNotFoundError
 from profiledb.report.schema import quote
 
 BROKEN = (duckdb.InternalException, duckdb.FatalException)
-"""Errors of DuckDB itself, after which a connection is of no more use (a window over nothing, once in 200 runs)."""
+"""Internal errors of DuckDB, after which a connection is unusable (a window over no rows, once in 200 runs)."""
 
 OPEN_REPORTS = 32
-"""Attachments kept open at once; the one that was not asked for the longest is closed first."""
+"""Attachments kept open at once; the least recently used one is closed first."""
 
 State = tuple[int, int, int]
-"""Which file stands under a name: its number, size (bytes) and time (ns)."""
+"""State of a file: inode, size in bytes, time of the last change in ns."""
 
 
 class Views(Protocol):
-    """SQL that creates views and macros beside the attached reports; of one name it runs once a connection."""
+    """SQL that creates views and macros beside the attached reports; SQL of one name runs once per connection."""
 
     @property
     def name(self) -> str:
-        """What tells it from others."""
+        """Name that identifies the SQL."""
 
     @property
     def sql(self) -> str:
-        """Statements that may run again."""
+        """Statements that may run repeatedly."""
 
 
-def state(path: Path) -> State | None:
-    """Which file stands under a name; None where there is none."""
+def read_state(path: Path) -> State | None:
+    """Return the state of a file; None if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -48,7 +48,7 @@ def state(path: Path) -> State | None:
 
 @dataclass(frozen=True)
 class _Attachment:
-    """The name of an attached report in SQL, and which file that is."""
+    """The name of an attached report in SQL, and the state of its file."""
 
     catalog: str
     file: State
@@ -58,8 +58,8 @@ class Attachments:
     """Reports that stay open between queries. May be shared by threads.
 
     Args:
-        path: answers the file of a report by its id.
-        threads: that work on a query; 0 is as many as there are cores.
+        path: returns the file of a report, given its id.
+        threads: threads that work on a query; 0 for as many as there are cores.
     """
 
     def __init__(self, path: Callable[[str], Path], threads: int = 0) -> None:
@@ -75,13 +75,13 @@ class Attachments:
     def cursor(
         self, report_ids: Sequence[str], views: Sequence[Views] = ()
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Sequence[str]]]:
-        """A cursor of its own, and the names in SQL of these reports, which stay attached until it is closed.
+        """Open a cursor; return it with the names in SQL of these reports, which stay attached until it is closed.
 
-        ``views`` are there, too: each is created before the first query that needs it, and after those before it.
+        Each of ``views`` is created before the first query that needs it, and after those before it.
 
         Raises:
-            ReportNotFoundError: the file of one of them is gone.
-            duckdb.Error: the file of one of them cannot be opened; the others go on.
+            ReportNotFoundError: the file of a report is gone.
+            duckdb.Error: the file of a report cannot be opened; the other reports stay usable.
         """
         with self._lock:
             catalogs = self._hold(report_ids, views)
@@ -97,12 +97,12 @@ class Attachments:
                 self._in_use.subtract(report_ids)
 
     def reconnect(self) -> None:
-        """Forgets a connection that refuses every further query; what others still have open stays with them."""
+        """Drop a connection that refuses every further query; cursors that are still open keep theirs."""
         with self._lock:
             self._forget()
 
     def buffers_bytes(self) -> int:
-        """Return the bytes that DuckDB holds: blocks of open reports that it has read, and what queries work on."""
+        """Return the bytes that DuckDB holds: blocks read from open reports, and the memory of running queries."""
         with self._lock:
             if self._db is None:
                 return 0
@@ -112,14 +112,14 @@ class Attachments:
         return int(held or 0)
 
     def close(self, report_id: str) -> bool:
-        """Closes the file of a report, unless a query is using it; whether it is closed now."""
+        """Close the file of a report unless a query is using it; return True if it is closed now."""
         with self._lock:
             if report_id in self._attached and not self._in_use[report_id]:
                 self._close(report_id)
             return report_id not in self._attached
 
     def _hold(self, report_ids: Sequence[str], views: Sequence[Views]) -> Sequence[str]:
-        """Attaches reports and keeps them so, the first also while the second takes its place; all of them or none."""
+        """Attach reports and mark each as in use, so that attaching the second cannot evict the first; all or none."""
         for report_id in report_ids:
             self._renew(report_id)
         self._in_use.update(report_ids)
@@ -134,9 +134,9 @@ class Attachments:
             raise
 
     def _renew(self, report_id: str) -> None:
-        """Lets go of a file in whose place another stands now, or none: DuckDB would go on reading the old one."""
+        """Detach a file that was replaced or removed: DuckDB would go on reading the old one."""
         attached = self._attached.get(report_id)
-        if attached is None or attached.file == state(self._path(report_id)):
+        if attached is None or attached.file == read_state(self._path(report_id)):
             return
         if self._in_use[report_id]:
             self._forget()
@@ -148,7 +148,7 @@ class Attachments:
             self._attached.move_to_end(report_id)
             return attached.catalog
         path = self._path(report_id)
-        if (file := state(path)) is None:
+        if (file := read_state(path)) is None:
             raise ReportNotFoundError(
                 "This report is no longer in the library.", hint="Drop its file again, or choose another report."
             )
@@ -159,7 +159,7 @@ class Attachments:
         return catalog
 
     def _create(self, catalog: str, views: Sequence[Views]) -> None:
-        """Creates the views that are not there yet; they are bound at each query and so serve every report."""
+        """Create the missing views; they are bound at each query and so serve every report."""
         missing = [view for view in views if view.name not in self._created]
         if not missing:
             return
@@ -169,14 +169,15 @@ class Attachments:
                 for view in missing:
                     cursor.execute(view.sql)
         except BaseException:
-            self._forget()  # some of the views are there: made from a file that lacks tables, they cannot be made twice
+            self._forget()  # a file without some tables leaves views behind that cannot be created a second time
             raise
         self._created.update(view.name for view in missing)
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
-            # Of its own, and not in ``work``: processes that share one overwrite each other's files, and a worker that
-            # starts would remove them. DuckDB makes the folder when it needs one, and removes it when it closes.
+            # A folder of its own: processes that share one overwrite each other's files, and a worker that starts would
+            # empty
+            # ``work``. DuckDB creates the folder when it needs it, and removes it when it closes.
             spill = Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}"
             threads = {"threads": self._threads} if self._threads else {}
             self._db = duckdb.connect(config={"temp_directory": str(spill), **threads})
@@ -188,7 +189,7 @@ class Attachments:
         self._created.clear()
 
     def _close_idle(self) -> None:
-        """Makes room for one more attachment; what a query is using at this moment stays."""
+        """Close an attachment that no query is using, to make space for one more."""
         idle = [report_id for report_id in self._attached if not self._in_use[report_id]]
         for report_id in idle[: max(0, len(self._attached) - OPEN_REPORTS + 1)]:
             self._close(report_id)

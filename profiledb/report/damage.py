@@ -1,6 +1,6 @@
-"""Whether files of the library are what was written there: a disk, a copy or a person may have changed them.
+"""Check that files of the library are as they were written: a disk, a copy or a person may have changed them.
 
-They are looked at on a connection of their own: nothing that a damaged file does to it can spoil that of queries.
+The checks use a connection of their own, so that a damaged file cannot break the connection of queries.
 """
 
 import os
@@ -18,28 +18,28 @@ from profiledb.report.sidecar import Kind
 
 _BROKEN = (duckdb.InternalException, duckdb.FatalException)
 _OF_CONTENT = (duckdb.IOException, duckdb.SerializationException, *_BROKEN)
-"""What DuckDB raises where it finds something else than it wrote."""
+"""Errors that DuckDB raises for content that it did not write."""
 _one_at_a_time = threading.Lock()
 CATALOG = "looked_at"
-"""Name under which ``attached`` has the file."""
+"""Name under which ``attached`` attaches the file."""
 
 
-def opens(path: Path) -> bool:
-    """Whether a report's file opens as a database with the tables of this schema, at its full length.
+def can_open(path: Path) -> bool:
+    """Return True if a report's file opens as a database with the tables of this schema, at its full length.
 
-    Cheap (milliseconds): it does not read the rows. True also where the file may not be read, which is another fault.
+    Takes milliseconds because it reads no rows. Also True for a file without read permission, which is another fault.
     """
     try:
-        with attached(path) as db:
-            return _fits(db) and path.stat().st_size >= store.full_length(db, CATALOG)
+        with attach(path) as db:
+            return _has_schema(db) and path.stat().st_size >= store.full_length(db, CATALOG)
     except duckdb.Error:
         return not os.access(path, os.R_OK)
 
 
-def reads(path: Path) -> bool:
-    """Whether every row of a report's file can be read; takes as long as that does."""
+def can_read_rows(path: Path) -> bool:
+    """Return True if every row of a report's file can be read; takes as long as reading them."""
     try:
-        with attached(path) as db:
+        with attach(path) as db:
             tables = db.execute(
                 f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
             ).fetchall()
@@ -51,31 +51,31 @@ def reads(path: Path) -> bool:
 
 
 def is_damaged(path: Path, error: duckdb.Error) -> bool:
-    """Whether an error in a query on a report is the fault of its file."""
-    if not opens(path):
+    """Return True if the file of a report caused an error in a query."""
+    if not can_open(path):
         return True
-    return isinstance(error, _OF_CONTENT) and not reads(path)
+    return isinstance(error, _OF_CONTENT) and not can_read_rows(path)
 
 
-def damaged_sidecar(reports: Path, report_id: str) -> Kind | None:
-    """The first of a report's sidecars that cannot be read; None where all can, or there are none."""
+def find_damaged_sidecar(reports: Path, report_id: str) -> Kind | None:
+    """Return the kind of the first of a report's sidecars that cannot be read; None if all are readable."""
     with duckdb.connect() as db:
         for kind in sidecar.SUFFIX:
             file = sidecar.path(reports, report_id, kind)
             try:
                 if file.exists():
-                    db.execute(f"SELECT bit_xor(hash(t)) FROM ({sidecar.select(kind, file)}) AS t").fetchall()
+                    db.execute(f"SELECT bit_xor(hash(t)) FROM ({sidecar.select_rows(kind, file)}) AS t").fetchall()
             except duckdb.Error:
                 return kind
     return None
 
 
 @contextmanager
-def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A cursor on a connection apart from that of queries, which has a report's file attached, read only.
+def attach(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Attach a report's file read-only to a connection apart from that of queries, and open a cursor.
 
     Raises:
-        duckdb.Error: it does not open.
+        duckdb.Error: the file does not open.
     """
     with _one_at_a_time:
         db = _connection()
@@ -93,11 +93,11 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @cache
 def _connection() -> duckdb.DuckDBPyConnection:
-    """Kept, because to connect takes longer than to look at a file."""
+    """Cached, because connecting takes longer than looking at a file."""
     return duckdb.connect(config={"threads": 1})
 
 
-def _fits(db: duckdb.DuckDBPyConnection) -> bool:
+def _has_schema(db: duckdb.DuckDBPyConnection) -> bool:
     rows = db.execute(
         f"SELECT table_name, column_count FROM duckdb_tables() WHERE database_name = '{CATALOG}'"
         " AND schema_name = 'main'"

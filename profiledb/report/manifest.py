@@ -1,4 +1,4 @@
-"""What is known of a report without opening it."""
+"""The manifest: facts about a report that need no look at its database."""
 
 import json
 import sys
@@ -11,24 +11,24 @@ from profiledb.report import schema
 
 Subject = Literal["timeline", "launches"]
 TIMELINE: Subject = "timeline"
-"""What happened when: kernels, copies, calls, ranges."""
+"""The report has times: of kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
-"""What hardware counters say of single launches."""
+"""The report has hardware counters of single launches."""
 OLDER = "made by an older version: drop its source again."
-"""What is said of a report that this version does not read."""
+"""Message for a report that this version does not read."""
 OLDER_HINT = "Labels and links stay. The worker brings it up to date by itself where it can."
 MOST_READ = 50_000
-"""Manifests that a process remembers: lists of all reports are read anew whenever one more is there."""
+"""Manifests that a process caches: one more report makes lists read all of them again."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a report without opening it; stored beside it as JSON.
+    """Facts about a report, stored beside it as JSON.
 
-    ``kind`` names the tool family that wrote it, for people and file names; what can be asked of it is ``subjects``.
-    ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
-    the rows of each table that has any, ``sample`` marks the reports that come with the product, ``parts`` has the
-    bytes of the files of a source that is a folder, ``space`` is that of the file that it was made of (spaces.py).
+    ``kind`` names the tool family that wrote it, for people and file names; ``subjects`` tells which questions it can
+    answer. ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the length of the capture,
+    ``rows`` counts the rows of each non-empty table, ``sample`` marks the reports that come with the product, ``parts``
+    has the bytes of each file if the source is a folder, ``space`` is the space of the source file (spaces.py).
     """
 
     id: str
@@ -53,32 +53,31 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
-        """Reads a manifest, and the same text once; fields that a later version added are ignored.
+        """Parse a manifest, the same text once; fields that a later version added are ignored.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the text is no manifest.
         """
         return _read(text)
 
     @property
     def subjects(self) -> frozenset[Subject]:
-        """What can be asked of the report, by the tables that have rows; one that lacks all of them is a timeline."""
+        """Return the subjects that the report can answer, by its non-empty tables; a timeline if it has none."""
         launches: set[Subject] = {LAUNCHES} if self.rows.get("ncu_launch") else set()
         timeline: set[Subject] = {TIMELINE} if not launches or any(map(self.rows.get, schema.events())) else set()
         return frozenset(timeline | launches)
 
     @property
     def is_older(self) -> bool:
-        """Whether an earlier version made the report, in tables that this one does not read."""
+        """Return True if an earlier version made the report, in tables that this version does not read."""
         return self.schema_version < schema.SCHEMA_VERSION
 
     def require_current(self) -> None:
-        """Raises OlderReportError for a report that this version does not read."""
+        """Raise OlderReportError for a report that this version does not read."""
         if self.is_older:
             raise OlderReportError(f"{self.name} was {OLDER}", hint=OLDER_HINT)
 
     def to_json(self) -> str:
-        """The manifest as text."""
         return json.dumps(asdict(self), indent=1)
 
 
@@ -95,5 +94,5 @@ def _read(text: str) -> Manifest:
     kinds = {"schema_version": int, "rows": dict} | dict.fromkeys(names, str)
     if not all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()):
         raise ValueError("a manifest with values of other types")
-    # Thousands of manifests name the same tables.
+    # Thousands of manifests share the names of tables.
     return replace(manifest, rows={sys.intern(table): rows for table, rows in manifest.rows.items()})

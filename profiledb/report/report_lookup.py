@@ -1,4 +1,4 @@
-"""Which report a name means."""
+"""Find the report that a person means by a name."""
 
 from collections.abc import Iterable
 
@@ -8,18 +8,18 @@ from profiledb.report.manifest import Manifest
 
 
 def find(reports: Iterable[Manifest], name: str) -> Manifest:
-    """The one of some reports that an id, a unique prefix of one, or a file name means.
+    """Return the report with this id, unique prefix of an id, or file name.
 
     Raises:
-        ReportNotFoundError: none does, or several do.
+        ReportNotFoundError: none matches, or several do.
     """
     known = list(reports)
     exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
     if len(exact) == 1:
         return exact[0]
     if exact:
-        told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
-        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
+        listing = ", ".join(f"{r.id} ({_describe_time(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {listing}.", hint="Name one by its id.")
     begins = [r for r in known if name and r.id.startswith(name)]
     if len(begins) == 1:
         return begins[0]
@@ -29,8 +29,8 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
     raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
 
 
-def _moment(report: Manifest) -> str:
-    """When a report was captured, else when it was taken in."""
+def _describe_time(report: Manifest) -> str:
+    """Return when a report was captured, or imported if that is unknown."""
     if report.captured_at:
         return f"captured {words.when(report.captured_at)}"
     return f"taken in {words.when(report.ingested_at)}"

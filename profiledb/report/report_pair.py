@@ -1,4 +1,4 @@
-"""A Systems report and another report of the same program, side by side on one cursor."""
+"""A Systems report and another report of the same program on one cursor."""
 
 from pathlib import Path
 
@@ -9,21 +9,21 @@ from profiledb.report import schema
 from profiledb.report.schema import quote
 
 SUFFIX = ".pairs.parquet"
-"""Behind the ids of a Systems report and a trace: the file that says which kernels are which."""
+"""Suffix, after the ids of a Systems report and a trace, of the table that pairs their kernels."""
 OF_COMPUTE = {"ncu_gpu": "gpu", "ncu_kernel_name": "kernel_name"}
-"""Views (ncu.sql, pair.sql) that stand for tables which both reports have: those of the Compute report."""
+"""Views (ncu.sql, pair.sql) over tables that both reports have: those of the Compute report."""
 OF_TRACE = {
     f"trace_{name}": name
     for name in ("kernel", "range", "range_name", "range_path", "operator", "python_call", "string")
 }
-"""Views (traced.sql) that stand for tables of a trace."""
+"""Views (traced.sql) over the tables of a trace."""
 
 
 def join(cursor: duckdb.DuckDBPyConnection, catalog: str, pairs: Path | None = None) -> None:
-    """Makes everything of Nsight Compute on this cursor answer from another attached report.
+    """Make everything of Nsight Compute on this cursor answer from another attached report.
 
-    With ``pairs`` that is a trace, of which everything answers that begins with ``trace_``. A temporary view hides what
-    the search path has under its name, also from the shared views.
+    With ``pairs`` that report is a trace, which answers everything that begins with ``trace_``. A temporary view hides
+    the object of the same name in the search path, also from the shared views.
     """
     of_compute = {name: name for name in schema.tables() if name.startswith("ncu_")} | OF_COMPUTE
     named = OF_TRACE if pairs else of_compute

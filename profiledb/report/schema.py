@@ -1,7 +1,7 @@
-"""Creates the tables of a report from the commented SQL files beside this module.
+"""Create the tables of a report from the commented SQL files beside this module.
 
-The comments in ``schema*.sql`` are the documentation of every column. They are also stored in the database, so
-that a query of ``duckdb_columns()`` or ``duckdb_tables()`` finds them.
+The comments in ``schema*.sql`` document every column. They are also stored in the database, so that
+``duckdb_columns()`` and ``duckdb_tables()`` show them.
 """
 
 import re
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
 SCHEMA_VERSION = 6
-"""Raised when a change of the tables or of what fills them makes older report files unreadable."""
+"""Raise when a change of the tables, or of the code that fills them, makes older report files unreadable."""
 
 FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql", "schema_torch.sql")
 _TABLE = re.compile(
@@ -25,7 +25,7 @@ _COLUMN = re.compile(r'^ +"?(?P<name>\w+)"? (?P<type>[A-Z][A-Z0-9_\[\]() ]*?),? 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the schema: its name, its DuckDB type and what it means, unit included."""
+    """A column of the schema: name, DuckDB type, and meaning with unit."""
 
     name: str
     type: str
@@ -43,7 +43,7 @@ class Table:
 
 @cache
 def tables() -> dict[str, Table]:
-    """All tables of a report by name, as the SQL files declare them."""
+    """Return all tables of a report by name, as the SQL files declare them."""
     declared = {}
     for text in map(read_sql, FILES):
         for match in _TABLE.finditer(text):
@@ -54,20 +54,20 @@ def tables() -> dict[str, Table]:
 
 @cache
 def events() -> frozenset[str]:
-    """The tables of what happened at a time, whatever it was: those that readers of files fill."""
+    """Return the names of the tables of timed events, which readers of files fill."""
     derived = {"report", "busy", "projection", "diagnostic"}
     timed = {t.name for t in tables().values() if {"start_ns", "time_ns"} & {column.name for column in t.columns}}
     return frozenset(timed - derived)
 
 
 def create(db: "duckdb.DuckDBPyConnection") -> None:
-    """Creates every table, empty, in the current schema of ``db``."""
+    """Create every table, empty, in the current schema of ``db``."""
     for name in FILES:
         db.execute(read_sql(name))
 
 
 def comment(db: "duckdb.DuckDBPyConnection") -> None:
-    """Stores the meaning of every table and column in ``db``, where ``duckdb_columns()`` shows it."""
+    """Store the meaning of every table and column in ``db`` as comments."""
     statements = []
     for table in tables().values():
         statements.append(f"COMMENT ON TABLE {table.name} IS {quote(table.comment)}")
@@ -78,20 +78,19 @@ def comment(db: "duckdb.DuckDBPyConnection") -> None:
 
 
 def read_sql(name: str, package: str = "profiledb.report") -> str:
-    """The text of an SQL file of a package."""
+    """Read an SQL file of a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def count_rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
-    """How many rows a table has."""
     row = db.execute(f"SELECT count(*) FROM {identifier(table)}").fetchone()
     return int(row[0]) if row else 0
 
 
 def quote(text: str | None) -> str:
-    """An SQL string literal, or NULL; a text with NULs, at which a statement would end, is put together of several.
+    """Return an SQL string literal, or NULL. A text with NULs, which would end a statement, is concatenated from parts.
 
-    A conversion writes its few values so: the first parameter that DuckDB binds makes it import pandas, 0.3 s.
+    A conversion writes its few values this way: binding the first parameter makes DuckDB import pandas, 0.3 s.
     """
     if text is None:
         return "NULL"
@@ -100,5 +99,5 @@ def quote(text: str | None) -> str:
 
 
 def identifier(name: str) -> str:
-    """An SQL identifier in quotes, whatever the name holds; a NUL, at which a statement would end, becomes a mark."""
+    """Quote an SQL identifier, whatever it contains; a NUL, which would end a statement, becomes a replacement mark."""
     return '"' + name.replace('"', '""').replace("\0", "\N{REPLACEMENT CHARACTER}") + '"'

@@ -1,10 +1,10 @@
-"""Files that a program wrote about its own run, kept beside its report: what it computed, what its timers measured.
+"""Sidecars: files that a program wrote about its own run, kept beside its report.
 
-A report of the library may have, beside ``reports/<id>.v*.duckdb``, files of the same id: ``.meta.json`` (one object,
-texts by name), ``.timings.csv`` (label, step, seconds; the step of a warm-up is ``WARMUP``),
-``.nvml.csv`` (readings of power and clocks) and ``.tasks.csv`` (times of the same work on CPU and GPU). On a cursor
-they answer as ``meta``, ``timing``, ``power_log`` and ``task_time`` (sidecar.sql); the report itself never changes.
-``ingest.sidecars.files`` makes them from what was dropped.
+Beside ``reports/<id>.v*.duckdb`` a report may have files of the same id: ``.meta.json`` (one object, texts by name),
+``.timings.csv`` (label, step, seconds; the step of a warm-up is ``WARMUP``), ``.nvml.csv`` (power and clock readings)
+and ``.tasks.csv`` (times of the same work on CPU and GPU). A cursor shows them as ``meta``, ``timing``, ``power_log``
+and ``task_time`` (sidecar.sql); the report itself never changes. ``ingest.sidecars.files`` makes them from dropped
+files.
 """
 
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ SUFFIX: dict[Kind, str] = {
     "power": ".nvml.csv",
     "tasks": ".tasks.csv",
 }
-"""What stands behind the id of a report in the library."""
+"""Suffix of each kind, after the id of a report."""
 
 DROPPED = (*SUFFIX.values(), ".timings.json")
-"""Endings of dropped files that say by themselves what they are; a plain .csv or .json needs a report beside it."""
+"""Endings of dropped files that tell their own kind; a plain .csv or .json needs a report beside it."""
 
 TRACES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json", ".json.gz", ".pt.trace.zip")
-"""Endings of traces, which are reports: their names end before these."""
+"""Endings of traces, which are reports: their stems end before these."""
 
 UNITS = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
-"""What a column of times may be in, in seconds."""
+"""Units of a column of times, in seconds."""
 
 TABLES: dict[Kind, dict[str, str]] = {
     "timings": {"label": "VARCHAR", "step": "VARCHAR", "seconds": "DOUBLE"},
@@ -72,22 +72,22 @@ TABLES: dict[Kind, dict[str, str]] = {
         "reading_age_s": "DOUBLE",
     },
 }
-"""Columns of the tables, with the type of each. Of tasks a file may lack those from time_ns on, which are then NULL."""
+"""Columns and types of the tables. A file of tasks may lack the columns from time_ns on, which are then NULL."""
 
 TASK_COLUMNS = 5
-"""Columns that every file of times of tasks has: task to seconds."""
+"""Number of columns that every file of tasks has: task to seconds."""
 
 WARMUP = "warmup"
-"""The step of measurements in a warm-up; other steps are whole numbers, or empty."""
+"""Step of measurements in a warm-up; other steps are whole numbers, or empty."""
 
 NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
 
 
-def select(kind: Kind, file: Path) -> str:
-    """SQL of the rows of a sidecar."""
+def select_rows(kind: Kind, file: Path) -> str:
+    """Return SQL for the rows of a sidecar."""
     if kind == "meta":
         return f"SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
-    columns = dict(list(TABLES[kind].items())[: _held(kind, file)])
+    columns = dict(list(TABLES[kind].items())[: _count_columns(kind, file)])
     types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in columns.items())
     rows = (
         f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
@@ -104,29 +104,29 @@ def select(kind: Kind, file: Path) -> str:
     )
 
 
-def _held(kind: Kind, file: Path) -> int:
-    """How many columns a file has, from the first on; of times of tasks those that every file has, at least."""
+def _count_columns(kind: Kind, file: Path) -> int:
+    """Count the columns of a file; at least ``TASK_COLUMNS`` for tasks."""
     if kind != "tasks":
         return len(TABLES[kind])
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
             names = text.readline(10_000).strip().split(",")
     except OSError:
-        names = []  # who reads the rows says it
+        names = []  # whoever reads the rows gets the error
     most = list(TABLES[kind])[: len(names)]
     return max(len(most) if names == most else 0, TASK_COLUMNS)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a CSV mean what, as a reader named them.
+    """Columns of a CSV as a user named them.
 
     Args:
-        label: column of the labels; or empty, where ``text`` is the label of every row.
-        step: column of the whole numbers of the steps; empty where the rows of a label count from 0.
+        label: column of the labels; empty if ``text`` is the label of every row.
+        step: column of the step numbers; empty if the rows of a label count from 0.
         time: column of the times.
         unit: one of ``UNITS``.
-        text: the label of every row, where no column has it.
+        text: label of every row, if no column has one.
     """
 
     label: str
@@ -137,26 +137,26 @@ class Columns:
 
 
 PLAIN = Columns("label", "step", "seconds")
-"""The columns of a file that needs no words about them."""
+"""Columns of a file that nobody has to describe."""
 
 
 def path(reports: Path, report_id: str, kind: Kind) -> Path:
-    """Where a sidecar of a report is, whether there is one or not."""
+    """Return the path of a report's sidecar, whether it exists or not."""
     return reports / f"{report_id}{SUFFIX[kind]}"
 
 
 def stem(name: str) -> str:
-    """The name that a dropped sidecar shares with its report: without what says what either is."""
+    """Return the name that a dropped sidecar shares with its report, without the endings of either."""
     lower = name.lower()
     for ending in (*DROPPED, *TRACES):
         if lower.endswith(ending):
             return name[: -len(ending)]
-    return name.rpartition(".")[0] or name  # thousands of them at every look: faster than a Path
+    return name.rpartition(".")[0] or name  # called for thousands of names at every look: faster than a Path
 
 
 def join(cursor: "duckdb.DuckDBPyConnection", reports: Path, report_id: str) -> None:
-    """Makes the views of this cursor answer from the sidecars of a report, where it has any."""
+    """Make the views of this cursor answer from the sidecars of a report."""
     for kind in SUFFIX:
         file = path(reports, report_id, kind)
         if file.exists():
-            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select(kind, file)}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select_rows(kind, file)}")

@@ -1,4 +1,4 @@
-"""Report files: one DuckDB database each, written once and never changed afterward."""
+"""Write report files: one DuckDB database each, written once and never changed afterward."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,25 +13,25 @@ from profiledb.report import schema
 from profiledb.report.schema import quote
 
 CATALOG = "report"
-"""Name under which a connection that writes a report has it attached."""
+"""Name under which a connection that writes a report attaches it."""
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 65536"
-"""Small blocks: a report has dozens of small tables, and each takes at least one block a column."""
+"""Small blocks, because a report has dozens of small tables and each takes at least one block per column."""
 
 _HEADERS = 3 * 4096
-"""Bytes before the first block of a DuckDB file: its header, and two of which the younger counts."""
+"""Bytes before the first block of a DuckDB file: the main header and two headers, the newer of which counts."""
 
 _CHANGEABLE = ("preserve_insertion_order", "asof_loop_join_threshold")
-"""Settings that loading a report changes: how a query is planned, nothing that it may reach or use."""
+"""Settings that loading a report changes: they affect how a query is planned, not what it may reach."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """What a connection that writes a report may reach beyond the folder of that report.
+    """Files that a connection which writes a report may reach outside that report's folder.
 
     Args:
-        reads: files, and folders with all that is in them.
-        extensions: files of DuckDB extensions that are loaded.
+        reads: files, and folders with everything in them.
+        extensions: files of DuckDB extensions to load.
     """
 
     reads: tuple[Path, ...] = ()
@@ -40,12 +40,12 @@ class Access:
 
 @dataclass(frozen=True)
 class Ready:
-    """What need not be made or checked again for each report.
+    """Parts that are prepared once for all reports.
 
     Args:
-        empty: the bytes of a report file with every table of the schema, empty.
-        extensions: by the name of an extension's file, a descriptor of its bytes, of which DuckDB has checked the
-            signature and which nobody can change since (memfd_create, sealed).
+        empty: bytes of a report file with every table of the schema, empty.
+        extensions: descriptor of an extension's bytes by file name; DuckDB has checked the signature, and nobody can
+            change the bytes since (memfd_create, sealed).
     """
 
     empty: bytes = b""
@@ -60,18 +60,18 @@ def create(
     ready: Ready | None = None,
     threads: int = 0,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that writes the report file ``path``, with every table of the schema, empty.
+    """Open a connection that writes the report file ``path``, with every table of the schema, empty.
 
-    The file is complete when the block ends without an error; after an error it is worthless. The connection reaches
-    no file but those in the folder of ``path`` and those of ``access``, and no statement can change that. (An SQLite
-    file is read by SQLite, which asks nobody: where its extension is loaded, the process has to be confined as well.)
+    The file is complete when the block ends without an error, and worthless after one. The connection reaches only
+    files in the folder of ``path`` and those of ``access``, and no statement can change that. (SQLite reads its own
+    files without asking DuckDB: with its extension loaded, the process has to be confined as well.)
 
     Args:
         path: file to create; it must not exist.
-        memory_limit: what DuckDB may take before it writes to disk beside ``path``, for example ``1GB``.
-        access: what else the connection needs.
-        ready: what is there already and need not be made.
-        threads: of DuckDB; 0 is as many as there are cores.
+        memory_limit: memory that DuckDB may take before it spills to disk beside ``path``, for example ``1GB``.
+        access: further files that the connection needs.
+        ready: prepared parts.
+        threads: threads of DuckDB; 0 for as many as there are cores.
     """
     access, ready = access or Access(), ready or Ready()
     db = _connect(path, memory_limit, access, ready, threads)
@@ -87,21 +87,21 @@ def create(
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
-        _fill(db, path)
+        _extend(db, path)
     finally:
         db.close()
 
 
 def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
-    """Bytes of an attached file with all of its blocks."""
+    """Return the size of an attached file with all of its blocks."""
     row = db.execute(
         f"SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = {quote(catalog)}"
     ).fetchone()
     return _HEADERS + int(row[0] if row else 0)
 
 
-def _fill(db: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Gives a file its full length: DuckDB leaves out free blocks at its end, and one that was cut looks the same."""
+def _extend(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Extend a file to its full length: DuckDB omits free blocks at the end, and a truncated file looks the same."""
     db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
     length = full_length(db, CATALOG)
     db.execute(f"DETACH {CATALOG}")
@@ -110,7 +110,7 @@ def _fill(db: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, threads: int) -> duckdb.DuckDBPyConnection:
-    """A connection with its extensions. Signatures are checked unless that has been done for all that is loaded."""
+    """Open a connection with its extensions; signatures are checked unless they were for every extension."""
     checked = bool(access.extensions) and all(one.name in ready.extensions for one in access.extensions)
     config: dict[str, Any] = {"memory_limit": memory_limit, "temp_directory": f"{path}.spill"}
     config |= {"threads": threads} if threads else {}
@@ -119,7 +119,7 @@ def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, thread
     try:
         for extension in access.extensions:
             if checked:
-                with linked(path.parent, extension.name, ready.extensions[extension.name]) as link:
+                with link_descriptor(path.parent, extension.name, ready.extensions[extension.name]) as link:
                     db.execute(f"LOAD {quote(str(link))}")
             else:
                 db.execute(f"LOAD {quote(str(extension))}")
@@ -130,8 +130,8 @@ def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, thread
 
 
 @contextmanager
-def linked(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
-    """A name for a file that this process has open: DuckDB tells by the name which extension it is."""
+def link_descriptor(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
+    """Give a file that this process has open a name: DuckDB identifies an extension by its name."""
     link = folder / name
     link.symlink_to(f"/proc/self/fd/{descriptor}")
     try:
@@ -141,7 +141,7 @@ def linked(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
 
 
 def _seal(db: duckdb.DuckDBPyConnection, allowed: list[Path]) -> None:
-    """Takes away every file but those allowed, for good: names from a report may end up in a statement by mistake."""
+    """Deny all files but those allowed, for good: a name from a report may end up in a statement by mistake."""
     folders = ", ".join(quote(f"{path}/") for path in allowed if path.is_dir())
     files = ", ".join(quote(str(path)) for path in allowed if not path.is_dir())
     db.execute(f"SET allowed_directories = [{folders}]")

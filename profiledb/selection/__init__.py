@@ -1,1 +1,1 @@
-"""What part of a report an analysis looks at."""
+"""The part of a report that an analysis looks at."""

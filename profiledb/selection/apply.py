@@ -1,4 +1,6 @@
-"""Makes a cursor show a selection: which ranges are chosen, which are left out, and the views of the rest."""
+"""Apply a selection to a cursor: find the chosen and the excluded ranges, and create the views of the remaining
+rows.
+"""
 
 import duckdb
 
@@ -9,14 +11,14 @@ from profiledb.selection.model import INSTANCE, Selection
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Makes the views ``selected_*`` of this cursor show the selection, and its macros tell mode, warm-up and GPU.
+    """Make the views ``selected_*`` of this cursor show the selection, and its macros return mode, warm-up and GPU.
 
     Raises:
-        AnalysisError: the report has no such range, or no such instance of it, or no steps.
+        AnalysisError: the report has no such range, no such instance of it, or no steps.
     """
     if selection == Selection():
-        return  # what the views show anyway
-    count_by(cursor, selection.mode)
+        return  # the views show all of it anyway
+    set_mode(cursor, selection.mode)
     if selection.everything:
         return
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_warmup() AS '{selection.warmup}'")
@@ -24,27 +26,27 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
         cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_device() AS {selection.device}")
     if selection.skip_first and not selection.ranges:
         raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
-    chosen = _choose(cursor, selection)
-    skipped = selection.warmup == "exclude" and _skip(cursor)
+    chosen = _choose_ranges(cursor, selection)
+    skipped = selection.warmup == "exclude" and _skip_warmups(cursor)
     views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
     if selection.within != "all":
         _keep_within(cursor, selection)
         views.create_views(cursor, selection, chosen=chosen, skipped=skipped, within=True)
 
 
-def count_by(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
-    """Makes ``selected_mode`` of this cursor tell a mode of attribution."""
+def set_mode(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
+    """Set the mode of attribution that ``selected_mode`` of this cursor returns."""
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
-def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
-    """Collects the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
+def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
+    """Collect the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
     if not selection.ranges:
         return False
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
     for text in selection.ranges:
         before = count_rows(cursor, "chosen")
-        column, paths, first, last = _find(cursor, text)
+        column, paths, first, last = _find_paths(cursor, text)
         ids = ", ".join(map(str, paths))
         cursor.execute(f"""
             INSERT INTO chosen
@@ -58,13 +60,13 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
     return True
 
 
-def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
-    """What a text is, a path or a name, the paths that it means, and the first and last instance of them."""
-    if meant := _paths(cursor, text):
-        return *meant, 1, _ALL
+def _find_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
+    """Resolve a text; return whether it is a path or a name, the matching paths, and the first and last instance."""
+    if matching := _paths(cursor, text):
+        return *matching, 1, _ALL
     match = INSTANCE.fullmatch(text)
-    if match and (meant := _paths(cursor, match["path"])):
-        return *meant, int(match["first"]), int(match["last"] or match["first"])
+    if match and (matching := _paths(cursor, match["path"])):
+        return *matching, int(match["first"]), int(match["last"] or match["first"])
     raise AnalysisError(f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists all paths.")
 
 
@@ -83,7 +85,7 @@ def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]
 
 
 def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Collects the steps, or all ranges, of what is selected so far in ``unit`` (with times) and ``unit_range``."""
+    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times) and ``unit_range``."""
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
@@ -92,8 +94,10 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Non
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
 
 
-def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Collects what warm-ups hold in ``skipped`` and ``skipped_range``; what is chosen, or in a chosen path, stays."""
+def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Collect the content of warm-ups in ``skipped`` and ``skipped_range``, except chosen ranges and those in a
+    chosen path.
+    """
     cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
     cursor.execute("""
         CREATE OR REPLACE TEMP TABLE skipped AS
@@ -108,13 +112,13 @@ def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
     """)
     if not count_rows(cursor, "skipped"):
         return False
-    _skip_driven(cursor)
+    _skip_driven_threads(cursor)
     views.collect_inside(cursor, "skipped", "skipped_range")
     return True
 
 
-def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Adds the ranges that driven threads had open within a warm-up of their driver: libraries open some anywhere."""
+def _skip_driven_threads(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Add ranges of driven threads that were open within a warm-up of their driver: libraries open ranges anywhere."""
     cursor.execute("""
         INSERT INTO skipped
         SELECT DISTINCT one.range_id, one.path_id, one.pre, one.post

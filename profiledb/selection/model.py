@@ -1,7 +1,8 @@
-"""What part of a report an analysis looks at: ranges, mode of attribution, GPU, stream, stretch of time.
+"""The model of a selection: ranges, mode of attribution, GPU, stream, time.
 
-An analysis that reads a view whose name begins with ``selected_`` takes the parameters below, on the command line and
-in the address of a page alike. Without any the views are the whole tables.
+An analysis that reads a view whose name begins with ``selected_`` takes these parameters, on the command line and in
+the
+address of a page alike. Without any, the views are the whole tables.
 """
 
 import re
@@ -36,14 +37,14 @@ CHOICES = {
     "mode": ("process", "thread"),
     "within": ("all", "steps", "ranges"),
 }
-"""Values of parameters that take no others; the first one is the default."""
+"""Parameters with fixed values; the first value is the default."""
 INSTANCE = re.compile(r"(?P<path>.*)#(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
-"""A range with the instances of it: ``step#3``, ``step#2-5``. A name that ends so is tried as it stands first."""
+"""A range with instances: ``step#3``, ``step#2-5``. A range whose own name ends like this is tried first."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A part of a report; times in ns from the begin of the capture, ``to_ns`` excluded."""
+    """A part of a report; times in ns from the start of the capture, ``to_ns`` excluded."""
 
     ranges: tuple[str, ...] = ()
     skip_first: int = 0
@@ -57,20 +58,20 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is left out; a mode alone leaves out nothing."""
+        """Return True if nothing is excluded; a mode alone excludes nothing."""
         return self == Selection(mode=self.mode)
 
 
-def usual(*, warmup: bool) -> Selection:
-    """What the pages show where nobody chose anything; ``warmup`` says that the report has ranges of a warm-up."""
+def default_selection(*, warmup: bool) -> Selection:
+    """Return the default of the pages; ``warmup`` means that the report has ranges of a warm-up."""
     return Selection(warmup="exclude" if warmup else "include")
 
 
 def parse(values: Mapping[str, Any], mode: str = CHOICES["mode"][0]) -> Selection:
-    """The selection that parameters describe; a missing or empty one means its default, of the mode ``mode``.
+    """Parse parameters into a selection; a missing or empty one has its default, for the mode ``mode``.
 
     Raises:
-        AnalysisError: a value that cannot be, such as a device that is no number.
+        AnalysisError: a value is impossible, such as a device that is no number.
     """
     given = {"mode": mode} | {name: value for name, value in values.items() if value not in (None, "", ())}
     if unknown := sorted(set(given) - set(HELP)):
@@ -90,8 +91,8 @@ def _whole(name: str, value: Any) -> int:
         raise AnalysisError(f"{name} takes a whole number, not {value!r}.") from error
 
 
-def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:
-    """The parameters that give this selection; those at their default are left out."""
+def to_params(selection: Selection) -> dict[str, str | Sequence[str]]:
+    """Return the parameters of this selection without those at their default."""
     plain = Selection()
     params: dict[str, str | Sequence[str]] = {
         name: str(getattr(selection, name))

@@ -1,4 +1,4 @@
-"""The views of a selection: the rows of each table that belong to it, under the name ``selected_`` and the table's."""
+"""The views of a selection: the rows of each table that belong to it, named ``selected_`` and the table."""
 
 from collections.abc import Sequence
 
@@ -7,23 +7,24 @@ import duckdb
 from profiledb.selection.model import Selection
 
 OPERATIONS = ("kernel", "memop", "graph_launch")
-"""Tables of what ran on a GPU."""
+"""Tables of work on a GPU."""
 
 CALLS = ("api_call", "osrt_call", "mpi_call", "openmp_event", "sync")
-"""Tables of what happened on the host; GPU and stream do not restrict them."""
+"""Tables of events on the host; GPU and stream do not restrict them."""
 
 _BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
-"""Begin of the capture; of one that states none, and in which no GPU worked, that of its clock."""
+"""Start of the capture; the clock's zero if the capture states none and no GPU worked."""
 
 
-def busy(prefix: str = "") -> str:
-    """SQL of the union of the intervals in which each GPU worked, by the usual sweep over starts.
+def busy_sql(prefix: str = "") -> str:
+    """Return SQL for the union of the intervals in which each GPU worked, by a sweep over starts.
 
-    A busy interval begins where work starts after all earlier work has ended, and ends where the work before the next
-    one had reached.
+    A busy interval starts where work starts after all earlier work has ended, and ends at the latest end of the work
+    before
+    the next one.
 
     Args:
-        prefix: what stands before the names of ``OPERATIONS``, for the work of a selection.
+        prefix: before the names of ``OPERATIONS``, for the work of a selection.
     """
     work = " UNION ALL ".join(f"SELECT device_id, start_ns, end_ns FROM {prefix}{table}" for table in OPERATIONS)
     return f"""
@@ -40,10 +41,10 @@ def busy(prefix: str = "") -> str:
 
 
 def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: str) -> None:
-    """Makes the temporary table ``inside`` (pre), for what the rows of a table hold, and a view ``inside_id``.
+    """Create the temporary table ``inside`` (pre), for the content of the rows of a table, and a view ``inside_id``.
 
-    ``inside`` has the numbers from pre to post of each row. The rows may lie in each other: the outermost ones cover
-    them all. ``inside_id`` (range_id) has the rows and every range that one of them encloses, also where ranges cross.
+    ``inside`` has the numbers from pre to post of each row. The rows may be nested; the outermost ones then cover all.
+    ``inside_id`` (range_id) has the rows and every range that one of them encloses, even if ranges cross.
     """
     cursor.execute(f"""
         CREATE OR REPLACE TEMP TABLE {inside}_outermost AS
@@ -70,29 +71,35 @@ def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: st
 def create_views(
     cursor: duckdb.DuckDBPyConnection, selection: Selection, *, chosen: bool, skipped: bool, within: bool = False
 ) -> None:
-    """Hides the views of the whole report (selected.sql) behind views of the selection, for this cursor only.
+    """Hide the views of the whole report (selected.sql) behind views of the selection, for this cursor only.
 
     Args:
-        cursor: its temporary tables ``chosen_range`` and ``skipped_range`` hold range numbers where asked for.
+        cursor: its temporary tables ``chosen_range`` and ``skipped_range`` hold range numbers as far as requested.
         selection: GPU, stream, times and mode.
-        chosen: only what lies in ``chosen_range``.
-        skipped: nothing that lies in ``skipped_range``.
-        within: only what lies in ``unit_range``, and of the time only that of ``unit``.
+        chosen: keep only the content of ``chosen_range``.
+        skipped: exclude the content of ``skipped_range``.
+        within: keep only the content of ``unit_range``, and only the time of ``unit``.
     """
-    kept = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
+    kept_tables = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
     times = _times(selection)
     for table in OPERATIONS:
-        _view(cursor, table, [*times, *_hardware(selection), *_ranges(table, selection.mode, kept, skipped)])
+        _view(
+            cursor,
+            table,
+            [*times, *_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)],
+        )
     for table in CALLS:
         mode = selection.mode if table == "api_call" else "thread"
-        _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, kept, skipped))])
-    _view(cursor, "tensor_event", _of_tensors(selection, kept, skipped))
-    inside = [f"range_id IN (FROM {name}_id)" for name in kept]
+        _view(
+            cursor, table, [*times, *([] if table == "sync" else _range_conditions(table, mode, kept_tables, skipped))]
+        )
+    _view(cursor, "tensor_event", _tensor_conditions(selection, kept_tables, skipped))
+    inside = [f"range_id IN (FROM {name}_id)" for name in kept_tables]
     inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
-    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
-    cursor.execute(_window(selection, chosen=chosen, skipped=skipped, within=within))
-    cursor.execute(_active(selection, kept, skipped))
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
+    cursor.execute(_window_sql(selection, chosen=chosen, skipped=skipped, within=within))
+    cursor.execute(_active_sql(selection, kept_tables, skipped))
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -110,10 +117,10 @@ def _hardware(selection: Selection) -> list[str]:
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
-def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[str]:
-    """Conditions on the innermost range of a row, and on further ranges around its call where some cross.
+def _range_conditions(table: str, mode: str, kept_tables: Sequence[str], skipped: bool) -> list[str]:
+    """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
 
-    Left out is by process in either mode: a warm-up is one for the threads that it drives, too.
+    Exclusion is by process in either mode, because a warm-up covers the threads that it drives.
     """
     column = f"{mode}_range"
     left_out = "thread_range" if table in ("osrt_call", "mpi_call", "openmp_event") else "process_range"
@@ -125,27 +132,27 @@ def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[s
         further = f"call_id IN (SELECT call_id FROM call_range WHERE {column} IN (FROM {name}))"
         return f"({own} OR coalesce({further}, false))"
 
-    return [inside(name, column) for name in kept] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+    return [inside(name, column) for name in kept_tables] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
 
 
-def _of_tensors(selection: Selection, kept: Sequence[str], skipped: bool) -> list[str]:
-    """Conditions on allocations: moments on the host, of a GPU or the CPU; streams do not restrict them.
+def _tensor_conditions(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> list[str]:
+    """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
 
-    By process, those of a driven thread belong to the ranges that its driver had open, as calls do.
+    By process, allocations of a driven thread belong to the open ranges of its driver, as calls do.
     """
     device = [f"(device_type = 0 OR device_id = {selection.device})"] if selection.device is not None else []
     inside = [
-        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven(name)}))"
+        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven_sql(name)}))"
         if selection.mode == "process"
         else f"coalesce(thread_range IN (FROM {name}), false)"
-        for name in kept
+        for name in kept_tables
     ]
     gone = ["NOT coalesce(thread_range IN (FROM skipped_range), false)"] * skipped
     return [*_times(selection, "time_ns"), *device, *inside, *gone]
 
 
-def _driven(inside: str) -> str:
-    """SQL of the allocations on driven threads while their driver was in one of the outermost ranges of ``inside``."""
+def _driven_sql(inside: str) -> str:
+    """Return SQL for allocations on driven threads while their driver was in an outermost range of ``inside``."""
     return f"""
         SELECT event_id
         FROM (SELECT event_id, time_ns, driver_tid FROM tensor_event JOIN thread_driver USING (global_tid))
@@ -155,21 +162,21 @@ def _driven(inside: str) -> str:
     """
 
 
-def _window(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
-    """The stretches of time that a selection covers: those of its ranges on the GPU without those left out.
+def _window_sql(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
+    """Return the intervals that a selection covers: those of its ranges on the GPU without excluded ones.
 
-    Of units, such as steps, it covers what lies in them: from the begin of a range to the end of all that it ran.
+    Of units, such as steps, it covers the time from the start of a range to the end of all its work.
     """
     low = f"{selection.from_ns} + {_BEGIN}" if selection.from_ns is not None else "start_ns"
     high = f"{selection.to_ns} + {_BEGIN}" if selection.to_ns is not None else "end_ns"
-    kept = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
+    source = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
     gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
-    units = "FROM unit" if within else kept
+    units = "FROM unit" if within else source
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_window AS
 WITH edge AS (
-    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({kept})
-    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({kept})
+    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({source})
+    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({source})
     UNION ALL SELECT start_ns, 0, 1, 0 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1, 0 FROM ({gone})
     UNION ALL SELECT start_ns, 0, 0, 1 FROM ({units}) UNION ALL SELECT end_ns, 0, 0, -1 FROM ({units})
 ), depth AS (
@@ -189,11 +196,13 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active(selection: Selection, kept: Sequence[str], skipped: bool) -> str:
-    """The stretches of the window from the first to the last operation of each GPU, whatever times are selected."""
+def _active_sql(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> str:
+    """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
+    selected.
+    """
 
     def work(table: str) -> str:
-        conditions = [*_hardware(selection), *_ranges(table, selection.mode, kept, skipped)]
+        conditions = [*_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)]
         return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
 
     return f"""

@@ -1,1 +1,1 @@
-"""What takes several answers: comparisons, crossings, scaling, summaries."""
+"""Studies combine several answers: summaries, comparisons, crossovers, scaling, trends."""

@@ -1,7 +1,7 @@
-"""What goes by the rules of retention, and why: first a plan, which changes nothing, then each deletion by itself.
+"""Apply the rules of retention: first plan without changing anything, then delete one thing at a time.
 
-Samples never go, nor what somebody gave a label, nor what a report with a label is linked to. A date that cannot be
-read, or that lies ahead, is no reason to delete.
+Samples stay, and so do reports with a label and reports linked to those. A date that is unreadable or in the future is
+no reason to delete.
 """
 
 import re
@@ -24,13 +24,13 @@ _TAKEN = ("ready", "duplicate")
 
 
 @dataclass(frozen=True)
-class Goes:
-    """One thing that goes: a report, a file of the inbox, or the memory of a file that is gone.
+class Deletion:
+    """One thing to delete: a report, a file of the inbox, or the record of a missing file.
 
     Args:
         what: ``report``, ``upload`` or ``record``.
-        name: for people: untrusted text.
-        why: the rule, as a part of a sentence.
+        name: for people; untrusted text.
+        why: the rule, as part of a sentence.
         size: bytes that it takes.
         report_id: of the report.
         path: of the file.
@@ -44,26 +44,26 @@ class Goes:
     path: str = ""
 
 
-def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Goes]:
-    """What goes now, the oldest first; nothing is changed. ``now`` has a time zone."""
-    kept = _kept(library)
-    reports = [one for one in library.list() if one.id not in kept and not one.sample]
-    sizes = library.sizes()
-    series, spaces = _series(library, rules), _spaces(library, rules)
-    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, spaces, now))}
-    going |= _over(library, rules, sizes, reports, going)
-    told = [
-        Goes("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
+def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Deletion]:
+    """Return what the rules delete now, oldest first, without changing anything. ``now`` has a time zone."""
+    kept_ids = _find_kept(library)
+    reports = [one for one in library.list() if one.id not in kept_ids and not one.sample]
+    sizes = library.report_bytes()
+    series, spaces = _series_of_reports(library, rules), _space_of_reports(library, rules)
+    going = {one.id: why for one in reports if (why := _find_age_rule(one, rules, series, spaces, now))}
+    going |= _find_excess(library, rules, sizes, reports, going)
+    deletions = [
+        Deletion("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
         for one in sorted(reports, key=lambda one: one.ingested_at)
         if one.id in going
     ]
-    return told + list(_uploads(library, inbox, rules, settings, now))
+    return deletions + list(_plan_uploads(library, inbox, rules, settings, now))
 
 
-def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[Goes]:
-    """Does what was planned, one by one, and gives what is gone; what changed since is left.
+def carry_out(library: Library, inbox: Inbox, planned: list[Deletion]) -> Iterator[Deletion]:
+    """Delete the planned things one by one and yield those deleted; things that changed since the plan stay.
 
-    A report that got a label meanwhile stays. One that cannot be deleted is logged, and tried at the next time.
+    A report that got a label meanwhile stays. One that cannot be deleted is logged and tried again at the next run.
     """
     for one in planned:
         try:
@@ -77,33 +77,33 @@ def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[G
             yield one
 
 
-def _remove(library: Library, inbox: Inbox, one: Goes) -> bool:
+def _remove(library: Library, inbox: Inbox, one: Deletion) -> bool:
     if one.what == "report":
-        if one.report_id in _kept(library):
+        if one.report_id in _find_kept(library):
             return False
         library.delete(one.report_id)
         return True
     path = Path(one.path)
     if one.what == "upload":
-        return _drop(library, inbox, one, path)
+        return _remove_upload(library, inbox, one, path)
     if inbox.look(path):
         return False
     library.catalog.forget_job(one.path)
     return True
 
 
-def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
-    """Removes a file of the inbox, unless it is what a damaged report would be made of again, or has changed."""
+def _remove_upload(library: Library, inbox: Inbox, one: Deletion, path: Path) -> bool:
+    """Remove a file of the inbox, unless it has changed or a damaged report needs it for another conversion."""
     job = library.catalog.job(one.path)
     if job is None or (job.state in _TAKEN and not library.is_safe(one.report_id)):
         return False
-    if not inbox.is_upload(path) or not _is_as_taken(inbox, job):
+    if not inbox.is_upload(path) or not _is_as_imported(inbox, job):
         return False
     return inbox.remove(path)
 
 
-def _kept(library: Library) -> set[str]:
-    """Ids of the reports that somebody gave a label, and of those that they are linked to."""
+def _find_kept(library: Library) -> set[str]:
+    """Return the ids of the reports with a label, and of those linked to them."""
     labeled = set(library.catalog.labels())
     for to in LINKS:
         for nsys_id, partner in library.catalog.links.all(to).items():
@@ -112,8 +112,8 @@ def _kept(library: Library) -> set[str]:
     return labeled
 
 
-def _series(library: Library, rules: Rules) -> Mapping[str, str]:
-    """The name of the series of each report, where a rule asks for it."""
+def _series_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
+    """Return the name of each report's series, if a rule needs it."""
     if not any(rule.series for rule in rules.rules):
         return {}
     from profiledb.studies.trends.series_board import Board
@@ -121,74 +121,89 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 
 
-def _spaces(library: Library, rules: Rules) -> Mapping[str, str]:
-    """The space of each report that is in one alone, where a rule asks for it."""
+def _space_of_reports(library: Library, rules: Rules) -> Mapping[str, str]:
+    """Return the space of each report that is in exactly one, if a rule needs it."""
     if not any(rule.space for rule in rules.rules):
         return {}
-    return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
+    return {
+        key: space
+        for key, spaces in library.catalog.spaces.spaces_by_report().items()
+        if len(spaces) == 1
+        for space in spaces
+    }
 
 
-def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime) -> str:
-    """The rule by which a report goes; empty where none fits."""
+def _find_age_rule(
+    one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime
+) -> str:
+    """Return the rule by which a report is too old; empty for none."""
     fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
     return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
 
 
 def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:
-    if not _older(one.ingested_at, rule.days, now) or rule.kind not in ("", one.kind):
+    if not _is_older_than(one.ingested_at, rule.days, now) or rule.kind not in ("", one.kind):
         return False
     return not rule.series or (one.id in series and fnmatchcase(series[one.id], rule.series))
 
 
-def _over(
+def _find_excess(
     library: Library, rules: Rules, sizes: Mapping[str, int], reports: list[Manifest], going: Mapping[str, str]
 ) -> dict[str, str]:
-    """The oldest reports that have to go so that the rest fits; those that stay in any case count, too."""
+    """Return the oldest reports that have to go so that the rest fits the limit; reports that stay in any case
+    count, too.
+    """
     if rules.total_gb is None:
         return {}
     left = sum(sizes.get(one.id, 0) for one in library.list() if one.id not in going)
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for one in sorted(reports, key=lambda one: one.ingested_at):
         if left <= rules.total_gb * 1e9:
             break
         if one.id not in going:
-            found[one.id] = f"the oldest above {rules.total_gb:g} GB"
+            reasons[one.id] = f"the oldest above {rules.total_gb:g} GB"
             left -= sizes.get(one.id, 0)
-    return found
+    return reasons
 
 
-def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> Iterator[Goes]:
-    """Files of the inbox whose report is in the library, or was deleted, and the memory of files that are gone.
+def _plan_uploads(
+    library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime
+) -> Iterator[Deletion]:
+    """Yield files of the inbox whose report is in the library or was deleted, and records of missing files.
 
-    An export that lies beside a report goes before it: alone it would be taken for a report of its own.
+    An export beside a report goes first: alone it would be imported as a report of its own.
     """
     if rules.uploads_days is None or (inbox.folder and not inbox.folder.is_dir()):
         return
     inbox.renew()
     why = f"uploads older than {rules.uploads_days:g} days"
     listed, jobs = set(library.catalog.report_ids()), library.catalog.jobs()
-    beside = {job.path: job for job in jobs if job.state == "companion"}
+    companions = {job.path: job for job in jobs if job.state == "companion"}
     for job in reversed(jobs):
         path = Path(job.path)
         done = (job.state == "deleted" and job.report_id) or (job.state in _TAKEN and job.report_id in listed)
-        if not done or not _older(job.changed_at, rules.uploads_days, now) or not path.is_relative_to(inbox.root):
+        if (
+            not done
+            or not _is_older_than(job.changed_at, rules.uploads_days, now)
+            or not path.is_relative_to(inbox.root)
+        ):
             continue
         if inbox.is_upload(path) and settings.samples not in path.parents:
-            for one in (beside.get(str(path.with_suffix(".sqlite"))), job):
+            for one in (companions.get(str(path.with_suffix(".sqlite"))), job):
                 if one is not None and inbox.is_upload(Path(one.path)) and (state := inbox.look(Path(one.path))):
-                    yield Goes("upload", one.name, why, state.bytes, one.report_id or "", one.path)
+                    yield Deletion("upload", one.name, why, state.bytes, one.report_id or "", one.path)
         elif not inbox.look(path):
-            yield Goes("record", job.name, why, 0, job.report_id or "", job.path)
+            yield Deletion("record", job.name, why, 0, job.report_id or "", job.path)
 
 
-def _is_as_taken(inbox: Inbox, job: Job) -> bool:
-    """Whether a file is in the state in which it was taken in, with which its fingerprint begins."""
+def _is_as_imported(inbox: Inbox, job: Job) -> bool:
+    """Return True if a file is in the state of its import, with which its fingerprint begins."""
     state = inbox.look(Path(job.path))
     return state is not None and re.match(rf"{re.escape(str(state))}(?![0-9a-f])", job.fingerprint) is not None
 
 
-def _older(moment: str, days: float, now: datetime) -> bool:
-    """Whether a moment (ISO 8601) is more days ago."""
+def _is_older_than(moment: str, days: float, now: datetime) -> bool:
+    """Return True if a time (ISO 8601) is more than ``days`` ago."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:

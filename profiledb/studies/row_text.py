@@ -1,4 +1,4 @@
-"""Rows of a study as text that programs read."""
+"""Rows of a study as text for programs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from profiledb.query.header import Column
 
 
 def csv_text(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
-    """CSV with numbers in the format of their column; what is missing is nothing."""
+    """Return CSV with numbers in the format of their column; a missing value is empty."""
     shown = rows.copy()
     for column in columns:
         if column.format:

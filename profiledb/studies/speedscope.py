@@ -1,8 +1,8 @@
-"""CPU samples as a file for speedscope: a profile a thread, a sample a call chain.
+"""CPU samples as a file for speedscope: one profile per thread, one sample per call chain.
 
 The format is that of https://www.speedscope.app/file-format-schema.json (its repository: jlfwong/speedscope,
-src/lib/file-format-spec.ts). Each sample weighs one: nsys samples at a steady rate where it can, so that shares of
-samples are shares of the time that a thread ran.
+src/lib/file-format-spec.ts). Each sample weighs one: nsys samples at a steady rate where possible, so that shares of
+samples are shares of a thread's running time.
 """
 
 import json
@@ -15,21 +15,21 @@ from profiledb.query import analysis
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 Frame = tuple[str, str | None]
-"""A function and the file that holds it."""
+"""A function and its file."""
 
 
-def text(library: Library, report_id: str, params: Mapping[str, Any]) -> str:
-    """The file of ``document``, as JSON."""
-    return json.dumps(document(library, report_id, params), ensure_ascii=False, separators=(",", ":"))
+def format_document(library: Library, report_id: str, params: Mapping[str, Any]) -> str:
+    """Return the file of ``document`` as JSON."""
+    return json.dumps(make_document(library, report_id, params), ensure_ascii=False, separators=(",", ":"))
 
 
-def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The CPU samples of a report, or of what the parameters of ``cpu_frames`` and of a selection leave of them.
+def make_document(library: Library, report_id: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the CPU samples of a report, restricted by the parameters of ``cpu_frames`` and of a selection.
 
     Raises:
-        NotCapturedError: the report has none.
-        AnalysisError: a parameter that ``cpu_frames`` does not take.
-        ReportNotFoundError: there is no such report.
+        NotCapturedError: the report has no samples.
+        AnalysisError: ``cpu_frames`` has no such parameter.
+        ReportNotFoundError: the report does not exist.
     """
     rows = analysis.run(library, report_id, "cpu_frames", params)
     threads: dict[str, dict[int, list[Frame]]] = {}
@@ -39,7 +39,7 @@ def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dic
         file = module if isinstance(module, str) and module else None
         threads.setdefault(str(thread), {}).setdefault(int(number), []).append((str(function), file))
     frames: dict[Frame, int] = {}
-    profiles = [_profile(thread, list(chains.values()), frames) for thread, chains in threads.items()]
+    profiles = [_make_profile(thread, list(chains.values()), frames) for thread, chains in threads.items()]
     profiles.sort(key=lambda profile: (-profile["endValue"], profile["name"]))
     return {
         "$schema": SCHEMA,
@@ -51,8 +51,8 @@ def document(library: Library, report_id: str, params: Mapping[str, Any]) -> dic
     }
 
 
-def _profile(thread: str, chains: list[list[Frame]], frames: dict[Frame, int]) -> dict[str, Any]:
-    """A sampled profile; ``frames`` has the number of each function, and takes new ones."""
+def _make_profile(thread: str, chains: list[list[Frame]], frames: dict[Frame, int]) -> dict[str, Any]:
+    """Return a sampled profile; new functions are added to ``frames``, which numbers them."""
     return {
         "type": "sampled",
         "name": thread,

@@ -1,1 +1,1 @@
-"""The timeline of a report: its lanes, what a window of time holds at any zoom, and answers about a part of it."""
+"""The timeline of a report: its lanes, the content of a window of time at any zoom, and answers about an area."""

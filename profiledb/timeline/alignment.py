@@ -1,4 +1,4 @@
-"""What two reports are aligned by: when the capture began by the clock of its machine, and when collectives ended."""
+"""Facts that align two reports: the machine's clock at the start of the capture, and the ends of collectives."""
 
 from typing import Any
 
@@ -7,14 +7,16 @@ import duckdb
 from profiledb.timeline.open_timeline import Opened
 
 MOST = 2_000
-"""Collectives that are told, the first of the capture."""
+"""Collectives in the answer, the first of the capture."""
 
 
-def moments(cursor: duckdb.DuckDBPyConnection, opened: Opened) -> dict[str, Any]:
-    """``epoch_ns``: begin of the capture in ns since 1970, UTC, as a text, null where the report does not say;
-    ``collectives``: name and end (ns from the begin) of each kernel of NCCL, in the order in which they ended.
+def read_alignment(cursor: duckdb.DuckDBPyConnection, opened: Opened) -> dict[str, Any]:
+    """Return the facts that align this report with another one.
 
-    A collective ends on all its ranks when the last of them has sent its part: as good as at the same moment.
+    ``epoch_ns`` is the start of the capture in ns since 1970, UTC, as text; null if the report does not tell.
+    ``collectives`` has name and end (ns from the start) of each NCCL kernel, in order of their ends.
+
+    A collective ends on all ranks when the last one has sent its part, which is nearly the same moment.
     """
     ((epoch,),) = cursor.execute("SELECT epoch_ns(any_value(captured_at)) FROM report").fetchall()
     rows = cursor.execute(f"""

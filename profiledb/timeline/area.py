@@ -1,7 +1,7 @@
-"""What a part of the time holds in some lanes, in numbers.
+"""Figures of an area: a part of the time in some lanes.
 
-Counts, sums, means, medians and extremes are of the events that begin in the area, with their whole durations: what the
-other pages answer for the same time. Busy time is the union of what lies in the area, cut at its edges.
+Counts, sums, means, medians and extremes cover the events that start in the area with their whole durations, as on the
+other pages for the same time. Busy time is the union of the time in the area, cut at its edges.
 """
 
 from collections.abc import Sequence
@@ -12,24 +12,26 @@ import numpy as np
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
-from profiledb.timeline.area_sums import Counted, count
-from profiledb.timeline.medians import medians
+from profiledb.timeline.area_sums import EventCounts, count_events
+from profiledb.timeline.medians import find_medians
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
 LANES = 20_000
-"""Lanes of an area at most."""
+"""Largest number of lanes in an area."""
 NAMES = 20
 GAPS = 10
 
 
-def area(
+def measure_area(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, low: int, high: int, lane_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """What lanes hold from ``low`` to ``high`` (ns from the begin of the capture, ``high`` excluded); all without any.
+    """Return the figures of lanes from ``low`` to ``high`` (ns from the start of the capture, ``high`` excluded).
+
+    Without lanes it covers all of them.
 
     Raises:
-        AnalysisError: there is no such lane, too many are named, or the area is empty.
+        AnalysisError: a lane does not exist, too many are named, or the area is empty.
     """
     if high <= low:
         raise AnalysisError("The area has no length.")
@@ -37,26 +39,26 @@ def area(
         raise AnalysisError(f"An area has at most {LANES} lanes.")
     asked = {events.lane(opened, one).id for one in lane_ids}
     lanes = [lane for lane in opened.with_events if not lane_ids or lane.id in asked]
-    counted = count(cursor, opened, lanes, low, high)
-    middle, of_all = medians(cursor, opened, lanes, low, high, counted)
+    counted = count_events(cursor, opened, lanes, low, high)
+    middle, of_all = find_medians(cursor, opened, lanes, low, high, counted)
     buckets = counted.buckets()
-    rows = _by_lane(lanes, counted, buckets, middle, high - low)
-    idle = [lane for lane in opened.lanes if lane.kind == "idle" and _beside(opened, lane, lanes)]
-    names = _by_name(opened, counted)
+    rows = _sum_by_lane(lanes, counted, buckets, middle, high - low)
+    idle = [lane for lane in opened.lanes if lane.kind == "idle" and _is_of_same_gpu(opened, lane, lanes)]
+    names = _sum_by_name(opened, counted)
     return {
         "lanes": rows,
-        "total": _total(rows, of_all),
-        "classes": _classes(names),
+        "total": _sum_lanes(rows, of_all),
+        "classes": _sum_classes(names),
         "names": [{key: name[key] for key in ("name", "count", "sum_ns")} for name in names[:NAMES]],
-        "copies": _copies(cursor, opened, lanes, low, high),
-        "idle": _idle(cursor, opened, idle, low, high),
-        "gaps": _gaps(cursor, opened, idle, low, high),
-        "histogram": _histogram(buckets),
+        "copies": _sum_copies(cursor, opened, lanes, low, high),
+        "idle": _split_idle(cursor, opened, idle, low, high),
+        "gaps": _longest_gaps(cursor, opened, idle, low, high),
+        "histogram": _make_histogram(buckets),
     }
 
 
-def _by_lane(
-    lanes: Sequence[LaneInfo], counted: Counted, buckets: Numbers, middle: dict[int, float], length: int
+def _sum_by_lane(
+    lanes: Sequence[LaneInfo], counted: EventCounts, buckets: Numbers, middle: dict[int, float], length: int
 ) -> list[dict[str, Any]]:
     added = counted.by_lane()
     first = np.flatnonzero(np.diff(buckets[:, 0], prepend=-1))
@@ -77,8 +79,8 @@ def _by_lane(
     return rows
 
 
-def _total(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
-    """All lanes together; their busy time is not added up, because lanes overlap each other."""
+def _sum_lanes(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
+    """Sum all lanes, except for busy time, because lanes overlap."""
     some = [row for row in rows if row["count"]]
     number, total = sum(row["count"] for row in some), sum(row["sum_ns"] for row in some)
     return {
@@ -88,7 +90,7 @@ def _total(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, An
     }  # fmt: skip
 
 
-def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
+def _sum_by_name(opened: Opened, counted: EventCounts) -> list[dict[str, Any]]:
     rows = counted.names()
     rows = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]
     colors = opened.colors(rows[:, 0].astype(np.uint32))
@@ -98,8 +100,8 @@ def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
     ]
 
 
-def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
-    """Events and the sum of their durations by class, the most first."""
+def _sum_classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
+    """Sum events and durations by class, most first."""
     classes: dict[int, dict[str, int]] = {}
     for name in names:
         one = classes.setdefault(name["class"], {"class": name["class"], "count": 0, "sum_ns": 0})
@@ -108,10 +110,10 @@ def _classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
     return sorted(classes.values(), key=lambda one: (-one["sum_ns"], one["class"]))
 
 
-def _copies(
+def _sum_copies(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Copies and memory sets that begin in the area on these streams: bytes, sum of durations, and their quotient."""
+    """Sum bytes and durations of copies and memsets that start in the area on these streams, with their quotient."""
     streams = [lane.id for lane in lanes if lane.kind == "stream"]
     rows = cursor.execute(f"""
         SELECT operation, count(*), sum(bytes)::BIGINT, sum(end_ns - start_ns)::BIGINT AS ns
@@ -127,46 +129,48 @@ def _copies(
     ]
 
 
-def _beside(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
-    """Whether a lane of idle time is of a GPU that these lanes are of."""
+def _is_of_same_gpu(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
+    """Return True if a lane of idle time belongs to a GPU of these lanes."""
     devices = {opened.listed[lane.id]["device"] for lane in lanes if lane.kind in ("stream", "idle", "nccl")}
     return opened.listed[idle.id]["device"] in devices
 
 
-def _idle(
+def _split_idle(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Idle time in the area by cause: pieces that begin in it less what sticks out, and what reaches in."""
+    """Split the idle time in the area by cause: pieces that start in it, cut at its end, and those that reach into
+    it.
+    """
     which = events.among("lane", [lane.id for lane in idle])
     sticking = cursor.execute(f"""
         SELECT name, sum(CASE WHEN s < {low} THEN least(e, {high}) - {low} ELSE {high} - e END)::BIGINT FROM event
         WHERE {which} AND (s < {low} AND e > {low} OR s >= {low} AND s < {high} AND e > {high}) GROUP BY name
     """).fetchall()
-    whole = [(name, ns) for name, _, ns in count(cursor, opened, idle, low, high).names().tolist()]
+    whole = [(name, ns) for name, _, ns in count_events(cursor, opened, idle, low, high).names().tolist()]
     causes = dict(cursor.execute("SELECT 4 * id + 3, class FROM own_name WHERE kind = 'idle'").fetchall())
-    found: dict[str | None, int] = {}
+    by_cause: dict[str | None, int] = {}
     for name, ns in (*whole, *sticking):
         cause = causes.get(name)
-        found[cause] = found.get(cause, 0) + ns
+        by_cause[cause] = by_cause.get(cause, 0) + ns
     places = {one.name: place for place, one in enumerate(opened.classes)}
     return [
-        {"cause": _word(cause), "class": places.get(cause or ""), "ns": ns}
-        for cause, ns in sorted(found.items(), key=lambda one: (-one[1], one[0] or ""))
+        {"cause": _format_cause(cause), "class": places.get(cause or ""), "ns": ns}
+        for cause, ns in sorted(by_cause.items(), key=lambda one: (-one[1], one[0] or ""))
     ]
 
 
-def _gaps(
+def _longest_gaps(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """The longest gaps of which a part lies in the area, whole."""
+    """Return the longest gaps that overlap the area, uncut."""
     columns, here = "lane, s, e, cause, during", f"e > {low} AND s < {high}"
-    found: list[Any] = []
+    gaps_found: list[Any] = []
     for lane in idle:
-        kept = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
-        rows = cursor.execute(f"FROM ({kept}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
-        ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({kept})").fetchall()
-        if len(rows) < GAPS and known == gaps.KEPT:  # more may be there, all of them shorter than those that are kept
-            window = events.sql(opened, [lane], low - longest, high + longest)
+        stored_gaps = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
+        rows = cursor.execute(f"FROM ({stored_gaps}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
+        ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({stored_gaps})").fetchall()
+        if len(rows) < GAPS and known == gaps.KEPT:  # there may be more gaps, all shorter than those kept
+            window = events.events_sql(opened, [lane], low - longest, high + longest)
             pieces = f"""
                 SELECT *, sum(begins) OVER (ORDER BY s, e) AS gap FROM (
                     SELECT lane, s, e, class AS cause, text, (s IS DISTINCT FROM lag(e) OVER (ORDER BY s, e))::INTEGER
@@ -177,23 +181,23 @@ def _gaps(
                 f"SELECT {columns} FROM ({gaps.LONGEST.format(pieces=pieces)}) WHERE {here}"
                 f" ORDER BY e - s DESC, s LIMIT {GAPS}"
             ).fetchall()
-        found += rows
-    found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
+        gaps_found += rows
+    gaps_found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
     return [
-        {"start": s, "end": e, "cause": _word(cause), "during": during, "lane": lane}
-        for lane, s, e, cause, during in found[:GAPS]
+        {"start": s, "end": e, "cause": _format_cause(cause), "during": during, "lane": lane}
+        for lane, s, e, cause, during in gaps_found[:GAPS]
     ]
 
 
-def _word(cause: str | None) -> str:
+def _format_cause(cause: str | None) -> str:
     return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 
-def _histogram(buckets: Numbers) -> dict[str, list[int]]:
-    """Durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on, as far as any reaches."""
+def _make_histogram(buckets: Numbers) -> dict[str, list[int]]:
+    """Count durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on."""
     counts: dict[int, int] = {}
     for bucket, number in buckets[:, [1, 2]].tolist():
-        counts[sums.octave(bucket)] = counts.get(sums.octave(bucket), 0) + number
+        counts[sums.find_octave(bucket)] = counts.get(sums.find_octave(bucket), 0) + number
     if not counts:
         return {"edges_ns": [], "counts": []}
     bins = range(min(counts), max(counts) + 1)

@@ -1,4 +1,4 @@
-"""What the events of some lanes add up to in an area: at its edges event by event, in between from the sums."""
+"""Sums over the events of lanes in an area: events one by one at its edges, stored sums in between."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from profiledb.timeline.unions import Numbers
 
 @dataclass(frozen=True)
 class Part:
-    """Lanes, and the bins of 2^z ns between two times that lie in the area as a whole; all of it to read without."""
+    """Lanes, and the bins of 2^z ns between two times that lie entirely in the area; without bins, all of it is
+    read.
+    """
 
     lanes: Sequence[LaneInfo]
     z: int = 0
@@ -21,11 +23,12 @@ class Part:
 
 
 @dataclass
-class Counted:
-    """Events that begin in an area.
+class EventCounts:
+    """Events that start in an area.
 
-    ``lane``, ``name`` and ``ns`` are of those that were read, the others stand in ``stored``: lane, bucket, count,
-    shortest and longest (rows in the order of lane and bucket) and ``by_name``: lane, name, count, ns.
+    ``lane``, ``name`` and ``ns`` are of events that were read. Others are in ``stored``: lane, bucket, count, shortest
+    and
+    longest (rows ordered by lane and bucket), and in ``by_name``: lane, name, count, ns.
     """
 
     lane: Numbers
@@ -36,16 +39,16 @@ class Counted:
     by_name: Numbers
 
     def names(self) -> Numbers:
-        """Name, count and summed durations of each name, rows by name."""
-        return _grouped(
+        """Return name, count and summed duration of each name, ordered by name."""
+        return _sum_by_key(
             np.concatenate([self.name, self.by_name[:, 1]]),
             np.concatenate([np.ones(len(self.name), dtype=np.int64), self.by_name[:, 2]]),
             np.concatenate([self.ns, self.by_name[:, 3]]),
         )
 
     def by_lane(self) -> dict[int, tuple[int, int]]:
-        """Count and summed durations by lane."""
-        rows = _grouped(
+        """Return count and summed duration of each lane."""
+        rows = _sum_by_key(
             np.concatenate([self.lane, self.by_name[:, 0]]),
             np.concatenate([np.ones(len(self.lane), dtype=np.int64), self.by_name[:, 2]]),
             np.concatenate([self.ns, self.by_name[:, 3]]),
@@ -53,33 +56,37 @@ class Counted:
         return {lane: (count, ns) for lane, count, ns in rows.tolist()}
 
     def buckets(self) -> Numbers:
-        """Lane, bucket, count, shortest and longest, rows in the order of lane and bucket."""
+        """Return lane, bucket, count, shortest and longest, ordered by lane and bucket."""
         order = np.lexsort((self.ns, self.lane))
         lane, ns = self.lane[order], self.ns[order]
-        bucket = sums.buckets(ns).astype(np.int64)
+        bucket = sums.find_buckets(ns).astype(np.int64)
         read = np.column_stack([lane, bucket, np.ones(len(ns), dtype=np.int64), ns, ns])
-        rows = np.concatenate([_merged(read), self.stored])
-        return _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
+        rows = np.concatenate([_merge_rows(read), self.stored])
+        return _merge_rows(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
 
 
-def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
-    """Adds up the events of lanes that begin from ``low`` to ``high`` (ns), and the time in it that is busy."""
+def count_events(
+    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int
+) -> EventCounts:
+    """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
-    found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
-    for part in parts(lanes, low, high):
+    counts = EventCounts(
+        nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
+    )
+    for part in split_lanes(lanes, low, high):
         edges = [(low, high)]
         if part.whole:
             first, last = part.whole
             edges = [(low, first), (last, high)]
-            _from_sums(cursor, part, found)
+            _from_sums(cursor, part, counts)
         for begin, end in edges:
             if begin < end:
-                _read(cursor, opened, part.lanes, begin, end, found)
-    return found
+                _read(cursor, opened, part.lanes, begin, end, counts)
+    return counts
 
 
-def parts(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
-    """The lanes by what can be taken from their sums."""
+def split_lanes(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
+    """Group the lanes by the bins that their stored sums cover."""
     plain = []
     for z in {lane.sum_z for lane in lanes}:
         mine = [lane for lane in lanes if lane.sum_z == z]
@@ -91,48 +98,53 @@ def parts(lanes: Sequence[LaneInfo], low: int, high: int) -> Iterator[Part]:
         yield Part(plain)
 
 
-def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) -> None:
+def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, counts: EventCounts) -> None:
     assert part.whole is not None
     first, last = (edge >> part.z for edge in part.whole)
     which = f"{events.among('lane', [lane.id for lane in part.lanes])} AND bin >= {first} AND bin < {last}"
-    names = _numbers(
+    names = _read_numbers(
         cursor, f"SELECT lane, name, sum(n)::BIGINT, sum(ns)::BIGINT FROM name_sum WHERE {which} GROUP BY ALL"
     )
-    lengths = _numbers(
+    lengths = _read_numbers(
         cursor,
         f"SELECT lane, bucket, sum(n)::BIGINT, min(low), max(high) FROM length_sum WHERE {which} GROUP BY ALL"
         " ORDER BY lane, bucket",
     )
     busy = cursor.execute(f"SELECT lane, sum(ns)::BIGINT FROM busy_sum WHERE {which} GROUP BY lane").fetchall()
-    found.by_name = np.concatenate([found.by_name, names]) if len(names) else found.by_name
-    found.stored = np.concatenate([found.stored, lengths]) if len(lengths) else found.stored
-    _add_busy(found, busy)
+    counts.by_name = np.concatenate([counts.by_name, names]) if len(names) else counts.by_name
+    counts.stored = np.concatenate([counts.stored, lengths]) if len(lengths) else counts.stored
+    _add_busy(counts, busy)
 
 
 def _read(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counts: EventCounts,
 ) -> None:
     rows = cursor.execute(
-        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.sql(opened, lanes, low, high)})"
+        f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
     ).fetchnumpy()
     lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
-    begun = s >= low
-    found.lane = np.concatenate([found.lane, lane[begun]])
-    found.name = np.concatenate([found.name, name[begun]])
-    found.ns = np.concatenate([found.ns, (e - s)[begun]])
+    has_started = s >= low
+    counts.lane = np.concatenate([counts.lane, lane[has_started]])
+    counts.name = np.concatenate([counts.name, name[has_started]])
+    counts.ns = np.concatenate([counts.ns, (e - s)[has_started]])
     order = np.lexsort((s, lane))
     lane, s, e = lane[order], np.maximum(s[order], low), np.minimum(e[order], high)
-    begin, end = unions.fresh(s, e, unions.reached(lane, e))
-    _add_busy(found, _grouped(lane, end - begin).tolist())
+    begin, end = unions.find_new_parts(s, e, unions.find_latest_ends(lane, e))
+    _add_busy(counts, _sum_by_key(lane, end - begin).tolist())
 
 
-def _add_busy(found: Counted, rows: Sequence[Sequence[int]]) -> None:
+def _add_busy(counts: EventCounts, rows: Sequence[Sequence[int]]) -> None:
     for lane, ns in rows:
-        found.busy[lane] = found.busy.get(lane, 0) + ns
+        counts.busy[lane] = counts.busy.get(lane, 0) + ns
 
 
-def _grouped(key: Numbers, *values: Numbers) -> Numbers:
-    """Sums by key: rows of the key and one column a value."""
+def _sum_by_key(key: Numbers, *values: Numbers) -> Numbers:
+    """Sum by key: one row per key, one column per value."""
     keys, place = np.unique(key, return_inverse=True)
     columns = [keys]
     for value in values:
@@ -142,8 +154,8 @@ def _grouped(key: Numbers, *values: Numbers) -> Numbers:
     return np.column_stack(columns)
 
 
-def _merged(rows: Numbers) -> Numbers:
-    """Rows of equal lane and bucket, which stand below each other, as one."""
+def _merge_rows(rows: Numbers) -> Numbers:
+    """Merge adjacent rows of the same lane and bucket."""
     if not len(rows):
         return rows
     first = np.flatnonzero(np.append(True, (np.diff(rows[:, :2], axis=0) != 0).any(axis=1)))
@@ -155,7 +167,7 @@ def _merged(rows: Numbers) -> Numbers:
     )  # fmt: skip
 
 
-def _numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
-    """What a query answers as one array of whole numbers."""
+def _read_numbers(cursor: duckdb.DuckDBPyConnection, query: str) -> Numbers:
+    """Return the answer of a query as one array of integers."""
     columns = cursor.execute(query).fetchnumpy().values()
     return np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])

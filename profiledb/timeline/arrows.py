@@ -1,4 +1,4 @@
-"""Arrows between events: from the launching call to what it launched, and from that to the wait for it."""
+"""Arrows between events: from a launching call to the work it launched, and from that to the wait for it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from profiledb.timeline.events import Event
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 MOST = 64
-"""Operations that one call points to; a launch of a graph may have thousands of nodes."""
+"""Operations that one call points to; a graph launch may have thousands of nodes."""
 
 _TABLES = {
     "kernel": ("kernel", "kernel_id", 0),
@@ -19,22 +19,23 @@ _TABLES = {
 _GROUND = "device_id AS device, global_pid AS pid, stream_id AS stream"
 
 
-def arrows(
+def find_arrows(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
-    """The direct arrows of an event: ``launch``, or ``graph`` where a call launched several at once, and ``wait``.
+    """Return the direct arrows of an event: ``launch``, or ``graph`` for a call with several launches, and ``wait``.
 
-    What waits for an operation is the first synchronization of its process that was waiting when it ended: for its
-    stream, or for all of them.
+    An operation points to the first synchronization of its process that was waiting when it ended, for its stream or
+    for
+    all.
     """
     if kind in _TABLES:
-        return _of_operation(cursor, opened, event, kind, number)
+        return _arrows_of_operation(cursor, opened, event, kind, number)
     if kind == "api":
-        return _of_call(cursor, opened, event, number)
+        return _arrows_of_call(cursor, opened, event, number)
     return []
 
 
-def _of_operation(
+def _arrows_of_operation(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, kind: str, number: int
 ) -> list[dict[str, Any]]:
     table, key, _ = _TABLES[kind]
@@ -45,45 +46,47 @@ def _of_operation(
     if not rows:
         return []
     call, tid, pid, stream, end = rows[0]
-    found = []
-    if tid is not None and (launch := _at(cursor, opened, _lane(opened, "api", tid=tid), call)):
-        found.append(_arrow(opened, launch, event, "launch"))
+    arrows = []
+    if tid is not None and (launch := _read_event(cursor, opened, _find_lane(opened, "api", tid=tid), call)):
+        arrows.append(_make_arrow(opened, launch, event, "launch"))
     waits = cursor.execute(f"""
         SELECT sync_id FROM sync WHERE global_pid = {_sql(pid)} AND start_ns <= {end} AND end_ns >= {end}
             AND (stream_id = {_sql(stream)} OR sync_type IN (1, 4)) ORDER BY end_ns, sync_id LIMIT 1
     """).fetchall()
     for (sync,) in waits:
         for lane in (one for one in opened.lanes if one.kind == "sync"):
-            if wait := _at(cursor, opened, lane, sync):
-                found.append(_arrow(opened, event, wait, "wait"))
+            if wait := _read_event(cursor, opened, lane, sync):
+                arrows.append(_make_arrow(opened, event, wait, "wait"))
                 break
-    return found
+    return arrows
 
 
-def _of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
-    parts = " UNION ALL ".join(
+def _arrows_of_call(cursor: duckdb.DuckDBPyConnection, opened: Opened, event: Event, call: int) -> list[dict[str, Any]]:
+    queries = " UNION ALL ".join(
         f"SELECT {_GROUND}, 4 * {key} + {code} AS ref, start_ns FROM {table} WHERE call_id = {call}"
         for table, key, code in _TABLES.values()
     )
-    rows = cursor.execute(f"FROM ({parts}) ORDER BY start_ns, ref LIMIT {MOST}").fetchall()
-    found = []
+    rows = cursor.execute(f"FROM ({queries}) ORDER BY start_ns, ref LIMIT {MOST}").fetchall()
+    arrows = []
     for device, pid, stream, ref, _ in rows:
-        lane = _lane(opened, "stream", device=device, pid=pid, stream=stream)
-        if launched := _at(cursor, opened, lane, ref):
-            found.append(_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
-    return found
+        lane = _find_lane(opened, "stream", device=device, pid=pid, stream=stream)
+        if launched := _read_event(cursor, opened, lane, ref):
+            arrows.append(_make_arrow(opened, event, launched, "graph" if len(rows) > 1 else "launch"))
+    return arrows
 
 
-def _at(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:
-    """An event of a lane by its number; None where lane or event is not there."""
+def _read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo | None, ref: int) -> Event | None:
+    """Return an event of a lane by its number; None if it does not exist."""
     if lane is None:
         return None
-    rows = cursor.execute(f"SELECT {events.COLUMNS} FROM ({events.sql(opened, [lane])}) WHERE ref = {ref}").fetchall()
+    rows = cursor.execute(
+        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, [lane])}) WHERE ref = {ref}"
+    ).fetchall()
     return rows[0] if rows else None
 
 
-def _lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
-    """The lane of a kind with these numbers."""
+def _find_lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
+    """Return the lane of a kind with these numbers."""
     for lane in opened.lanes:
         shown = opened.listed[lane.id]
         if lane.kind == kind and all(shown[name] == value for name, value in key.items()):
@@ -91,7 +94,7 @@ def _lane(opened: Opened, kind: str, **key: int | None) -> LaneInfo | None:
     return None
 
 
-def _arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str, Any]:
+def _make_arrow(opened: Opened, begin: Event, end: Event, kind: str) -> dict[str, Any]:
     return {"from": events.item(opened, begin), "to": events.item(opened, end), "kind": kind}
 
 

@@ -1,32 +1,33 @@
-"""Events in bins: what a tile shows where events are shorter than a bin.
+"""Events in bins, which a tile shows for events shorter than a bin.
 
 An event of at least a bin's length is an item of its own, at its own times. The others are counted in the bin in which
-they begin. A bin in which one begins shows it at its own times. A bin in which several begin is one item, from edge to
-edge, with their number, the time in it that is busy, and the name and number of the longest. The end of such a bin's
-last event that lies in the next bin is busy time there: of the item of that bin where it has several, else of an item
-of its own that counts nothing.
+they start. A bin with one starting event shows it at its own times. A bin with several is one item, from edge to edge,
+with their number, their busy time in it, and name and number of the longest. If the last event of such a bin reaches
+into the next bin, its end is busy time there: of that bin's item if that has several events, else of an item of its own
+that counts nothing.
 
-Events of one row never overlap, so sums are unions. Binning what was binned before, in bins that are a fraction as
-long, gives the same items as binning the events: a level of detail is as exact as they are.
+Events of one row never overlap, so sums are unions. Binning items again, in bins of a multiple of the width, gives the
+same items as binning the events: a level of detail is as exact as the events.
 """
 
 SOURCE = "lane, row, s, e, n, busy, name, ref, d"
-"""Columns of what is binned and of the items: lane, row, begin and end (ns), events that begin in it, busy time in it
-(ns), name and number of the longest event, and its length (ns; -1 for an end of an event that began in the bin
+"""Columns of the input and of the items: lane, row, start and end (ns), number of events that start in it, busy time in
+it (ns), name and number of the longest event, and its length (ns; -1 for the end of an event that started in the bin
 before)."""
 
 EVENTS = "lane, row, s, e, 1 AS n, e - s AS busy, name, ref, e - s AS d"
-"""These columns from those of events."""
+"""The same columns, computed from columns of events."""
 
 
-def sql(source: str, width: int, base: int) -> str:
-    """A query that answers the items (columns of ``SOURCE``) of what ``source`` answers.
+def binning_sql(source: str, width: int, base: int) -> str:
+    """Return a query for the items (columns of ``SOURCE``) of a source.
 
     Args:
-        source: a query with the columns of ``SOURCE``, rows of one lane and row without overlap, and bins only of a
-            width of which ``width`` is a multiple by a power of two.
+        source: a query with the columns of ``SOURCE``; rows of a lane and row do not overlap, and ``width`` is a
+            multiple
+            of the width of its bins by a power of two.
         width: of a bin, ns.
-        base: an edge of a bin at or before the begin of everything shorter than a bin, ns.
+        base: an edge of a bin at or before the start of everything shorter than a bin, ns.
     """
     return f"""
 WITH x AS ({source}), short AS (

@@ -1,4 +1,4 @@
-"""Makes the file of a timeline: lanes, levels of detail, and what the report's own tables cannot answer at once."""
+"""Build the file of a timeline: lanes, levels of detail, and everything that the report's tables cannot answer fast."""
 
 import tempfile
 import uuid
@@ -14,49 +14,49 @@ from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
 from profiledb.timeline import binned, bins, gaps, lines, medians, power, scan, steps, sums
 from profiledb.timeline.event_queries import KEYS, read_direct
-from profiledb.timeline.lanes import Lane, Names, tree
+from profiledb.timeline.lanes import Lane, Names, build_tree
 from profiledb.timeline.open_timeline import Lanes, read_lanes
 from profiledb.timeline.rows import ROWS, FirstFit
 
 VERSION = 5
-"""Raised when what a file holds changes; a file of another version is made anew."""
+"""Raise when the content of a file changes; files of other versions are built again."""
 
 FINEST = 20
-"""Bins of 2^20 ns are the finest that are kept; below, a tile is answered from the events."""
+"""Bins of 2^20 ns are the finest in the file; finer tiles are answered from the events."""
 STEP = 2
 
 DIRECT = ("stream", "api", "osrt", "range")
-"""Kinds whose events the report's tables answer as fast as a copy of them would, where none overlap."""
+"""Kinds whose events the report's tables answer as fast as a copy would, unless some overlap."""
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 
 
-def path(reports: Path, report_id: str) -> Path:
-    """Where the file of a report's timeline is, whether it exists or not."""
-    return reports / f"{report_id}.timeline{VERSION}.duckdb"
+def timeline_path(timelines: Path, report_id: str) -> Path:
+    """Return the path of a report's timeline, whether it exists or not."""
+    return timelines / f"{report_id}.timeline{VERSION}.duckdb"
 
 
-def sources() -> str:
-    """SQL that creates the views ``raw_*``."""
+def raw_views_sql() -> str:
+    """Return SQL that creates the views ``raw_*``."""
     return read_sql("sources.sql", "profiledb.timeline")
 
 
 def build(report: Path, target: Path, work: Path, log: Path | None = None, memory_limit: str = "1GB") -> None:
-    """Makes the file of the timeline of ``report`` and moves it to ``target``.
+    """Build the timeline of ``report`` and move it to ``target``.
 
     Args:
         report: the database of a report.
-        target: where the file goes; it is whole when it has its name.
-        work: an empty name on the same file system, for the file while it is made.
-        log: the log of power beside the report, whether it exists or not; one that is damaged counts as none.
-        memory_limit: what DuckDB may take before it writes to disk.
+        target: final path; the file is complete when it appears there.
+        work: an unused path on the same file system, for the unfinished file.
+        log: the power log of the report, whether it exists or not; a damaged one counts as none.
+        memory_limit: memory that DuckDB may take before it spills to disk.
 
     Raises:
-        duckdb.Error: the report is damaged, or the disk full.
+        duckdb.Error: the report is damaged, or the disk is full.
     """
     work.unlink(missing_ok=True)
-    made_of = (*state(report), *state(log))
-    spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB makes it, and takes it away
+    made_of = (*file_state(report), *file_state(log))
+    spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB creates and removes it
     db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
@@ -64,8 +64,8 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         db.execute("SET search_path = 'r,t,memory'")
         needed = views.sql(["idle", "ranges", "power", "openmp"])
         db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
-        power.read(db, log)
-        _fill(db, made_of)
+        power.read_log(db, log)
+        _write_tables(db, made_of)
         db.execute("SET search_path = 'memory'")
         db.execute("DETACH t")
         db.close()
@@ -75,8 +75,8 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         work.unlink(missing_ok=True)
 
 
-def state(file: Path | None) -> tuple[int, int]:
-    """What changes with a file: its bytes and its time; both 0 where there is none."""
+def file_state(file: Path | None) -> tuple[int, int]:
+    """Return size and time of a file; both 0 if there is none."""
     try:
         status = file.stat() if file else None
     except FileNotFoundError:
@@ -84,16 +84,16 @@ def state(file: Path | None) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns) if status else (0, 0)
 
 
-def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
+def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
-    steps.write(db)
+    steps.write_steps(db)
     db.execute(gaps.PIECES)
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
-    db.execute(sources().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
+    db.execute(raw_views_sql().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
-    lanes, left_out = tree([*_found(db, origin), *lines.found(db), *power.found(db)], _names(db))
-    sums.settle(db, lanes)
+    lanes, left_out = build_tree([*_find_lanes(db, origin), *lines.find_lanes(db), *power.find_lanes(db)], _names(db))
+    sums.drop_long_sums(db, lanes)
     _write_lanes(db, lanes, origin)
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
@@ -101,24 +101,24 @@ def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time, "NULL")
     db.execute(f"INSERT INTO t.made VALUES ({', '.join(map(str, made))})")
     _write_events(db, lanes, origin)
-    sums.write(db, lanes)
-    gaps.write(db, origin)
-    _write_levels(db, lanes, origin, begin, levels(begin, end))
-    lines.write(db, [lane for lane in lanes if lane.kind == "line"], origin, levels(begin, end))
-    medians.write(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
+    sums.write_sums(db, lanes)
+    gaps.write_gaps(db, origin)
+    _write_levels(db, lanes, origin, begin, choose_levels(begin, end))
+    lines.write_values(db, [lane for lane in lanes if lane.kind == "line"], origin, choose_levels(begin, end))
+    medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
 
 
-def _found(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
-    """The lanes that have events, with what the tree and the levels need to know of each."""
+def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
+    """Return the lanes that have events, with the facts that the tree and the levels need."""
     db.execute(sums.PARTS)
-    found = []
+    lanes = []
     for kind, keys in KEYS.items():
-        if kind not in DIRECT:  # these views compute; their rows are asked for several times
+        if kind not in DIRECT:  # these views compute, and their rows are read several times
             db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
-        found += scan.lanes(db, kind, keys, _rows(kind), origin)
-    for lane in found:
+        lanes += scan.scan_lanes(db, kind, keys, _rows(kind), origin)
+    for lane in lanes:
         lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
-    return found
+    return lanes
 
 
 def _rows(kind: str) -> str:
@@ -132,15 +132,15 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
     return Names(gpus, processes, threads)
 
 
-def _levels(lane: Lane) -> str:
-    """How deep a lane is of which not all levels have a row."""
+def _describe_depth(lane: Lane) -> str:
+    """Describe the depth of a lane that does not show all levels."""
     return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
 
 
 def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     rows = [
         (
-            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _describe_depth(lane), min(lane.rows, ROWS),
             lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
             lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source, None,
         )
@@ -155,13 +155,13 @@ def _literal(value: object) -> str:
     return quote(value) if isinstance(value, str) else "NULL" if value is None else str(value)
 
 
-def levels(begin: int, end: int) -> Sequence[int]:
-    """The levels of a capture, each the logarithm of its bins' width in ns: as long as there are many bins."""
+def choose_levels(begin: int, end: int) -> Sequence[int]:
+    """Return the levels of a capture, each the logarithm of its bins' width in ns, as long as there are many bins."""
     return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
 
 
 def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
-    """Copies the lanes that are not read from the report, in the order in which they are asked for."""
+    """Copy the lanes that are not read from the report, in the order of reading."""
     db.execute("CREATE TEMP TABLE kept AS FROM t.event LIMIT 0")
     for kind in KEYS:
         mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
@@ -190,10 +190,10 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
         db.register("placed", placed)
         db.execute("INSERT INTO kept FROM placed")
         db.unregister("placed")
-    if top + 1 == ROWS:  # events in the last row may be cut, so that no sums fit them
+    if top + 1 == ROWS:  # events in the last row may be cut, so that no sums would match
         lane.sum_z = None
-    kept = "NULL" if lane.sum_z is None else lane.sum_z
-    db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {kept} WHERE id = {lane.id}")
+    stored_zoom = "NULL" if lane.sum_z is None else lane.sum_z
+    db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {stored_zoom} WHERE id = {lane.id}")
 
 
 _BATCH = 100_000
@@ -206,7 +206,7 @@ def _among(ids: Sequence[int]) -> str:
 def _write_levels(
     db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, begin: int, zooms: Sequence[int]
 ) -> None:
-    """Writes each level from the one before, the finest from the events, with the same result (tests)."""
+    """Write each level from the one before, the finest from the events, with the same result (tests)."""
     leveled = [lane for lane in lanes if lane.leveled]
     if not leveled:
         return
@@ -221,17 +221,17 @@ def _write_levels(
     for finer, z in pairwise(zooms):
         width = 1 << z
         source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {finer}"
-        binning = binned.sql(source, width, begin // width * width)
+        binning = binned.binning_sql(source, width, begin // width * width)
         db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
 
 
 def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> None:
-    """Writes the finest level, a window of time after the other, each with the bin before it."""
+    """Write the finest level, one window of time after another, each with the bin before it."""
     import pyarrow as pa
 
     db.execute("CREATE TEMP TABLE finest AS FROM t.level LIMIT 0")
     width = 1 << FINEST
-    edges = sorted({edge // width * width for edge in scan.edges(db, f"({events})", count, "s")})
+    edges = sorted({edge // width * width for edge in scan.find_edges(db, f"({events})", count, "s")})
     for low, high in pairwise([-scan.FAR, *edges, scan.FAR]):
         query = f"SELECT {_COLUMNS} FROM ({events}) WHERE s >= {max(-scan.FAR, low - width)} AND s < {high}"
         rows = {name: np.asarray(column) for name, column in db.execute(query).fetchnumpy().items()}
@@ -241,9 +241,9 @@ def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> Non
             continue
         lasted = rows["e"] - rows["s"]
         rows |= {"n": np.ones(len(order), dtype=np.int64), "busy": lasted, "d": lasted}
-        items = bins.items(rows, FINEST, int(rows["s"].min()) // width * width)
-        kept = (items["s"] >= low) & (items["s"] < high)
-        db.register("items", pa.table({name: items[name][kept] for name in bins.NAMES}))
+        items = bins.make_items(rows, FINEST, int(rows["s"].min()) // width * width)
+        is_inside = (items["s"] >= low) & (items["s"] < high)
+        db.register("items", pa.table({name: items[name][is_inside] for name in bins.NAMES}))
         db.execute(f"INSERT INTO finest SELECT {FINEST}, {binned.SOURCE} FROM items")
         db.unregister("items")
     db.execute("INSERT INTO t.level FROM finest ORDER BY lane, row, s, e; DROP TABLE finest")

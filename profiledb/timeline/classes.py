@@ -1,4 +1,4 @@
-"""The classes of what a timeline shows: a name, words for people and two colors each. A color code is a place here."""
+"""Classes of a timeline's events: a name, a title and two colors each. A color code is an index into them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from profiledb.rules.classes import KernelClass
 
 MOST_NVTX = 512
-"""Colors of NVTX ranges that a report may bring; ranges of others look like those without a color."""
+"""Colors of NVTX ranges from a report; ranges of further colors look uncolored."""
 
 
 @dataclass(frozen=True)
 class Class:
-    """A class: its name, title, and color in the light and in the dark theme, ``#RRGGBB``."""
+    """A class: its name, title, and color in the light and the dark theme, ``#RRGGBB``."""
 
     name: str
     title: str
@@ -59,8 +59,8 @@ FIXED = (
 )
 
 
-def listed(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
-    """All classes: ``other`` first, those of kernels, the fixed ones, and a class a color that NVTX ranges bring."""
+def list_classes(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
+    """Return all classes: ``other`` first, those of kernels, the fixed ones, and one per color of NVTX ranges."""
     kernels = [Class(c.name, c.title, c.light, c.dark) for c in kernel_classes]
     kernels.sort(key=lambda one: one.name != "other")
     plain = {one.name for one in (*kernels, *FIXED)}

@@ -1,4 +1,4 @@
-"""Everything that a report knows of one event of a timeline: in words, and with what launched it and waited for it."""
+"""The details of one event, with the calls that launched it and waited for it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ import duckdb
 
 from profiledb import words
 from profiledb.timeline import events
-from profiledb.timeline.arrows import arrows
-from profiledb.timeline.names import texts
+from profiledb.timeline.arrows import find_arrows
+from profiledb.timeline.names import read_texts
 from profiledb.timeline.open_timeline import Opened
 
 Rows = list[tuple[str, str]]
@@ -104,48 +104,52 @@ _NUMBERS: dict[str, Callable[[Any], str]] = {
     "rate": words.rate,
 }
 LONGEST = 20_000
-"""Characters of a value at most."""
+"""Length limit of a value, in characters."""
 
 
-def event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int) -> dict[str, Any]:
-    """One event: its times, name, rows of words, arrows, and ``about``: what links to other pages need.
+def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int) -> dict[str, Any]:
+    """Return one event: its times, name, detail rows, arrows, and ``about``, the facts for links to other pages.
 
     Raises:
-        AnalysisError: there is no such lane, or no such event in it.
+        AnalysisError: the lane or the event does not exist.
     """
-    found = events.one(cursor, opened, lane, ref)
-    kind, number = source(opened.lanes[lane].kind, ref)
-    _, _, start, end, name, _ = found
-    facts = _facts(cursor, kind, number)
+    event = events.read_event(cursor, opened, lane, ref)
+    kind, number = find_source(opened.lanes[lane].kind, ref)
+    _, _, start, end, name, _ = event
+    facts = _read_facts(cursor, kind, number)
     titles = {one.name: one.title for one in opened.classes}
     facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
-    told = texts(cursor, [name]).get(name, "")
+    full_name = read_texts(cursor, [name]).get(name, "")
     rows: Rows = [("Start", words.duration(start)), ("Duration", words.duration(end - start))]
-    rows += [(_LABELS[key], _word(key, value)) for key, value in facts.items() if key in _LABELS and value is not None]
+    rows += [
+        (_LABELS[key], _format_value(key, value))
+        for key, value in facts.items()
+        if key in _LABELS and value is not None
+    ]
     about = {"kernel": facts.get("kernel"), "range": facts.get("path"), "table": kind, "id": number}
-    return events.item(opened, found) | {
-        "name_id": name, "name": told, "rows": rows, "arrows": arrows(cursor, opened, found, kind, number),
+    return events.item(opened, event) | {
+        "name_id": name, "name": full_name, "rows": rows, "arrows": find_arrows(cursor, opened, event, kind, number),
         "about": about,
     }  # fmt: skip
 
 
-def source(lane_kind: str, ref: int) -> tuple[str, int]:
-    """The kind of an event and its number in the table of the report."""
+def find_source(lane_kind: str, ref: int) -> tuple[str, int]:
+    """Return the kind of an event and its number in the table of the report."""
     if lane_kind in ("stream", "nccl"):
         return ("kernel", "memop", "graph_launch", "")[ref % 4], ref // 4
     return {"projection": "range"}.get(lane_kind, lane_kind), ref
 
 
-def _facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[str, Any]:
+def _read_facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[str, Any]:
     if kind not in _QUERIES:
         return {}
     rows = cursor.execute(_QUERIES[kind].replace("$id", str(number)))
     columns: Sequence[str] = [column[0] for column in rows.description or []]
-    found = rows.fetchall()
-    return dict(zip(columns, found[0], strict=True)) if found else {}
+    facts = rows.fetchall()
+    return dict(zip(columns, facts[0], strict=True)) if facts else {}
 
 
-def _word(key: str, value: Any) -> str:
+def _format_value(key: str, value: Any) -> str:
     if key in _NUMBERS:
         return _NUMBERS[key](value)
     if key == "tid":

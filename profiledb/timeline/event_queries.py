@@ -1,4 +1,4 @@
-"""Queries of the events of lanes that the report's own tables answer."""
+"""Queries for events of lanes in the report's own tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +8,20 @@ KEYS = {
     "openacc": ("tid",), "openmp": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",),
     "sample": ("tid",), "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
 }  # fmt: skip
-"""The columns that tell the lanes of each kind apart."""
+"""Columns that identify the lanes of each kind."""
 
 
 def read_direct(
     kind: str, lanes: str, origin: int, low: int | None = None, high: int | None = None, table: str = ""
 ) -> str:
-    """A query of the events of lanes of a kind from the report's tables; times in ns from the begin of the capture.
+    """Return a query for events of a kind from the report's tables; times in ns from the start of the capture.
 
     Args:
         kind: one of ``KEYS``.
         lanes: a condition on the lanes.
-        origin: begin of the capture on the clock of the report.
-        low, high: events that end at or after, and begin before; none where they are None.
-        table: where the events are, if not in the report.
+        origin: start of the capture on the report's clock.
+        low, high: limits; events end at or after ``low`` and start before ``high``; None for no limit.
+        table: table of the events, if not in the report.
     """
     keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
     window = f"WHERE {_within(origin, low, high)}" if low is not None and high is not None else ""
@@ -33,7 +33,7 @@ def read_direct(
 
 
 def read_lane(lane: Mapping[str, Any], origin: int, low: int | None = None, high: int | None = None) -> str:
-    """The same of one lane, a row of the table of lanes."""
+    """Return such a query for one lane, a row of the table of lanes."""
     keys = [f"{key} IS NULL" if lane[key] is None else f"{key} = {int(lane[key])}" for key in KEYS[str(lane["kind"])]]
     window = [_within(origin, low, high)] if low is not None and high is not None else []
     conditions = " AND ".join([*keys, *window]) or "true"

@@ -16,32 +16,32 @@ FEW = 4
 COLUMNS = "lane, row, s, e, name, ref"
 
 
-def sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
+def events_sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
     """A query of the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
     window = "" if low is None or high is None else f" AND e >= {low} AND s < {high}"
-    kept = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
-    parts = [f"SELECT {COLUMNS} FROM event WHERE {among('lane', kept)}{window}"] if kept else []
+    stored = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
+    queries = [f"SELECT {COLUMNS} FROM event WHERE {among('lane', stored)}{window}"] if stored else []
     for kind in sorted({lane.kind for lane in lanes if lane.direct}):
         mine = [lane.id for lane in lanes if lane.direct and lane.kind == kind]
         if len(mine) > FEW:
-            parts.append(event_queries.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
+            queries.append(event_queries.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
         else:  # compared with constants, a third of the work of a join
-            parts += [event_queries.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
-    return " UNION ALL ".join(parts) or f"SELECT {COLUMNS} FROM event LIMIT 0"
+            queries += [event_queries.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
+    return " UNION ALL ".join(queries) or f"SELECT {COLUMNS} FROM event LIMIT 0"
 
 
-def one(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
+def read_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
     """The event of a lane with a number.
 
     Raises:
         AnalysisError: there is no such lane, or no such event in it.
     """
-    found = cursor.execute(
-        f"SELECT {COLUMNS} FROM ({sql(opened, [lane(opened, lane_id)])}) WHERE ref = {ref} LIMIT 1"
+    row = cursor.execute(
+        f"SELECT {COLUMNS} FROM ({events_sql(opened, [lane(opened, lane_id)])}) WHERE ref = {ref} LIMIT 1"
     ).fetchall()
-    if not found:
+    if not row:
         raise AnalysisError("There is no such event in this lane.")
-    event: Event = found[0]
+    event: Event = row[0]
     return event
 
 

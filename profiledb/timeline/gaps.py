@@ -1,9 +1,9 @@
-"""Gaps of each GPU: their pieces by what the host did, and the longest of them, kept so that no area reads all."""
+"""Idle gaps of each GPU: their pieces by cause, and the longest gaps, stored so that no area has to read all."""
 
 import duckdb
 
 KEPT = 4_096
-"""Gaps of a lane that are kept, the longest."""
+"""Gaps stored per lane, the longest."""
 
 PIECES = """
 CREATE OR REPLACE TEMP MACRO range_edge(threads, low, high) AS TABLE
@@ -22,7 +22,7 @@ SELECT device, min(s) AS start_ns, max(e) AS end_ns, 'idle-' || any_value(reason
     row_number() OVER (ORDER BY device, min(s)) AS ref, any_value(gap_id) AS gap
 FROM numbered GROUP BY device, number
 """
-"""Pieces of gaps by what the host did, whatever range was open meanwhile: so no range is looked at."""
+"""Pieces of gaps by the host's activity, regardless of open ranges, so that no range is read."""
 
 LONGEST = """
 SELECT lane, min(s) AS s, max(e) AS e, arg_max(cause, (ns, cause)) AS cause, arg_max(during, (ns, cause)) AS during
@@ -31,11 +31,11 @@ FROM (
     FROM ({pieces}) GROUP BY lane, gap, cause
 ) GROUP BY lane, gap
 """
-"""A query of whole gaps, each with the cause that takes most of it, from lane, gap, s, e, cause, text of pieces."""
+"""A query for whole gaps from their pieces (lane, gap, s, e, cause, text), each with the cause of its largest part."""
 
 
-def write(db: duckdb.DuckDBPyConnection, origin: int) -> None:
-    """Writes the longest gaps of each lane of idle time."""
+def write_gaps(db: duckdb.DuckDBPyConnection, origin: int) -> None:
+    """Write the longest gaps of each lane of idle time."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE long_gap AS
         SELECT device, gap FROM idle_piece GROUP BY device, gap

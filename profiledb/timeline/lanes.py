@@ -1,4 +1,4 @@
-"""The tree of lanes: which there are, in which order, what they are called, and which are asked for together."""
+"""The tree of lanes: their order, their names, and the groups that are requested together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +10,26 @@ TITLES = {
     "nccl_call": "NCCL calls", "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
 }  # fmt: skip
 ON_GPU = ("line", "projection", "idle", "stream", "nccl")
-"""Kinds of lanes below a GPU, in their order."""
+"""Kinds of lanes below a GPU, in order."""
 ON_THREAD = ("projection", "range", "api", "sync", "nccl_call", "openmp", "osrt", "mpi", "openacc", "sched", "sample")
-"""Kinds of lanes below a thread, in their order."""
+"""Kinds of lanes below a thread, in order."""
 
 LANES = 20_000
-"""Lanes at most; threads with the fewest events are left out first."""
+"""Largest number of lanes; threads with the fewest events are left out first."""
 GROUP_LANES = 32
 GROUP_ROWS = 16
 SPARSE = 8_192
-"""Lanes of so many events or fewer are read whole at any zoom."""
+"""Number of events up to which a lane is read whole at any zoom."""
 
 
 @dataclass
 class Lane:
-    """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too;
-    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made;
-    ``log``: of the log beside the report."""
+    """A lane, or a folder of lanes.
+
+    ``direct``: read from the report's tables; ``leveled``: also stored in bins; ``sum_z``: its sums are stored for bins
+    of
+    2^sum_z ns; ``code``: its number within its kind while the file is built; ``log``: from the power log of the report.
+    """
 
     kind: str
     title: str = ""
@@ -57,7 +60,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Names:
-    """What people call things: GPUs by number, processes and threads by their global ids; with the numbers of both."""
+    """Titles of GPUs by number, and of processes and threads by global id, with their own numbers."""
 
     gpus: dict[int, str]
     processes: dict[int, str]
@@ -65,43 +68,43 @@ class Names:
 
 
 def pid_of(global_id: int) -> int:
-    """The process id of the operating system in a global id."""
+    """Return the operating system's process id in a global id."""
     return (global_id >> 24) & 0xFFFFFF
 
 
 def tid_of(global_tid: int) -> int:
-    """The thread id of the operating system in a global id."""
+    """Return the operating system's thread id in a global id."""
     return global_tid & 0xFFFFFF
 
 
-def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
-    """All lanes with their folders, numbered in their order, and how many lanes were left out."""
-    of_log = [lane for lane in found if lane.log]
-    found = [lane for lane in found if not lane.log]
-    top = [*_gpus(found, names), *_processes(found, names)]
+def build_tree(lanes: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
+    """Return all lanes with their folders, numbered in order, and the number of lanes left out."""
+    of_log = [lane for lane in lanes if lane.log]
+    lanes = [lane for lane in lanes if not lane.log]
+    top = [*_gpus(lanes, names), *_processes(lanes, names)]
     top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
-    top += [_titled(lane) for lane in found if lane.kind == "overhead"]
-    listed, left_out = _bounded(top)
+    top += [_add_titles(lane) for lane in lanes if lane.kind == "overhead"]
+    listed, left_out = _limit_lanes(top)
     for number, lane in enumerate(listed):
         lane.id = number
     for lane in listed:
         for one in lane.inside:
             one.parent = lane.id
-    _group([lane for lane in listed if not lane.inside])
+    _number_groups([lane for lane in listed if not lane.inside])
     return listed, left_out
 
 
-def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
-    of_gpu = [lane for lane in found if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
+def _gpus(lanes: Sequence[Lane], names: Names) -> Iterator[Lane]:
+    of_gpu = [lane for lane in lanes if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
     for device in sorted({lane.device for lane in of_gpu}, key=lambda one: (one is None, one or 0)):
         inside = [lane for lane in of_gpu if lane.device == device]
         inside.sort(key=lambda lane: (ON_GPU.index(lane.kind), -lane.events if lane.kind == "stream" else 0))
         several = len({lane.pid for lane in inside if lane.kind == "stream"}) > 1
         projected = sum(lane.kind == "projection" for lane in inside) > 1
         for lane in inside:
-            _titled(lane)
+            _add_titles(lane)
             if lane.kind == "stream":
-                owner = f" · {_process(lane.pid or 0, names)}"
+                owner = f" · {_describe_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
                 lane.title = f"{TITLES['range']} · {_thread(lane.tid or 0, names)}"
@@ -109,11 +112,11 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
         yield Lane("gpu", title, names.gpus.get(device or 0, ""), device=device, inside=inside)
 
 
-def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
+def _processes(lanes: Sequence[Lane], names: Names) -> list[Lane]:
     threads: dict[int, list[Lane]] = {}
-    for lane in found:
+    for lane in lanes:
         if lane.kind in ON_THREAD and not (lane.kind == "projection" and lane.device is not None):
-            threads.setdefault(lane.tid or 0, []).append(_titled(lane))
+            threads.setdefault(lane.tid or 0, []).append(_add_titles(lane))
     processes: dict[int, list[Lane]] = {}
     for tid, inside in threads.items():
         inside.sort(key=lambda lane: ON_THREAD.index(lane.kind))
@@ -123,18 +126,20 @@ def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
     for pid, inside in processes.items():
         inside.sort(key=_busiest_first)
         path = names.processes.get(pid, "")
-        folders.append(Lane("process", _process(pid, names), path if "/" in path else "", pid=pid, inside=inside))
+        folders.append(
+            Lane("process", _describe_process(pid, names), path if "/" in path else "", pid=pid, inside=inside)
+        )
     return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
 
 
 def _busiest_first(folder: Lane) -> tuple[int, int, int]:
-    """Threads that call CUDA first, then those with the most of everything else."""
+    """Sort key: threads that call CUDA first, then those with the most events."""
     calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
 
 
-def _process(pid: int, names: Names) -> str:
-    """The file that a process runs, without its folders, and its number."""
+def _describe_process(pid: int, names: Names) -> str:
+    """Return the file name of a process's program, and its process id."""
     return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
 
@@ -143,20 +148,20 @@ def _thread(tid: int, names: Names) -> str:
     return f"{names.threads.get(tid) or 'Thread'} ({number})" if number else "All threads"
 
 
-def _titled(lane: Lane) -> Lane:
+def _add_titles(lane: Lane) -> Lane:
     lane.title = lane.title or TITLES.get(lane.kind, lane.kind)
     return lane
 
 
-def _walk(lanes: Iterable[Lane]) -> Iterator[Lane]:
+def _walk_lanes(lanes: Iterable[Lane]) -> Iterator[Lane]:
     for lane in lanes:
         yield lane
-        yield from _walk(lane.inside)
+        yield from _walk_lanes(lane.inside)
 
 
-def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
-    """The lanes in their order; where there are too many, those of the threads with the least go."""
-    listed = list(_walk(top))
+def _limit_lanes(top: list[Lane]) -> tuple[list[Lane], int]:
+    """Return the lanes in order; if there are too many, drop those of the threads with the fewest events."""
+    listed = list(_walk_lanes(top))
     if len(listed) <= LANES:
         return listed, 0
     threads = sorted((lane for lane in listed if lane.kind == "thread"), key=_busiest_first)
@@ -168,11 +173,11 @@ def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
     for process in top:
         process.inside = [lane for lane in process.inside if id(lane) not in gone]
     kept = [lane for lane in top if lane.kind != "process" or lane.inside]
-    return (shown := list(_walk(kept))[:LANES]), len(listed) - len(shown)
+    return (shown := list(_walk_lanes(kept))[:LANES]), len(listed) - len(shown)
 
 
-def _group(lanes: Sequence[Lane]) -> None:
-    """Numbers the groups: neighbors of one folder, or small ones, up to some lanes and rows."""
+def _number_groups(lanes: Sequence[Lane]) -> None:
+    """Number the groups: neighbors in a folder, or small lanes, up to a number of lanes and rows."""
     numbers, group, size, rows = count(), 0, 0, 0
     before: Lane | None = None
     for lane in lanes:

@@ -1,4 +1,4 @@
-"""Lanes of values over time: GPU metrics as they were sampled, and the memory in use as it changed."""
+"""Lanes of values over time: sampled GPU metrics, and the memory in use."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from profiledb.timeline import power
 from profiledb.timeline.lanes import SPARSE, Lane
 
 METRICS = "SMs? Active|GR Active|Tensor|DRAM|PCIe|NVLink|GPC Clock"
-"""Metrics that become lanes, an RE2 pattern on their names."""
+"""Metrics that become lanes; an RE2 pattern on their names."""
 
 
-def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
-    """The lanes that a report has values for."""
+def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+    """Return the lanes for which a report has values."""
     metrics = db.execute(
         f"SELECT gpu_id, name, metric_unit(name) FROM gpu_metric_name WHERE regexp_matches(name, {quote(METRICS)}, 'i')"
         " ORDER BY gpu_id, metric_id"
@@ -25,13 +25,13 @@ def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     ]
 
 
-def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
-    """Writes their values, and those of long ones in bins; the events of a lane are its values."""
-    parts = [_values(lane, origin) for lane in lanes]
-    if not parts:
+def write_values(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zooms: Sequence[int]) -> None:
+    """Write the values of lanes, and those of long lanes in bins, too; the events of a lane are its values."""
+    queries = [_values(lane, origin) for lane in lanes]
+    if not queries:
         return
     db.execute(
-        f"INSERT INTO t.point SELECT * FROM ({' UNION ALL '.join(parts)}) WHERE isfinite(value) ORDER BY lane, s"
+        f"INSERT INTO t.point SELECT * FROM ({' UNION ALL '.join(queries)}) WHERE isfinite(value) ORDER BY lane, s"
     )
     db.execute(
         """
@@ -47,12 +47,12 @@ def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zoo
     source = "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM t.point"
     source += " WHERE lane IN (SELECT id FROM t.lane WHERE leveled AND kind = 'line')"
     for z in zooms:
-        db.execute(f"INSERT INTO t.point_level SELECT {z}, * FROM ({binned(source, 1 << z)}) ORDER BY lane, s")
+        db.execute(f"INSERT INTO t.point_level SELECT {z}, * FROM ({binned_sql(source, 1 << z)}) ORDER BY lane, s")
         source = f"SELECT lane, s, n, mean, low, high, last FROM t.point_level WHERE z = {z}"
 
 
-def binned(source: str, width: int) -> str:
-    """A query of values in bins of a width in ns: how many, their mean, the least, the most and the last."""
+def binned_sql(source: str, width: int) -> str:
+    """Return a query for values in bins of a width in ns: count, mean, minimum, maximum and last value."""
     bin_ = f"s - ((s % {width}) + {width}) % {width}"
     return f"""
         SELECT lane, {bin_} AS s, sum(n)::INTEGER AS n, sum(n * mean) / sum(n) AS mean, min(low) AS low,
@@ -63,7 +63,7 @@ def binned(source: str, width: int) -> str:
 
 def _values(lane: Lane, origin: int) -> str:
     if lane.log:
-        return power.values(lane, origin)
+        return power.values_sql(lane, origin)
     if lane.source is None:
         return f"""
             SELECT {lane.id} AS lane, moment_ns - {origin} AS s, held_bytes::DOUBLE AS value FROM memory_held

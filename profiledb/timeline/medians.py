@@ -1,6 +1,6 @@
-"""Medians of durations, exact: buckets say between which two durations each lies, and only such events are read.
+"""Exact medians of durations: buckets bound each median between two durations, and only events in between are read.
 
-Those of all that a report holds are kept in the file: no area has more to read, and it is asked for first.
+The medians of a whole report are stored in the file, because they are requested first and would read the most.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,70 +10,80 @@ import duckdb
 import numpy as np
 
 from profiledb.timeline import events
-from profiledb.timeline.area_sums import Counted, count
+from profiledb.timeline.area_sums import EventCounts, count_events
 from profiledb.timeline.open_timeline import LaneInfo, Lanes
 from profiledb.timeline.unions import Numbers
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A median: the mean of the events at two places among those of ``low`` to ``high`` ns, in their order."""
+class MedianRange:
+    """A median: the mean of the events at two positions among those from ``low`` to ``high`` ns, sorted."""
 
     low: int
     high: int
     places: tuple[int, int]
 
     def of(self, ns: Numbers) -> float:
-        """The median from the durations of all events between the two."""
+        """Return the median from the durations of all events between the two."""
         if self.low == self.high:
             return float(self.low)
-        found = np.partition(ns, sorted(set(self.places)))
-        return (int(found[self.places[0]]) + int(found[self.places[1]])) / 2
+        partitioned = np.partition(ns, sorted(set(self.places)))
+        return (int(partitioned[self.places[0]]) + int(partitioned[self.places[1]])) / 2
 
 
-def medians(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
+def find_medians(
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counted: EventCounts,
 ) -> tuple[dict[int, float], float | None]:
-    """The median duration of the events of each lane that begin in an area, and that of all."""
+    """Return the median duration of the events of each lane that start in an area, and that of all."""
     if opened.covered(low, high) and len(lanes) == len(opened.with_events):
-        kept = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
-        return {lane: median for lane, median in kept.items() if median is not None}, opened.median_ns
-    return read(cursor, opened, lanes, low, high, counted)
+        stored = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
+        return {lane: median for lane, median in stored.items() if median is not None}, opened.median_ns
+    return read_medians(cursor, opened, lanes, low, high, counted)
 
 
-def read(
-    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, counted: Counted
+def read_medians(
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Lanes,
+    lanes: Sequence[LaneInfo],
+    low: int,
+    high: int,
+    counted: EventCounts,
 ) -> tuple[dict[int, float], float | None]:
-    """The same from the events."""
+    """Return the same medians from the events."""
     rows = counted.buckets()
     if not len(rows):
         return {}, None
-    found = _of_read(counted)
+    medians = _medians_of_read(counted)
     summed = np.unique(counted.stored[:, 0])
-    wanted = {int(lane): _wanted(rows[rows[:, 0] == lane]) for lane in summed}
-    total = _wanted(_together(rows))
-    lane, ns = _between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
+    wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in summed}
+    total = _locate_median(_merge_buckets(rows))
+    lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
     for number, one in wanted.items():
-        found[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
+        medians[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
     plain = counted.ns[~np.isin(counted.lane, summed)]
     everything = np.concatenate([ns, plain])
-    return found, total.of(everything[(everything >= total.low) & (everything <= total.high)])
+    return medians, total.of(everything[(everything >= total.low) & (everything <= total.high)])
 
 
-def write(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
-    """Keeps the medians of all events in the file of a timeline that has everything else."""
+def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
+    """Store the medians of all events in the file of a timeline, which is complete otherwise."""
     lanes, low, high = opened.with_events, opened.begin_ns, opened.end_ns + 1
     if not lanes:
         return
-    by_lane, of_all = read(db, opened, lanes, low, high, count(db, opened, lanes, low, high))
+    by_lane, of_all = read_medians(db, opened, lanes, low, high, count_events(db, opened, lanes, low, high))
     values = ", ".join(f"({lane}, {median})" for lane, median in by_lane.items())
     if values:
         db.execute(f"UPDATE t.lane SET median_ns = x.ns FROM (VALUES {values}) AS x (lane, ns) WHERE id = x.lane")
     db.execute("UPDATE t.made SET median_ns = ?", [of_all])
 
 
-def _of_read(counted: Counted) -> dict[int, float]:
-    """Medians of lanes all of whose events were read; wrong for the others."""
+def _medians_of_read(counted: EventCounts) -> dict[int, float]:
+    """Return medians of lanes whose events were all read; wrong for other lanes."""
     order = np.lexsort((counted.ns, counted.lane))
     lane, ns = counted.lane[order], counted.ns[order]
     lanes, first, count = np.unique(lane, return_index=True, return_counts=True)
@@ -81,8 +91,8 @@ def _of_read(counted: Counted) -> dict[int, float]:
     return {one: (a + b) / 2 for one, a, b in zip(lanes.tolist(), low.tolist(), high.tolist(), strict=True)}
 
 
-def _together(rows: Numbers) -> Numbers:
-    """The buckets of all lanes as those of one."""
+def _merge_buckets(rows: Numbers) -> Numbers:
+    """Merge the buckets of all lanes."""
     buckets, place = np.unique(rows[:, 1], return_inverse=True)
     count = np.zeros(len(buckets), dtype=np.int64)
     low, high = np.full(len(buckets), (1 << 63) - 1), np.full(len(buckets), -(1 << 63))
@@ -92,32 +102,31 @@ def _together(rows: Numbers) -> Numbers:
     return np.column_stack([np.zeros_like(buckets), buckets, count, low, high])
 
 
-def _wanted(rows: Numbers) -> Wanted:
-    """Where the median lies among buckets in their order."""
+def _locate_median(rows: Numbers) -> MedianRange:
+    """Locate the median among sorted buckets."""
     until = np.cumsum(rows[:, 2])
     count = int(until[-1])
     first, last = (int(np.searchsorted(until, place, side="right")) for place in ((count - 1) // 2, count // 2))
     before = int(until[first - 1]) if first else 0
-    return Wanted(int(rows[first, 3]), int(rows[last, 4]), ((count - 1) // 2 - before, count // 2 - before))
+    return MedianRange(int(rows[first, 3]), int(rows[last, 4]), ((count - 1) // 2 - before, count // 2 - before))
 
 
-def _between(
+def _read_between(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int,
-    wanted: Mapping[int, Wanted], total: Wanted,
+    wanted: Mapping[int, MedianRange], total: MedianRange,
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
-    """Lane and duration of the events of lanes that their median or that of all needs.
+    """Return lane and duration of the events that the median of a lane, or of all, needs.
 
-    Each lane has a query of its own: it is compared with constants, which takes a third of the work of one condition
-    for all of them.
+    Each lane has its own query: comparing with constants takes a third of the time of one condition for all lanes.
     """
-    parts = []
+    pieces = []
     for lane in lanes:
         needed = {(one.low, one.high) for one in (wanted[lane.id], total) if one.low < one.high}
         if needed:
-            window = f"SELECT s, e - s AS ns FROM ({events.sql(opened, [lane], low, high)})"
+            window = f"SELECT s, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
             between = " OR ".join(f"ns BETWEEN {least} AND {most}" for least, most in sorted(needed))
-            parts.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
-    if not parts:
+            pieces.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
+    if not pieces:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    rows = cursor.execute(" UNION ALL ".join(parts)).fetchnumpy()
+    rows = cursor.execute(" UNION ALL ".join(pieces)).fetchnumpy()
     return np.asarray(rows["lane"]), np.asarray(rows["ns"])

@@ -1,11 +1,11 @@
-"""Texts of the numbers that stand for names."""
+"""Names of events by their numbers."""
 
 from collections.abc import Sequence
 
 import duckdb
 
 MOST = 512
-"""Names that one call tells at most."""
+"""Largest number of names in an answer."""
 
 TEXTS = """
 SELECT 4 * name_id::BIGINT AS code, coalesce(readable_name(short, demangled), '') AS text,
@@ -14,11 +14,11 @@ UNION ALL SELECT 4 * string_id + 1, function_name(value), value FROM string
 UNION ALL SELECT 4 * name_id::BIGINT + 2, name, name FROM range_name
 UNION ALL SELECT 4 * id + 3, text, text FROM own_name
 """
-"""A query of all names: the number, the text, and the whole text where that is longer."""
+"""A query for all names: number, text, and the full text if it is longer."""
 
 
-def texts(cursor: duckdb.DuckDBPyConnection, codes: Sequence[int]) -> dict[int, str]:
-    """The text of each of these numbers that stands for one; kernels without templates and arguments."""
+def read_texts(cursor: duckdb.DuckDBPyConnection, codes: Sequence[int]) -> dict[int, str]:
+    """Return the text of each known number; kernels without templates and arguments."""
     wanted = ", ".join(str(int(code)) for code in codes[:MOST])
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""Steps from one event to another: the next or previous one of a lane, the slowest or fastest of a name."""
+"""Steps from one event to another: the next or previous one in a lane, the slowest or fastest one of a name."""
 
 import duckdb
 
@@ -7,24 +7,24 @@ from profiledb.timeline import events
 from profiledb.timeline.open_timeline import Opened
 
 _REACHES = (20, 26, 32, 38, 62)
-"""How far to look for the next event, log2 of ns: most are near, and a short look reads little."""
+"""Distances to search for the next event, log2 of ns: most are near, and a short search reads little."""
 
 
-def step(
+def find_neighbor(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, time: int, direction: str, name: int | None = None
 ) -> events.Event | None:
-    """The first event of a lane that begins after a time, or the last one that begins before it; None without one.
+    """Return the first event of a lane that starts after a time, or the last one that starts before it; None for none.
 
     Args:
-        cursor: one of this timeline.
+        cursor: of this timeline.
         opened: the timeline.
         lane: number of the lane.
-        time: ns from the begin of the capture; an event that begins then is neither next nor previous.
+        time: ns from the start of the capture; an event that starts at it is neither next nor previous.
         direction: ``next`` or ``prev``.
         name: only events of this name.
 
     Raises:
-        AnalysisError: there is no such lane or direction.
+        AnalysisError: the lane or the direction does not exist.
     """
     if direction not in ("next", "prev"):
         raise AnalysisError("dir is next or prev.")
@@ -36,19 +36,19 @@ def step(
         else:
             low, high, order = time - (1 << reach), time, "s DESC, row DESC, ref DESC"
         rows = cursor.execute(
-            f"SELECT {events.COLUMNS} FROM ({events.sql(opened, info, low, high)})"
+            f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, info, low, high)})"
             f" WHERE s >= {low} AND s < {high}{named} ORDER BY {order} LIMIT 1"
         ).fetchall()
         if rows:
-            found: events.Event = rows[0]
-            return found
+            event: events.Event = rows[0]
+            return event
     return None
 
 
-def extreme(
+def find_extreme(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, by: str, name: int, lane: int | None = None
 ) -> events.Event | None:
-    """The longest or shortest event of a name, in one lane or in all; of equal ones the first.
+    """Return the longest or shortest event of a name, in one lane or in all; the first of equal ones.
 
     Raises:
         AnalysisError: ``by`` is neither slowest nor fastest.
@@ -58,7 +58,7 @@ def extreme(
     lanes = [events.lane(opened, lane)] if lane is not None else [one for one in opened.lanes if one.kind in SEARCHED]
     order = "DESC" if by == "slowest" else "ASC"
     rows = cursor.execute(
-        f"SELECT {events.COLUMNS} FROM ({events.sql(opened, lanes)}) WHERE name = {name}"
+        f"SELECT {events.COLUMNS} FROM ({events.events_sql(opened, lanes)}) WHERE name = {name}"
         f" ORDER BY e - s {order}, s, lane, row, ref LIMIT 1"
     ).fetchall()
     return rows[0] if rows else None
@@ -67,4 +67,4 @@ def extreme(
 SEARCHED = (
     "stream", "range", "api", "sync", "nccl_call", "osrt", "mpi", "openacc", "openmp", "sched", "sample", "overhead",
 )  # fmt: skip
-"""Kinds of lanes that a search over the capture looks at: no event stands in two of them."""
+"""Kinds of lanes that a search covers: no event is in two of them."""

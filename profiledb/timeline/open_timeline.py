@@ -1,4 +1,4 @@
-"""What is in memory of a timeline: its lanes, names and zooms."""
+"""An open timeline in memory: its lanes, names and zooms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from profiledb.timeline.classes import Class
 
 @dataclass(frozen=True)
 class LaneInfo:
-    """What tiles need to know of a lane."""
+    """The facts about a lane that tiles need."""
 
     id: int
     kind: str
@@ -28,7 +28,7 @@ class LaneInfo:
 
 @dataclass
 class Lanes:
-    """The lanes of a report with its time, ns: its begin on the clock of the report, begin and end of what it holds."""
+    """The lanes of a report, with its time in ns: its start on the report's clock, start and end of its content."""
 
     origin_ns: int
     begin_ns: int
@@ -36,21 +36,21 @@ class Lanes:
     lanes: Sequence[LaneInfo]
     listed: Sequence[dict[str, Any]]
     median_ns: float | None
-    """The median duration of the events of all lanes; that of each lane stands in ``listed``."""
+    """Median duration over the events of all lanes; ``listed`` has that of each lane."""
 
     @cached_property
     def with_events(self) -> Sequence[LaneInfo]:
-        """The lanes that an area can be asked of: folders and lines have no events."""
+        """Return the lanes with events; folders and lines have none, so that an area cannot cover them."""
         return [lane for lane in self.lanes if lane.kind != "line" and lane.group is not None]
 
     def covered(self, low: int, high: int) -> bool:
-        """Whether all events begin and end from ``low`` to ``high`` (excluded)."""
+        """Return True if all events lie from ``low`` to ``high`` (excluded)."""
         return low <= self.begin_ns and self.end_ns < high
 
 
 @dataclass
 class Opened(Lanes):
-    """The timeline of a report that is ready, as long as its files stay the same. May be shared by threads."""
+    """A timeline that is ready, valid while its files stay the same. May be shared by threads."""
 
     report_id: str
     version: str
@@ -64,7 +64,7 @@ class Opened(Lanes):
 
     @cached_property
     def groups(self) -> dict[int, list[LaneInfo]]:
-        """The lanes that are asked for together, by number."""
+        """Return the lanes that are requested together, by number."""
         groups: dict[int, list[LaneInfo]] = {}
         for lane in self.lanes:
             if lane.group is not None:
@@ -72,7 +72,7 @@ class Opened(Lanes):
         return groups
 
     def colors(self, names: NDArray[np.uint32]) -> NDArray[np.uint16]:
-        """The place in ``classes`` of each name."""
+        """Return the index in ``classes`` of each name."""
         if not len(self.codes):
             return np.zeros(len(names), dtype=np.uint16)
         at = np.minimum(np.searchsorted(self.codes, names), len(self.codes) - 1)
@@ -80,7 +80,7 @@ class Opened(Lanes):
 
 
 def read_lanes(cursor: duckdb.DuckDBPyConnection) -> tuple[list[LaneInfo], list[dict[str, Any]]]:
-    """The lanes in the file of a timeline, and the rows that they are of."""
+    """Return the lanes in the file of a timeline, and their rows."""
     rows = cursor.execute("FROM lane ORDER BY id")
     columns = [column[0] for column in rows.description or []]
     listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]

@@ -1,4 +1,4 @@
-"""The PyTorch operator that launched a kernel, where the report or a linked trace knows it, in words."""
+"""The PyTorch operator that launched a kernel, from the report or a linked trace."""
 
 from profiledb import words
 from profiledb.errors import NotCapturedError, NotLinkedError
@@ -11,11 +11,11 @@ _LABELS = {
 }  # fmt: skip
 
 
-def rows(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
-    """Label and text of what is known of the operator of one kernel; none where nothing is."""
+def describe_operator(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
+    """Return label and text of each known fact about the operator of a kernel; empty if it is unknown."""
     try:
-        found = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
+        answer = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
     except (NotCapturedError, NotLinkedError):
         return []
-    told = found.iloc[0].to_dict() if len(found) else {}
-    return [(label, words.visible(told[name])) for name, label in _LABELS.items() if isinstance(told.get(name), str)]
+    facts = answer.iloc[0].to_dict() if len(answer) else {}
+    return [(label, words.visible(facts[name])) for name, label in _LABELS.items() if isinstance(facts.get(name), str)]

@@ -1,4 +1,4 @@
-"""Lanes of what the log beside a report says of power and clocks (``NAME.nvml.csv``), over the time of the capture."""
+"""Lanes of power and clocks from a report's power log (``NAME.nvml.csv``), over the time of the capture."""
 
 import logging
 from pathlib import Path
@@ -11,7 +11,7 @@ from profiledb.timeline.lanes import Lane
 _log = logging.getLogger("warpdeck")
 _TITLES = {"power_w": ("Power", "W", 1), "sm_clock_mhz": ("SM clock", "Hz", 1_000_000),
            "memory_clock_mhz": ("Memory clock", "Hz", 1_000_000)}  # fmt: skip
-"""Columns of the log, each with its title, its unit, and what makes that of the column's."""
+"""Columns of the log with title, unit, and factor to that unit."""
 
 _NONE = "CREATE OR REPLACE TEMP TABLE log_point AS SELECT 0 AS device, '' AS what, 0::BIGINT AS t, 0.0 AS value LIMIT 0"
 _READINGS = ", ".join(f"{name}::DOUBLE * {factor} AS {name}" for name, (*_, factor) in _TITLES.items())
@@ -29,23 +29,23 @@ _POINTS = f"""
 """The readings in the capture, and the last one before it. A value holds until the next one."""
 
 
-def read(db: duckdb.DuckDBPyConnection, log: Path | None) -> None:
-    """Makes the table ``log_point`` of a log: device, what, t (ns, the report's clock), value; empty without a log.
+def read_log(db: duckdb.DuckDBPyConnection, log: Path | None) -> None:
+    """Create the table ``log_point`` of a log: device, what, t (ns, the report's clock), value; empty without a log.
 
-    A damaged log is told in the server's log: the rest of the timeline is there without it.
+    A damaged log is reported in the server's log, and the timeline is built without it.
     """
     db.execute(_NONE)
     if log is None or not log.exists():
         return
     try:
-        db.execute(f"CREATE OR REPLACE TEMP VIEW power_log AS {sidecar.select('power', log)}")
+        db.execute(f"CREATE OR REPLACE TEMP VIEW power_log AS {sidecar.select_rows('power', log)}")
         db.execute(_POINTS)
     except duckdb.Error:
         _log.warning("The log of power beside a report cannot be read: %s", log.name, exc_info=True)
 
 
-def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
-    """A lane a GPU and kind of reading, power first."""
+def find_lanes(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+    """Return one lane per GPU and kind of reading, power first."""
     rows = db.execute("SELECT DISTINCT device, what FROM log_point ORDER BY ALL").fetchall()
     several = len({device for device, _ in rows}) > 1
     lanes = []
@@ -56,7 +56,7 @@ def found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
     return lanes
 
 
-def values(lane: Lane, origin: int) -> str:
-    """A query of the values of a lane, in ns from the begin of the capture."""
+def values_sql(lane: Lane, origin: int) -> str:
+    """Return a query for the values of a lane, in ns from the start of the capture."""
     what = f"device = {lane.device} AND what = '{lane.source}'"
     return f"SELECT {lane.id} AS lane, t - {origin} AS s, value FROM log_point WHERE {what}"

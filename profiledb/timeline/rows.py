@@ -1,25 +1,26 @@
-"""Rows for events of a lane that overlap: each stands in the first row that is free when it begins."""
+"""Rows for overlapping events of a lane: each gets the first row that is free when it starts."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 ROWS = 64
-"""Rows of a lane at most."""
+"""Rows per lane."""
 
 Times = NDArray[np.int64]
 
 
 class FirstFit:
-    """Gives events of one lane, in the order of their begin, a row each, some events at a time."""
+    """Assigns rows to events of one lane in order of their starts, some events at a time."""
 
     def __init__(self) -> None:
         self._free_at: list[int] = []
 
     def place(self, starts: Times, ends: Times) -> tuple[NDArray[np.int16], Times, Times]:
-        """The row of each event, and the begin and end that it has there, ns.
+        """Return the row of each event, and its start and end in that row, ns.
 
-        Where all rows are taken an event stands in the last one, with that part of it which sticks out of the events
-        before: no two events of a row overlap.
+        If all rows are taken, an event is put in the last one, cut to the part after the events before: events of a row
+        never
+        overlap.
         """
         free_at, placed = self._free_at, []
         starts, ends = starts.copy(), ends.copy()

@@ -1,4 +1,4 @@
-"""One look at the events of each kind: which lanes they make, and the sums that areas are answered from (sums.py)."""
+"""Read the events of each kind once, for their lanes and for the sums that answer areas (sums.py)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -14,11 +14,11 @@ from profiledb.timeline.rows import ROWS
 from profiledb.timeline.unions import Numbers
 
 WINDOW = 1_000_000
-"""Events that are looked at together, about."""
+"""Events per window, about."""
 FAR = (1 << 63) - 1
-"""Beyond all times."""
+"""A time after all others."""
 NONE = 1 - (1 << 63)
-"""Stands for NULL in a key."""
+"""Value for NULL in a key."""
 NESTED = ("range", "projection")
 """Kinds whose rows are the levels of ranges."""
 
@@ -36,7 +36,7 @@ class Codes:
         return len(self._known)
 
     def of(self, rows: Sequence[Numbers]) -> Numbers:
-        """The number of each row, all of which are known."""
+        """Return the number of each row; all rows are known."""
         return np.searchsorted(self._known, self._joined(rows)).astype(np.int64)
 
     def _joined(self, rows: Sequence[Numbers]) -> Numbers:
@@ -47,15 +47,15 @@ class Codes:
         return joined
 
 
-def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
-    """The lanes of a kind, in the order of their keys; what areas need to know of them is left in ``sums.PARTS``.
+def scan_lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
+    """Return the lanes of a kind, ordered by key, and leave the facts for areas in ``sums.PARTS``.
 
     Args:
         db: a connection on which ``sums.prepare`` was called.
         kind: of the lanes.
-        keys: columns that tell its lanes apart.
+        keys: columns that identify its lanes.
         source: a table or view with these columns, depth, start_ns, end_ns and name.
-        origin: begin of the capture on the clock of the report.
+        origin: start of the capture on the report's clock.
     """
     by = "".join(f"coalesce({key}, {NONE})::BIGINT AS {key}, " for key in keys)
     depth = f"least(depth, {ROWS})::BIGINT AS depth"
@@ -66,31 +66,31 @@ def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source:
     groups: Columns = {name: np.asarray(column) for name, column in read.items()}
     if not len(groups["n"]):
         return []
-    found = _Found(kind, keys, groups, origin)
+    reader = _LaneReader(kind, keys, groups, origin)
     low, high = int(groups["low"].min()), int(groups["high"].max())
-    parts = edges(db, source, int(groups["n"].sum()), "start_ns")
-    for first, last in pairwise([-FAR, *parts, FAR]):
+    window_edges = find_edges(db, source, int(groups["n"].sum()), "start_ns")
+    for first, last in pairwise([-FAR, *window_edges, FAR]):
         rows = db.execute(f"""
             SELECT {by}{depth}, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name
             FROM {source} WHERE start_ns >= {first} AND start_ns < {last}
         """).fetchnumpy()
-        found.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.zoom(high - low))
-    found.write_busy(db)
-    return list(found.lanes(sums.zoom(high - low)))
+        reader.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.choose_zoom(high - low))
+    reader.write_busy(db)
+    return list(reader.lanes(sums.choose_zoom(high - low)))
 
 
-def edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
-    """Times that part events, ``column`` says when each begins, into windows of about as many."""
-    parts = -(-count // WINDOW)
-    if parts < 2:
+def find_edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
+    """Return times that divide events into windows of about ``WINDOW``; ``column`` has the start of each event."""
+    windows = -(-count // WINDOW)
+    if windows < 2:
         return []
-    places = ", ".join(str(place / parts) for place in range(1, parts))
-    found = db.execute(f"SELECT reservoir_quantile({column}, [{places}]) FROM {source}").fetchall()
-    return sorted(set(found[0][0]))
+    places = ", ".join(str(place / windows) for place in range(1, windows))
+    quantiles = db.execute(f"SELECT reservoir_quantile({column}, [{places}]) FROM {source}").fetchall()
+    return sorted(set(quantiles[0][0]))
 
 
-class _Found:
-    """What is known so far of the lanes of a kind."""
+class _LaneReader:
+    """The lanes of a kind, as far as they were read."""
 
     def __init__(self, kind: str, keys: Sequence[str], groups: Columns, origin: int) -> None:
         self._kind, self._keys, self._origin = kind, keys, origin
@@ -113,13 +113,13 @@ class _Found:
         self._bins: dict[int, dict[int, int]] = {}
 
     def add(self, db: duckdb.DuckDBPyConnection, rows: Columns, z: int) -> None:
-        """Takes a window of events into account; windows come in the order of time."""
+        """Add a window of events; windows come in order of time."""
         columns = [rows[key] for key in self._keys] or [np.zeros(len(rows["s"]), dtype=np.int64)]
         code = self._codes.of(columns)
         order = np.lexsort((-rows["e"], rows["s"], code))
         lane, s, e = code[order], rows["s"][order], rows["e"][order]
-        before = unions.reached(lane, e, self._reach)
-        begin, end = unions.fresh(s, e, before)
+        before = unions.find_latest_ends(lane, e, self._reach)
+        begin, end = unions.find_new_parts(s, e, before)
         np.add.at(self._busy, lane, end - begin)
         if self._kind in NESTED:
             self._look_at_rows(self._row_codes.of([*columns, rows["depth"]]), code, rows["s"], rows["e"])
@@ -127,20 +127,20 @@ class _Found:
             self._overlaps[lane[s < before]] = True
         many = self._events[lane] > SPARSE
         if many.any():
-            sums.add(db, self._kind, lane[many], s[many], e[many], rows["name"][order][many], z)
+            sums.add_events(db, self._kind, lane[many], s[many], e[many], rows["name"][order][many], z)
             sums.add_busy(self._bins, lane[many], begin[many], end[many], z)
 
     def _look_at_rows(self, row: Numbers, code: Numbers, starts: Numbers, ends: Numbers) -> None:
         order = np.lexsort((-ends, starts, row))
-        before = unions.reached(row[order], ends[order], self._row_reach)
+        before = unions.find_latest_ends(row[order], ends[order], self._row_reach)
         self._overlaps[code[order][starts[order] < before]] = True
 
     def write_busy(self, db: duckdb.DuckDBPyConnection) -> None:
-        """Leaves the busy time of bins where ``sums.write`` finds it."""
-        sums.keep_busy(db, self._kind, self._bins)
+        """Store the busy time of bins for ``sums.write_sums``."""
+        sums.store_busy(db, self._kind, self._bins)
 
     def lanes(self, z: int) -> Iterator[Lane]:
-        """All lanes, in the order of their keys."""
+        """Yield all lanes, ordered by key."""
         for code in range(len(self._codes)):
             key = {
                 name: None if value == NONE else int(value)

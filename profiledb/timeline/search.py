@@ -1,4 +1,4 @@
-"""Search over the names of the whole capture: how many events, where they lie, and the first of them."""
+"""Search the names of the whole capture: number of events, their density, and the first ones."""
 
 from typing import Any
 
@@ -12,40 +12,44 @@ from profiledb.timeline.neighbors import SEARCHED
 from profiledb.timeline.open_timeline import Opened
 
 LONGEST = 256
-"""Characters of what is searched for."""
+"""Length limit of the search text, in characters."""
 BINS = 512
 FIRST = 200
 NAMES = 512
-"""Names in an answer at most; all that match are counted."""
+"""Largest number of names in an answer; all matches are counted."""
 
 
-def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: str) -> dict[str, Any]:
-    """What a search finds: ``hits``, ``density`` (events that begin in each of 512 equal bins of the capture),
-    ``first`` (up to 200 events in the order of their begin) and ``names`` (numbers).
+def search_names(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: str) -> dict[str, Any]:
+    """Return the result of a search.
+
+    ``hits`` is the number of events, ``density`` counts those that start in each of 512 equal bins of the capture,
+    ``first`` has up to 200 events in order of start, ``names`` the numbers of matching names.
 
     Args:
-        cursor: one of this timeline.
+        cursor: of this timeline.
         opened: the timeline.
-        text: what to look for, without regard to case but for ``exact``.
+        text: the search text; case counts for ``exact`` only.
         how: ``part`` of a name, the ``exact`` name, or a ``pattern`` (RE2).
 
     Raises:
-        AnalysisError: the text is too long, or no pattern.
+        AnalysisError: the text is too long or no pattern.
     """
     try:
-        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching(text, how)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching_sql(text, how)}")
     except duckdb.InvalidInputException as error:
-        raise AnalysisError("This is no pattern.", detail=str(error)) from error
+        raise AnalysisError("This is not a valid pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
-    found = f"({events.sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
+    matching = f"({events.events_sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"
     rows = cursor.execute(
-        f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {found} GROUP BY bin ORDER BY bin"
+        f"SELECT (s - {begin}) // {width} AS bin, count(*) FROM {matching} GROUP BY bin ORDER BY bin"
     ).fetchall()
     density = [0] * BINS
     for place, count in rows:
         density[min(BINS - 1, max(0, place))] += count
-    first = cursor.execute(f"SELECT {events.COLUMNS} FROM {found} ORDER BY s, lane, row, ref LIMIT {FIRST}").fetchall()
+    first = cursor.execute(
+        f"SELECT {events.COLUMNS} FROM {matching} ORDER BY s, lane, row, ref LIMIT {FIRST}"
+    ).fetchall()
     names = [code for (code,) in cursor.execute(f"FROM hit_name ORDER BY code LIMIT {NAMES}").fetchall()]
     return {
         "hits": sum(density),
@@ -55,8 +59,8 @@ def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: st
     }
 
 
-def _matching(text: str, how: str) -> str:
-    """A query of the numbers of the names that match."""
+def _matching_sql(text: str, how: str) -> str:
+    """Return a query for the numbers of matching names."""
     if not text or len(text) > LONGEST:
         raise AnalysisError(f"A search takes 1 to {LONGEST} characters.")
     conditions = {

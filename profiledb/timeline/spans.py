@@ -1,4 +1,4 @@
-"""Which time a selection means where events of all kinds are asked for: that of its ranges, with all that they ran."""
+"""The time of a selection for events of all kinds: that of its ranges, with all work that they launched."""
 
 import duckdb
 
@@ -6,14 +6,14 @@ from profiledb.errors import AnalysisError
 from profiledb.selection import apply
 from profiledb.selection.model import Selection
 from profiledb.timeline.open_timeline import Opened
-from profiledb.timeline.trace import Span, merged
+from profiledb.timeline.trace import Span, merge_spans
 
 
-def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
-    """The stretches of time of a selection, ns from the begin of the capture.
+def selected_spans(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
+    """Return the intervals of a selection, ns from the start of the capture.
 
     Raises:
-        AnalysisError: it asks for more than time and ranges, or for a range that is not there.
+        AnalysisError: it contains more than times and ranges, or a range that does not exist.
     """
     known = Selection(
         ranges=selection.ranges, skip_first=selection.skip_first, from_ns=selection.from_ns, to_ns=selection.to_ns
@@ -33,7 +33,7 @@ def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) 
         FROM range SEMI JOIN chosen USING (range_id)
         LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id) GROUP BY range_id
     """).fetchall()
-    found = merged((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
-    if not found:
+    merged = merge_spans((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
+    if not merged:
         raise AnalysisError("The range does not lie in this time.")
-    return found
+    return merged

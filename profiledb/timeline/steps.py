@@ -1,15 +1,15 @@
-"""The steps of a program, as the page Ranges tells them, kept for the strip above the axis."""
+"""The steps of a program, as on the page Ranges & steps, stored for the strip above the axis."""
 
 import duckdb
 
 MOST = 5_000
-"""Steps that are kept, the first of the capture."""
+"""Steps stored, the first of the capture."""
 LONGEST = 200
-"""Characters of a name."""
+"""Length limit of a name, in characters."""
 
 
-def write(db: duckdb.DuckDBPyConnection) -> None:
-    """Writes the steps of the loop that steps of the report are counted by: those that were closed, warm-ups too."""
+def write_steps(db: duckdb.DuckDBPyConnection) -> None:
+    """Write the steps of the loop that the report's steps are counted by: those that ended, warm-ups included."""
     db.execute(f"""
         INSERT INTO t.step
         SELECT step.start_ns - capture_window.start_ns, step.end_ns - capture_window.start_ns, left(name, {LONGEST}),

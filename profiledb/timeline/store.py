@@ -1,4 +1,4 @@
-"""The timelines of a library's reports: their files, made when first asked for, and cursors on them."""
+"""The timelines of a library's reports: their files, built on first request, and cursors on them."""
 
 import hashlib
 import json
@@ -14,11 +14,12 @@ import duckdb
 import numpy as np
 
 from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
-from profiledb.library.library import Library, report_path
+from profiledb.library.library import Library
+from profiledb.library.report_folder import report_path
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
-from profiledb.report.open_reports import Attached
+from profiledb.report.open_reports import OpenReports
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
 from profiledb.timeline.open_timeline import Opened, read_lanes
@@ -26,45 +27,45 @@ from profiledb.timeline.open_timeline import Opened, read_lanes
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
 _STALE_S = 3_600.0
-"""A file that is being made and was not written to for so long is nobody's."""
+"""Seconds after which an unfinished file that nobody writes to is abandoned."""
 _OPEN_MOST = 32
-"""Timelines whose lanes and names stay in memory: the ones that pages asked for last."""
+"""Timelines whose lanes and names stay in memory: those requested last."""
 _FILE = "t_"
-"""What stands before the id of a report where the file of its timeline is meant."""
+"""Prefix of a report's id that stands for the file of its timeline."""
 
 
 class BuildingError(Exception):
-    """The file of a timeline is being made; ask again."""
+    """The file of a timeline is being built; ask again."""
 
 
 class Timelines:
-    """All timelines of a library. May be shared by threads; one object a process.
+    """All timelines of a library. May be shared by threads; one object per process.
 
     Args:
         library: its reports.
-        kernel_classes: the classes of kernels, whose colors the timeline shows.
-        memory_limit: what making a file may take in DuckDB.
+        kernel_classes: classes of kernels, with the colors of the timeline.
+        memory_limit: memory of DuckDB for building a file.
     """
 
     def __init__(self, library: Library, kernel_classes: Sequence[KernelClass], memory_limit: str = "1GB") -> None:
         self._library = library
         self._kernel_classes = kernel_classes
         self._memory_limit = memory_limit
-        self._attached = Attached(self._path)
+        self._attached = OpenReports(self._path)
         self._opened: dict[str, Opened] = {}
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}
         self._lock = threading.Lock()
-        library.closers.append(self._close)
+        library.on_eviction(self._close)
 
     def open(self, report_id: str) -> Opened:
-        """The timeline of a report.
+        """Open the timeline of a report.
 
         Raises:
-            BuildingError: its file is being made; this call started that, or another did.
-            ReportNotFoundError: there is no such report.
+            BuildingError: its file is being built, by this call or another.
+            ReportNotFoundError: the report does not exist.
         """
-        self._library.bring(report_id)
+        self._library.fetch(report_id)
         if not self._library.path(report_id).exists():
             raise ReportNotFoundError("This report is not in the library.")
         with self._lock:
@@ -73,8 +74,8 @@ class Timelines:
                 self._opened[report_id] = opened  # the last one is the latest
         if opened and opened.version == self._stamp(report_id):
             return opened
-        with suppress(StorageError, DamagedError):  # it can be made here
-            self._library.fetch(report_id, self._file(report_id))
+        with suppress(StorageError, DamagedError):  # it can be built here
+            self._library.fetch_file(report_id, self._file(report_id))
         stamp = self._stamp(report_id)
         try:
             if self._fits(report_id):
@@ -95,13 +96,13 @@ class Timelines:
 
     @contextmanager
     def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor on which the tables of a report, those of its timeline and the views ``raw_*`` answer."""
+        """Open a cursor on the tables of a report, those of its timeline and the views ``raw_*``."""
         with self._attached.cursor([report_id, _FILE + report_id], _views()) as (cursor, names):
             cursor.execute(f"SET search_path = '{names[0]},{names[1]},memory'")
             yield cursor
 
     def wait(self, report_id: str) -> Opened:
-        """The timeline of a report, once it is made; raises what ``open`` does, and what went wrong."""
+        """Open the timeline of a report once it is built; raises as ``open``, and the error of a failed build."""
         for _ in range(_TRIES):
             try:
                 return self.open(report_id)
@@ -111,7 +112,7 @@ class Timelines:
         raise BuildingError
 
     def _close(self, report_id: str) -> bool:
-        """Closes the files of a report, unless a query is using them; whether they are closed now."""
+        """Close the files of a report unless a query is using them; return True if they are closed now."""
         closed = [self._attached.close(key) for key in (report_id, _FILE + report_id)]
         return all(closed)
 
@@ -121,25 +122,25 @@ class Timelines:
         return report_path(self._library.folder, key)
 
     def _file(self, report_id: str) -> Path:
-        return build.path(self._library.reports, report_id)
+        return build.timeline_path(self._library.derived.timelines, report_id)
 
     def _log(self, report_id: str) -> Path:
         return sidecar.path(self._library.reports, report_id, "power")
 
     def _stamp(self, report_id: str) -> str:
-        """What changes with the report, with its timeline and with the colors."""
+        """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
-        parts.append(build.state(self._log(report_id)))
+        parts.append(build.file_state(self._log(report_id)))
         for path in (self._library.path(report_id), self._file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def _fits(self, report_id: str) -> bool:
-        """Whether there is a file, made from the report as it is now."""
+        """Return True if a file exists and was built from the report as it is now."""
         if not self._file(report_id).exists():
             return False
-        now = (*build.state(self._library.path(report_id)), *build.state(self._log(report_id)))
+        now = (*build.file_state(self._library.path(report_id)), *build.file_state(self._log(report_id)))
         with self.cursor(report_id) as cursor:
             made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
         return made == [now]
@@ -152,7 +153,7 @@ class Timelines:
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
             steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
             points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
-        known = classes.listed(self._kernel_classes, set(named["class"]))
+        known = classes.list_classes(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
         code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
         origin, begin, end, left_out, median = made[0]
@@ -163,7 +164,7 @@ class Timelines:
         )  # fmt: skip
 
     def _build(self, report_id: str) -> None:
-        """Starts making the file of a timeline, unless that is under way; raises why the last try failed."""
+        """Start to build the file of a timeline unless that is running; raise the error of the last try."""
         with self._lock:
             running = self._building.get(report_id)
             if running and running.is_alive():
@@ -177,12 +178,13 @@ class Timelines:
 
     def _make(self, report_id: str, state: str) -> None:
         target = self._file(report_id)
-        work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be at it, too
+        work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be building it, too
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
             with suppress(StorageError, CatalogError):
-                self._library.keep(report_id)
+                self._library.share_prepared(report_id)
             with self._lock:
                 self._failed.pop(report_id, None)
         except (duckdb.Error, OSError) as error:
@@ -195,7 +197,7 @@ class Timelines:
 
 
 def _tidy(target: Path, report_id: str) -> None:
-    """Removes files of other versions, and what a process that was killed left."""
+    """Remove files of other versions, and those that a killed process left."""
     for path in target.parent.glob(f"{report_id}.timeline*"):
         with suppress(OSError):
             other = path.suffix == ".duckdb" or time.time() - path.stat().st_mtime > _STALE_S
@@ -204,7 +206,7 @@ def _tidy(target: Path, report_id: str) -> None:
 
 
 def _views() -> Sequence[Views]:
-    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.sources() + _OWN, ()))
+    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.raw_views_sql() + _OWN, ()))
 
 
 _NAMES = """
@@ -213,6 +215,6 @@ CREATE TABLE IF NOT EXISTS idle_piece (
     device INTEGER, start_ns BIGINT, end_ns BIGINT, class VARCHAR, text VARCHAR, ref BIGINT
 );
 """
-"""Views are created where only the report answers, so that what stands in the timeline's file is missing."""
+"""Tables that the views need and that only the timeline's file has."""
 _OWN = "DROP TABLE own_name; DROP TABLE idle_piece;"
-"""A view looks beside itself before it follows the search path: what stayed there would hide the timeline's own."""
+"""A view resolves names in its own schema before the search path: these tables would hide those of the timeline."""

@@ -1,8 +1,8 @@
-"""Sums of lanes with many events in coarse bins of time, so that an area reads events at its edges alone.
+"""Sums of lanes with many events, in coarse bins, so that an area reads events at its edges only.
 
-Per bin of 2^z ns, z a matter of the kind of lanes: events that begin in it and the sum of their durations by name; how
-many have a duration in which bucket, with the shortest and the longest; and the union of the time in the bin. Buckets
-are those of a floating-point number's exponent with five more bits, so a bucket is 3.2 % wide at most, and each lies
+Per bin of 2^z ns, where z depends on the kind of lanes: number and summed duration of the events that start in it, by
+name; the number per bucket of durations, with the shortest and the longest; and the union of the time in the bin.
+Buckets are the exponent of a floating-point number with five more bits, so a bucket is at most 3.2 % wide and lies
 between two powers of two.
 """
 
@@ -19,7 +19,7 @@ from profiledb.timeline.unions import Numbers
 BINS = 64
 """Bins that the events of a kind fall into, about."""
 SHARE = 8
-"""A lane is kept in sums only where these have so much fewer rows than it has events."""
+"""Store a lane in sums only if they have so many times fewer rows than it has events."""
 _MANTISSA = 5
 
 PARTS = """
@@ -29,32 +29,32 @@ CREATE OR REPLACE TEMP TABLE length_part (
 );
 CREATE OR REPLACE TEMP TABLE busy_part (kind VARCHAR, code BIGINT, bin BIGINT, ns BIGINT);
 """
-"""What is found window by window, by the number that a lane has within its kind."""
+"""Results by window, with the number that a lane has within its kind."""
 
 
-def zoom(span: int) -> int:
-    """The logarithm of the width of bins, ns, for events over so many ns."""
+def choose_zoom(span: int) -> int:
+    """Return the logarithm of the bins' width, ns, for events over this many ns."""
     return max(0, span.bit_length() - (BINS.bit_length() - 1))
 
 
-def buckets(lengths: Numbers) -> NDArray[np.int32]:
-    """The bucket of each duration in ns; longer ones are in the same or a later one."""
+def find_buckets(lengths: Numbers) -> NDArray[np.int32]:
+    """Return the bucket of each duration in ns, ascending with the duration."""
     bits = np.maximum(lengths, 0).astype(np.float64).view(np.int64)
     return (bits >> (52 - _MANTISSA)).astype(np.int32)
 
 
-def octave(bucket: int) -> int:
-    """The number of the stretch of durations that a bucket is in: 0 for 0 ns, n for 2^(n-1) to 2^n ns."""
+def find_octave(bucket: int) -> int:
+    """Return the octave of a bucket: 0 for 0 ns, n for 2^(n-1) to 2^n ns."""
     return max(0, (bucket >> _MANTISSA) - 1022)
 
 
-def add(
+def add_events(
     db: duckdb.DuckDBPyConnection, kind: str, code: Numbers, s: Numbers, e: Numbers, name: NDArray[np.uint32], z: int
 ) -> None:
-    """Adds up events of a window."""
+    """Sum the events of a window."""
     import pyarrow as pa
 
-    rows = pa.table({"code": code, "bin": s >> z, "name": name, "ns": e - s, "bucket": buckets(e - s)})
+    rows = pa.table({"code": code, "bin": s >> z, "name": name, "ns": e - s, "bucket": find_buckets(e - s)})
     db.register("seen", rows)
     db.execute(
         f"INSERT INTO name_part SELECT '{kind}', code, bin, name, count(*), sum(ns) FROM seen GROUP BY code, bin, name"
@@ -66,21 +66,21 @@ def add(
     db.unregister("seen")
 
 
-def add_busy(found: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end: Numbers, z: int) -> None:
-    """Adds stretches that do not overlap, in the order of their lanes, to the busy time by lane and bin."""
+def add_busy(busy: dict[int, dict[int, int]], code: Numbers, begin: Numbers, end: Numbers, z: int) -> None:
+    """Add intervals that do not overlap, ordered by lane, to the busy time by lane and bin."""
     some = end > begin
     code, begin, end = code[some], begin[some], end[some]
     low, high = begin >> z, (end - 1) >> z
     across = low != high
     first = np.where(across, ((low + 1) << z) - begin, end - begin)
-    _add(found, code, low, first)
-    _add(found, code[across], high[across], end[across] - (high[across] << z))
+    _add(busy, code, low, first)
+    _add(busy, code[across], high[across], end[across] - (high[across] << z))
     gaps = (high - low - 1)[across]
     middle = np.repeat(low[across] + 1, gaps) + np.arange(gaps.sum()) - np.repeat(np.cumsum(gaps) - gaps, gaps)
-    _add(found, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
+    _add(busy, np.repeat(code[across], gaps), middle, np.full(len(middle), 1 << z))
 
 
-def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
+def _add(busy: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Numbers) -> None:
     if not len(code):
         return
     order = np.lexsort((bins, code))
@@ -88,15 +88,15 @@ def _add(found: dict[int, dict[int, int]], code: Numbers, bins: Numbers, ns: Num
     first = np.flatnonzero(np.append(True, (np.diff(code) != 0) | (np.diff(bins) != 0)))
     totals = np.add.reduceat(ns[order], first).tolist()
     for one, at, total in zip(code[first].tolist(), bins[first].tolist(), totals, strict=True):
-        of_lane = found.setdefault(one, {})
+        of_lane = busy.setdefault(one, {})
         of_lane[at] = of_lane.get(at, 0) + total
 
 
-def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[int, int]]) -> None:
-    """Leaves the busy time of the lanes of a kind with the other parts."""
+def store_busy(db: duckdb.DuckDBPyConnection, kind: str, busy: dict[int, dict[int, int]]) -> None:
+    """Store the busy time of the lanes of a kind with the other parts."""
     import pyarrow as pa
 
-    rows = list(chain.from_iterable(((code, at, ns) for at, ns in bins.items()) for code, bins in found.items()))
+    rows = list(chain.from_iterable(((code, at, ns) for at, ns in bins.items()) for code, bins in busy.items()))
     if rows:
         code, at, ns = zip(*rows, strict=True)
         db.register("seen", pa.table({"code": code, "bin": at, "ns": ns}))
@@ -104,8 +104,8 @@ def keep_busy(db: duckdb.DuckDBPyConnection, kind: str, found: dict[int, dict[in
         db.unregister("seen")
 
 
-def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
-    """Takes from lanes their sums where these are no shorter than the events: those of names that hardly repeat."""
+def drop_long_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
+    """Drop the sums of lanes for which they are no shorter than the events, because names hardly repeat."""
     counts = db.execute("""
         SELECT kind, code, count(*) FROM (
             SELECT kind, code FROM name_part UNION ALL SELECT kind, code FROM length_part
@@ -118,12 +118,12 @@ def settle(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
             lane.sum_z = None
 
 
-def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
-    """Writes the sums of lanes that keep them, whose numbers are settled by now."""
-    kept = [lane for lane in lanes if lane.sum_z is not None]
-    if not kept:
+def write_sums(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane]) -> None:
+    """Write the sums of the remaining lanes, whose numbers are final by now."""
+    summed = [lane for lane in lanes if lane.sum_z is not None]
+    if not summed:
         return
-    values = ", ".join(f"({lane.id}, '{lane.kind}', {lane.code})" for lane in kept)
+    values = ", ".join(f"({lane.id}, '{lane.kind}', {lane.code})" for lane in summed)
     db.execute(f"CREATE OR REPLACE TEMP TABLE summed AS SELECT * FROM (VALUES {values}) AS x (lane, kind, code)")
     db.execute("""
         INSERT INTO t.name_sum SELECT lane, bin, name, sum(n), sum(ns) FROM name_part JOIN summed USING (kind, code)

@@ -1,4 +1,4 @@
-"""Tiles: what lanes hold in 1024 bins of 2^z ns, as bytes that a browser reads without parsing (docs/timeline.md)."""
+"""Tiles: lanes in 1024 bins of 2^z ns, as bytes that a browser reads without parsing (docs/timeline.md)."""
 
 import struct
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MAGIC = 0x31544457
 BINS = 1024
 ZOOMS = 53
 GROUPS = 64
-"""Groups that one tile may ask for."""
+"""Groups in one tile."""
 
 _FAR = 1 << 62
 _ITEMS = (
@@ -27,11 +27,11 @@ _POINTS = (("s", "<f8"), ("lane", "<u4"), ("mean", "<f4"), ("low", "<f4"), ("hig
 Columns = dict[str, NDArray[Any]]
 
 
-def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
-    """The tile ``i`` of zoom ``z`` of these groups of lanes.
+def make_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
+    """Return tile ``i`` of zoom ``z`` of these groups of lanes.
 
     Raises:
-        AnalysisError: there is no such group or zoom.
+        AnalysisError: a group or the zoom does not exist.
     """
     if not 0 <= z < ZOOMS:
         raise AnalysisError(f"There is no zoom {z}.")
@@ -39,22 +39,24 @@ def tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int
         raise AnalysisError("There is no such group of lanes.")
     lanes = [lane for group in dict.fromkeys(groups) for lane in opened.groups[group]]
     low, high = (max(-_FAR, min(_FAR, (i + step) * BINS << z)) for step in (0, 1))
-    found = items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
-    values = points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
-    return pack(found, values)
+    binned_items = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
+    values = read_points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
+    return encode_tile(binned_items, values)
 
 
-def items(
+def read_items(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
-    """What lanes show from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and color."""
+    """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and
+    color.
+    """
     width = 1 << z
-    parts = _sources(opened, lanes, z, low - width, high)
-    if not parts:
+    queries = _source_queries(opened, lanes, z, low - width, high)
+    if not queries:
         return _empty(_ITEMS)
-    query = " UNION ALL ".join(parts)
+    query = " UNION ALL ".join(queries)
     read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
-    rows = bins.items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
+    rows = bins.make_items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
     seen = (rows["s"] < high) & ((rows["e"] > low) | (rows["s"] >= low))
     rows = {key: column[seen] for key, column in rows.items()}
     name = np.asarray(rows["name"], dtype=np.uint32)
@@ -63,39 +65,41 @@ def items(
     return {**rows, "name": name, "color": opened.colors(name), "busy": busy}
 
 
-def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
-    """Queries of all that these lanes have between two times, as it is or in bins that are no wider than 2^z ns."""
+def _source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
+    """Return queries for all content of these lanes between two times, unbinned or in bins of at most 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
     coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
-    parts = []
+    queries = []
     if coarse:
-        parts.append(
+        queries.append(
             f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.among('lane', coarse)}"
             f" AND e >= {low} AND s < {high}"
         )
     if fine := [lane for lane in lanes if lane.id not in coarse]:
-        parts.append(f"SELECT {binned.EVENTS} FROM ({events.sql(opened, fine, low, high)})")
-    return parts
+        queries.append(f"SELECT {binned.EVENTS} FROM ({events.events_sql(opened, fine, low, high)})")
+    return queries
 
 
-def points(
+def read_points(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
 ) -> Columns:
-    """The values of lines from ``low`` to ``high``, in bins of 2^z ns, and before them the last one of each."""
+    """Return the values of lines from ``low`` to ``high`` in bins of 2^z ns, preceded by the last earlier value of
+    each.
+    """
     if not lanes:
         return _empty(_POINTS)
     level = max((one for one in opened.point_zooms if one <= z), default=None)
     ids = [lane.id for lane in lanes]
     leveled = [lane.id for lane in lanes if lane.leveled and level is not None]
     whole = [one for one in ids if one not in leveled]
-    parts = []
+    queries = []
     if leveled:
-        parts.append(
+        queries.append(
             f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level}"
             f" AND {events.among('lane', leveled)} AND s >= {low} AND s < {high}"
         )
     if whole:
-        parts.append(
+        queries.append(
             "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM point"
             f" WHERE {events.among('lane', whole)} AND s >= {low} AND s < {high}"
         )
@@ -104,18 +108,18 @@ def points(
             arg_max(value, s) AS high, arg_max(value, s) AS last
         FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
     """
-    query = f"{lines.binned(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
+    query = f"{lines.binned_sql(' UNION ALL '.join(queries), 1 << z)} UNION ALL {before} ORDER BY lane, s"
     return {key: np.asarray(column) for key, column in cursor.execute(query).fetchnumpy().items()}
 
 
-def pack(found: Columns, values: Columns) -> bytes:
-    """Items and values as the bytes of a tile."""
-    parts = [struct.pack("<IIII", MAGIC, len(found["s"]), len(values["s"]), 0)]
-    for columns, layout in ((found, _ITEMS), (values, _POINTS)):
+def encode_tile(binned_items: Columns, values: Columns) -> bytes:
+    """Encode items and values as the bytes of a tile."""
+    blocks = [struct.pack("<IIII", MAGIC, len(binned_items["s"]), len(values["s"]), 0)]
+    for columns, layout in ((binned_items, _ITEMS), (values, _POINTS)):
         for name, kind in layout:
             column = np.ascontiguousarray(columns[name]).astype(kind).tobytes()
-            parts += [column, b"\0" * (-len(column) % 8)]
-    return b"".join(parts)
+            blocks += [column, b"\0" * (-len(column) % 8)]
+    return b"".join(blocks)
 
 
 def _empty(layout: Sequence[tuple[str, str]]) -> Columns:

@@ -1,8 +1,10 @@
-"""A timeline as a trace for Perfetto: https://perfetto.dev/docs/reference/synthetic-track-event.
+"""Write a timeline as a trace for Perfetto: https://perfetto.dev/docs/reference/synthetic-track-event.
 
-Every folder and every row of a lane is a track; ranges, calls and operations are slices with their class as category,
-and with the range around their launch; an arrow (flow) leads from a call to each operation that it launched;
-values over time are counters. Packets are written as they are made: of a report of any size little is in memory.
+Every folder and every row of a lane is a track; ranges, calls and operations are slices with their class as category
+and
+the range around their launch; an arrow (flow) leads from a call to each operation that it launched; values over time
+are
+counters. Packets are written as they are made, so that a report of any size needs little memory.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +21,7 @@ from profiledb.timeline.names import TEXTS
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 
 Span = tuple[int, int]
-"""A stretch of time, ns from the begin of the capture; its end is not in it."""
+"""An interval, ns from the start of the capture, end excluded."""
 
 _TABLE = {"kernel": ("kernel_id", 0), "memop": ("memop_id", 1), "graph_launch": ("launch_id", 2)}
 _FETCHED = 20_000
@@ -28,20 +30,20 @@ _NESTED_KEY = "Range"
 _COUNTERS = ("line",)
 
 
-def write(
+def write_trace(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, file: IO[bytes], spans: Sequence[Span], most: int | None = None
 ) -> int:
-    """Writes what lies in some stretches of time, whole, into a file, and answers how many events that were.
+    """Write the events of some intervals, uncut, into a file; return their number.
 
     Args:
-        cursor: one of this timeline.
+        cursor: of this timeline.
         opened: the timeline.
-        file: open for writing; what it holds is a trace only when this returns.
-        spans: stretches that do not overlap, in their order.
+        file: open for writing; its content is a trace only when this returns.
+        spans: intervals that do not overlap, in order.
         most: refuse more events than this.
 
     Raises:
-        AnalysisError: nothing lies in these stretches, or too much.
+        AnalysisError: these intervals have no events, or too many.
     """
     _prepare(cursor, spans)
     out = _Writer(file, opened)
@@ -61,7 +63,7 @@ def write(
                 )
             out.value(info, *row) if info.kind in _COUNTERS else out.slice(info, row)
     if not count:
-        raise AnalysisError("Nothing lies in this time.")
+        raise AnalysisError("This time has no events.")
     return count
 
 
@@ -75,40 +77,40 @@ def _prepare(cursor: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> None:
 
 
 def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
-    """Row, begin, end, name, number of the name, number, flows and range path of the events of a lane."""
+    """Yield row, start, end, name, number of the name, number, flows and range path of the events of a lane."""
     more, join = "NULL, NULL", ""
     if lane.kind == "stream":
-        parts = " UNION ALL ".join(
+        queries = " UNION ALL ".join(
             f"SELECT 4 * {key} + {code} AS ref, call_id, process_range FROM {table}"
             for table, (key, code) in _TABLE.items()
         )
         more = "CASE WHEN call_id IS NOT NULL THEN [ref + 1] END, path"
         join = f"""
-            LEFT JOIN ({parts}) AS operation USING (ref) LEFT JOIN range AS around ON around.pre = process_range
+            LEFT JOIN ({queries}) AS operation USING (ref) LEFT JOIN range AS around ON around.pre = process_range
             LEFT JOIN range_path USING (path_id)
         """
     elif lane.kind == "api":
-        parts = " UNION ALL ".join(
+        queries = " UNION ALL ".join(
             f"SELECT call_id, 4 * {key} + {code} + 1 AS flow FROM {table}" for table, (key, code) in _TABLE.items()
         )
         more = "flows, NULL"
         join = f"""
             LEFT JOIN (
-                SELECT call_id, list(flow ORDER BY flow) AS flows FROM ({parts}) WHERE call_id IS NOT NULL
+                SELECT call_id, list(flow ORDER BY flow) AS flows FROM ({queries}) WHERE call_id IS NOT NULL
                 GROUP BY call_id
             ) AS launched ON call_id = ref
         """
     low, high = cursor.execute("SELECT min(low), max(high) FROM trace_span").fetchall()[0]
     rows = cursor.execute(f"""
         SELECT event.row, s, e, coalesce(text, ''), event.name, ref, {more}
-        FROM ({events.sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
+        FROM ({events.events_sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
         LEFT JOIN trace_name ON code = event.name {join} WHERE s < high ORDER BY event.row, s, e, ref
     """)
-    return _fetched(rows)
+    return _fetch_rows(rows)
 
 
 def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
-    return _fetched(
+    return _fetch_rows(
         cursor.execute(
             "SELECT s, value FROM point ASOF JOIN trace_span ON s >= low"
             f" WHERE lane = {lane.id} AND s < high ORDER BY s"
@@ -116,13 +118,13 @@ def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple
     )
 
 
-def _fetched(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while found := rows.fetchmany(_FETCHED):
-        yield from found
+def _fetch_rows(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while batch := rows.fetchmany(_FETCHED):
+        yield from batch
 
 
 class _Writer:
-    """Writes packets one by one; texts that repeat are written once and meant by numbers from then on."""
+    """Writes packets one by one; a repeated text is written once and referenced by number."""
 
     def __init__(self, file: IO[bytes], opened: Opened) -> None:
         self._file, self._opened = file, opened
@@ -139,12 +141,12 @@ class _Writer:
         self._packet(TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, first_packet_on_sequence=True)
 
     def track(self, lane: dict[str, Any]) -> None:
-        """Describes a lane or folder."""
+        """Describe a lane or folder."""
         packet = TracePacket()
         track = packet.track_descriptor
-        track.uuid = _uuid(lane["id"])
+        track.uuid = _track_id(lane["id"])
         if lane["parent"] is not None:
-            track.parent_uuid = _uuid(lane["parent"])
+            track.parent_uuid = _track_id(lane["parent"])
         track.sibling_order_rank = lane["id"]
         title = words.visible(lane["title"])
         if lane["kind"] == "process":
@@ -161,7 +163,7 @@ class _Writer:
         self._write(packet)
 
     def slice(self, lane: LaneInfo, row: tuple[Any, ...]) -> None:
-        """An event, as its begin and its end."""
+        """Write an event as its start and its end."""
         level, start, end, name, code, _, flows, path = row
         packet = self._packet()
         packet.timestamp = start + self._origin
@@ -182,11 +184,11 @@ class _Writer:
         self._write(packet)
 
     def value(self, lane: LaneInfo, start: int, value: float) -> None:
-        """A value of a line."""
+        """Write a value of a line."""
         packet = self._packet()
         packet.timestamp = start + self._origin
         event = packet.track_event
-        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _uuid(lane.id), value
+        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _track_id(lane.id), value
         self._write(packet)
 
     def _color(self, code: int) -> int:
@@ -198,14 +200,14 @@ class _Writer:
         return known
 
     def _row(self, lane: LaneInfo, level: int) -> int:
-        """The track of a row, which the first event in it describes; rows of a lane stand below each other."""
+        """Return the track of a row, described at its first event; rows of a lane are ordered by level."""
         if level == 0:
-            return _uuid(lane.id)
-        uuid = _uuid(lane.id, level)
+            return _track_id(lane.id)
+        uuid = _track_id(lane.id, level)
         if (lane.id, level) not in self._rows:
             self._rows.add((lane.id, level))
             packet = TracePacket()
-            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _uuid(lane.id)
+            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _track_id(lane.id)
             packet.track_descriptor.name = f"Level {level + 1}"
             packet.track_descriptor.sibling_order_rank = level
             self._write(packet)
@@ -230,7 +232,7 @@ class _Writer:
         return packet
 
     def _write(self, packet: Any) -> None:
-        """A trace is nothing but packets, each as field 1 with its length before it."""
+        """Write a packet; a trace is a sequence of packets, each as field 1 preceded by its length."""
         data = packet.SerializeToString()
         head, length = bytearray(b"\x0a"), len(data)
         while length > 127:
@@ -240,17 +242,17 @@ class _Writer:
         self._file.write(bytes(head) + data)
 
 
-def _uuid(lane: int, row: int = 0) -> int:
-    """The number of the track of a lane or of one of its rows; 0 means something else to Perfetto."""
+def _track_id(lane: int, row: int = 0) -> int:
+    """Return the number of the track of a lane or of one of its rows; Perfetto reserves 0."""
     return 1_000 + (lane << 8 | row)
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """Stretches that do not overlap, in their order, that cover the same time."""
-    found: list[Span] = []
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Merge intervals into ones that do not overlap, in order."""
+    merged: list[Span] = []
     for low, high in sorted(spans):
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
-            found.append((low, high))
-    return found
+            merged.append((low, high))
+    return merged

@@ -23,11 +23,11 @@ class Shelf:
     def is_here(self, _: str) -> bool:
         return False
 
-    def bring(self, _: str) -> None:
+    def fetch(self, _: str) -> None:
         self.may_arrive.wait(5)
         self.arrived.set()
 
-    def fetched(self, _: str) -> tuple[int, int]:
+    def fetched_bytes(self, _: str) -> tuple[int, int]:
         raise LeftError
 
 

@@ -61,14 +61,14 @@ def _fill(db: duckdb.DuckDBPyConnection, durations: tuple[int, ...], label: str)
 @pytest.mark.sweep(parts=12, of="pages")
 def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1])
-    a, b = (answer.side(library, library.find(one), OPENED) for one in pair)
-    lines = (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b))
+    a, b = (answer.gather_side(library, library.find(one), OPENED) for one in pair)
+    lines = (verdict.state_headline(a, b), verdict.state_figures(a, b), verdict.explain_change(a, b))
     assert all(line and line in said(at) for line in lines), "as on the command line"
-    assert verdict.outside(a, b) == "", "the rest was the warm-up, which is left out"
+    assert verdict.state_outside(a, b) == "", "the rest was the warm-up, which is left out"
     whole = open_(dashboard, report=pair[0], other=pair[1], warmup="include")
     assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in said(whole)
     assert lines[0].startswith("B is faster (3.53×): 10.5 ms → 2.97 ms wall time per step")
-    rows = compare_rows.kernels(a, b, "step")
+    rows = compare_rows.compare_kernels(a, b, "step")
     assert list(kernels(at)["name"]) == list(rows["name"])
     assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
     told = "warpdeck compare"

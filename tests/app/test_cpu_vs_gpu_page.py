@@ -85,7 +85,7 @@ def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
 
 def test_the_charts(library: Library, sample: str) -> None:
     rows, parts = (analysis.run(library, sample, name) for name in ("task_times", "task_parts"))
-    found = crossing.crossovers(analysis.run(library, sample, "task_repetitions"))
+    found = crossing.find_crossovers(analysis.run(library, sample, "task_repetitions"))
     panels = [
         charts.Panel(
             task, rows[rows["task"] == task], parts[parts["task"] == task], [one for one in found if one.task == task]

@@ -35,16 +35,16 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     groups = [one.value for one in at.sidebar.caption]
     assert groups == ["GPU", "Program", "Compare", "Special", "Data"]
     menu = links(at)
-    assert list(menu)[:5] == ["Library", "Summary", "Findings", "Timeline", "Kernels"]
+    assert list(menu)[:6] == ["Library", "Summary", "Findings", "What if", "Timeline", "Kernels"]
     assert menu["Roofline by time"].query_string == f"report={report}&range=step_2"
     assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
 
 
 def test_a_page_has_one_name() -> None:
     for view in VIEWS:
-        assert view.url == view.title.lower().replace(" ", "_") == view.script.partition("/")[0], view.title
+        assert view.path.is_file(), f"{view.title} has no folder of its name"
     assert len({view.title for view in VIEWS}) == len(VIEWS)
-    assert not {view.url for view in VIEWS} & {old for view in VIEWS for old in view.was}
+    assert not {view.url for view in VIEWS} & {old for view in VIEWS for old in view.former_urls}
 
 
 def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:
@@ -75,7 +75,7 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
 
 @pytest.mark.sweep(parts=12, of="pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
-    assert report_switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
+    assert report_switcher.order_reports("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]
     library.catalog.set_labels(last.id, ["pinned", "nightly"])
     at = dashboard("summary", report=first.id)

@@ -29,7 +29,7 @@ def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, sh
     report = shelf.find(NSYS[TRAINING]).id
     at = dashboard("kernels", report=report)
     assert "operator" not in at.dataframe[0].value.columns
-    links.link(shelf, report, shelf.find(TRAINING).id)
+    links.link_trace(shelf, report, shelf.find(TRAINING).id)
     at = dashboard("kernels", report=report)
     assert not at.exception
     named = at.dataframe[0].value["operator"]
@@ -51,10 +51,10 @@ def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard:
     at = at.button(key=f"link-{other}").click().run()
     assert not at.exception
     assert "0 of 828 kernels match" in at.error[0].value
-    assert shelf.linked(nsys, "trace") is None
+    assert shelf.linked_report(nsys, "trace") is None
     at = at.button(key=f"link-{fits}").click().run()
     assert not at.exception
-    assert shelf.linked(nsys, "trace") == fits
+    assert shelf.linked_report(nsys, "trace") == fits
     at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a report").click().run()
     at.button(key=f"unlink-{fits}").click().run()
-    assert shelf.linked(nsys, "trace") is None
+    assert shelf.linked_report(nsys, "trace") is None

@@ -44,14 +44,14 @@ def test_a_visitor_links_the_report_that_covers_most(dashboard: Dashboard, libra
     assert marks(at, NSYS) == []
     at.button(key=f"link-{ncu}").click().run()
     assert not at.exception
-    assert library.linked(nsys) == ncu
+    assert library.linked_report(nsys) == ncu
     assert not [b for b in at.button if str(b.key).startswith("link-")], "the dialog is closed"
     assert marks(at, NSYS) == marks(at, NCU) == ["linked"]
     assert f"linked with {NCU}" in texts(at).replace("\\", "")
     at = open_dialog(dashboard)
     assert at.button(key=f"link-{less}").label == "Link"
     at.button(key=f"unlink-{ncu}").click().run()
-    assert library.linked(nsys) is None
+    assert library.linked_report(nsys) is None
     assert marks(at, NSYS) == []
 
 

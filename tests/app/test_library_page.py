@@ -14,7 +14,7 @@ from app.views.library import filters as library_filters
 from app.views.library import table as library_table
 from app.views.library.filters import Filters
 from app.views.library.table import gpu
-from app.web import inbox_stream as received
+from app.web import inbox_upload as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
 from profiledb.library.catalog import Job, Manifest
@@ -208,7 +208,8 @@ def test_a_long_name_keeps_its_suffix() -> None:
 def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
     names = [
-        received.save(io.BytesIO(text), "x.csv", FolderInbox(inbox)).name for text in (b"1", b"2", b"1", b"3", b"2")
+        received.save_file(io.BytesIO(text), "x.csv", FolderInbox(inbox)).name
+        for text in (b"1", b"2", b"1", b"3", b"2")
     ]
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]

@@ -124,12 +124,12 @@ def test_main_finds_its_packages_from_any_folder(tmp_path: Path) -> None:
 
 
 def test_the_worker_is_kept_running_and_ends_with_the_dashboard(empty: Path) -> None:
-    keeper = worker_process.Keeper(config.load(worker="auto", samples="off"))
-    assert keeper.look().state == "starting"
-    assert keeper.look().state in ("starting", "here")
+    keeper = worker_process.WorkerKeeper(config.load(worker="auto", samples="off"))
+    assert keeper.check().state == "starting"
+    assert keeper.check().state in ("starting", "here")
     keeper.stop()
-    assert not worker_process.held(empty / "library")
-    assert keeper.look().state == "stopped"  # it waits before it starts another
+    assert not worker_process.is_library_locked(empty / "library")
+    assert keeper.check().state == "stopped"  # it waits before it starts another
 
 
 def test_a_worker_elsewhere_is_seen_and_left_alone(empty: Path) -> None:
@@ -139,19 +139,19 @@ def test_a_worker_elsewhere_is_seen_and_left_alone(empty: Path) -> None:
     lock.parent.mkdir(parents=True)
     with lock.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        assert worker_process.held(empty / "library")
-        assert worker_process.Keeper(config.load()).look() == worker_process.Status("elsewhere")
-    assert not worker_process.held(empty / "library")
+        assert worker_process.is_library_locked(empty / "library")
+        assert worker_process.WorkerKeeper(config.load()).check() == worker_process.WorkerStatus("elsewhere")
+    assert not worker_process.is_library_locked(empty / "library")
 
 
 def test_waits_grow_while_a_worker_keeps_dying(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = SimpleNamespace(now=0.0)
     broken = [sys.executable, "-c", "import sys; sys.exit('no disk')"]
-    monkeypatch.setattr(worker_process, "command", lambda _: broken)
-    keeper = worker_process.Keeper(config.load(), clock=lambda: moment.now)
+    monkeypatch.setattr(worker_process, "build_command", lambda _: broken)
+    keeper = worker_process.WorkerKeeper(config.load(), clock=lambda: moment.now)
     for wait in worker_process.BACK_OFF_S:
-        assert keeper.look().state == "starting"
+        assert keeper.check().state == "starting"
         assert keeper._process is not None
         keeper._process.wait(timeout=30)
-        assert keeper.look() == worker_process.Status("stopped", "no disk")
+        assert keeper.check() == worker_process.WorkerStatus("stopped", "no disk")
         moment.now += wait

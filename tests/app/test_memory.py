@@ -53,7 +53,7 @@ def test_what_duckdb_frees_goes_back_to_the_system() -> None:
 @jemalloc
 def test_holders_are_parts_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPDECK_LIBRARY", str(tmp_path))
-    found = memory.holders()
+    found = memory.measure_holders()
     assert {"answers", "figures", "duckdb", "duckdb_pages", "arrow", "files", "resident"} <= found.keys()
     assert 0 < found["files"] + found["duckdb_pages"] < found["resident"]
     assert found["duckdb"] <= found["duckdb_pages"]

@@ -159,7 +159,7 @@ def of_steps(inside: matching.Part, steps: int) -> matching.Side:
 def test_why_kernels_change() -> None:
     first = of_steps(part({"a": (4, 100), "b": (4, 100), "c": (4, 100), "d": (4, 100), "e": (4, 100)}), 2)
     second = of_steps(part({"a": (8, 100), "b": (4, 90), "c": (4, 101), "d": (6, 150), "f": (2, 50)}, "void {}()"), 2)
-    rows = changes.kernels(compare_rows.kernels(first, second, "step"), by_pass=True).set_index("name")
+    rows = changes.kernels(compare_rows.compare_kernels(first, second, "step"), by_pass=True).set_index("name")
     assert dict(rows["why"]) == {
         "a": "more launches", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
     }, "kernels that profilers write differently are the same ones, as on Compare"  # fmt: skip
@@ -167,7 +167,7 @@ def test_why_kernels_change() -> None:
     assert set(rows.index[:3]) == {"d", "a", "e"}
     more = rows.loc["a"]
     assert (more["a_pass_calls"], more["b_pass_calls"], more["a_pass_ns"]) == (2, 4, 200)
-    shares = changes.kernels(compare_rows.kernels(first, second, "share"), by_pass=False).set_index("name")
+    shares = changes.kernels(compare_rows.compare_kernels(first, second, "share"), by_pass=False).set_index("name")
     assert shares["change_ns"].isna().all()
     assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
 

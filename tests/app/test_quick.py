@@ -15,6 +15,7 @@ from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from app.ui import cell_text, charts, figure_cache, table_columns, tables
 from app.ui import format as fmt
+from profiledb.query.single_flight_cache import SingleFlightCache
 
 CELLS = pd.DataFrame(
     {
@@ -66,20 +67,20 @@ def test_a_figure_is_built_once_from_equal_values() -> None:
 
 
 def test_a_table_is_built_once_from_equal_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
+    monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     columns = [table_columns.Col("name", "Name"), table_columns.Col("ns", "Time", kind="duration")]
     shown, config, whole = tables._parts(CELLS, columns)
-    assert len(figure_cache._shelf._things) == 1
+    assert len(figure_cache._FIGURES) == 1
     other = CELLS.assign(share=0.5).copy(deep=True)  # a column that the table does not have
     assert sent(tables._parts(other, columns)[0]) == sent(shown)
-    assert len(figure_cache._shelf._things) == 1
+    assert len(figure_cache._FIGURES) == 1
     assert sent(shown) == sent(tables.drawn(CELLS, columns, cell_text.styler)[0])
     assert config["ns"]["label"] == "Time"
     assert whole == {}
     changed = tables._parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
     assert sent(changed) != sent(shown)
     assert sent(tables._parts(CELLS, columns[:1])[0]) != sent(shown)
-    assert len(figure_cache._shelf._things) == 3
+    assert len(figure_cache._FIGURES) == 3
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_what_is_kept_is_counted_by_what_it_takes(
     draw: Callable[[int], None], traced: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw(0)  # what Plotly and pandas make when they are used for the first time
-    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
+    monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     before = traced()
     for number in range(1, 41):
         draw(number)
@@ -120,16 +121,15 @@ def test_what_is_kept_is_counted_by_what_it_takes(
 
 
 def test_a_long_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
+    monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache())
     rows = pd.DataFrame({"ns": range(tables.MOST_WRITTEN + 1)})
     tables._parts(rows, [table_columns.Col("ns", "Time", kind="duration")])
-    assert not figure_cache._shelf._things
+    assert not figure_cache._FIGURES
 
 
 def test_what_is_kept_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figure_cache, "_shelf", figure_cache._Shelf())
-    monkeypatch.setattr(figure_cache, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(figure_cache, "_FIGURES", SingleFlightCache(200_000))
     for number in range(40):
         charts.share_bar([charts.Part(f"part {number}", 100.0, "", "#112233")], "light")
-    assert 1 < len(figure_cache._shelf._things) <= 5
-    assert figure_cache._shelf._bytes <= 200_000
+    assert 1 < len(figure_cache._FIGURES) <= 5
+    assert figure_cache.size_bytes() <= 200_000

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.web.roles import Standing, standing, visitor
+from app.web.roles import Standing, get_standing, make_visitor
 from profiledb import config
 from profiledb.library.visitor import NOBODY, NONE, Visitor
 
@@ -12,7 +12,7 @@ NOW = 1_800_000_000.0
 
 
 def of(claims: dict[str, Any], **settings: str) -> Standing:
-    return standing({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
+    return get_standing({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_name_hides_nobody() -> None:
 
 
 def known(claims: dict[str, Any], **settings: str) -> Visitor:
-    return visitor({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
+    return make_visitor({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
 
 
 def test_what_spaces_know_a_user_by() -> None:
@@ -80,7 +80,7 @@ def test_what_spaces_know_a_user_by() -> None:
     assert known(unproven, login_claim="email", login_viewers="*").groups == frozenset()
     proven = unproven | {"email_verified": True}
     assert known(proven, login_claim="email", login_viewers="*").groups == frozenset({"e@example.com"})
-    assert visitor({}, config.load(), NOW) == NOBODY
+    assert make_visitor({}, config.load(), NOW) == NOBODY
 
 
 @pytest.mark.parametrize("value", [1, "True", "yes", None, [True]])

@@ -119,7 +119,7 @@ def test_reports_with_little_in_them(dashboard: Dashboard, publish: Publish) -> 
 def test_names_in_the_charts_are_text() -> None:
     names = ("<b>x</b>_1", "<b>x</b>_2_rank0", "<b>x</b>_2_rank1")
     runs, _ = gather(report(names[0]), *[report(one, 60, exposed=5) for one in names[1:]])
-    rows = scaling_rows.runs(runs)
+    rows = scaling_rows.run_rows(runs)
     figures = [
         charts.scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
         charts.steps(rows, {"other": "#777777"}, "dark"),

@@ -61,6 +61,18 @@ def test_findings_go_by_files_beside_the_report(library: Library, gaps: str) -> 
     assert now["power_limit_reached"] != verdicts["power_limit_reached"], "a power log has arrived"
 
 
+def test_what_pages_work_out_goes_by_every_link(library: Library, publish: Publish) -> None:
+    trace, systems, compute = (publish(fill, kind) for kind in ("torch", "nsys", "ncu"))
+    links, keys = library.catalog.links, [(session.key(trace, "", {}), session.key(systems, "", {}))]
+    links.put(systems, compute)
+    keys.append((session.key(trace, "", {}), session.key(systems, "", {})))
+    assert keys[1][0] == keys[0][0]
+    links.put(systems, trace, "trace")
+    keys.append((session.key(trace, "", {}), session.key(systems, "", {})))
+    assert len({of_trace for of_trace, _ in keys}) == 2, "its findings compare steps with those of the Systems report"
+    assert len({of_systems for _, of_systems in keys}) == 3
+
+
 def now_rules() -> list[Rule]:
     return list(judged_findings.rules().values())
 

@@ -46,7 +46,7 @@ def test_the_summary_tells_memory_and_asks_for_no_kernels(dashboard: Dashboard, 
     assert [one.value for one in at.subheader][:2] == ["What holds memory at the peak", "Largest allocations"]
     largest = next(one.value for one in at.dataframe if "stack" in one.value)
     assert list(largest["bytes"]) == [300, 200, 100, 50]
-    text = document.text(Library(empty / "library"), report, {})
+    text = document.write_summary(Library(empty / "library"), report, {})
     assert "used the CPU alone" not in text
     assert "nsys profile" not in text
     assert "| GPU 0 | 300 B | 1.00 µs | not in the capture | `functional.py(9): relu < train.py(7): loss` |" in text

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.sql import charts
-from profiledb.console.saved_questions import questions_of
+from profiledb.console.saved_questions import open_questions
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard
 
@@ -35,7 +35,7 @@ def test_a_question_is_asked_kept_and_opened_by_its_link(page: AppTest, dashboar
     assert at.dataframe[0].value["n"].tolist() == [library.find("transformer_training.nsys-rep").rows["kernel"]]
     at.text_input("sql-name").set_value("by device")
     at = at.button("sql-keep").click().run()
-    (kept,) = questions_of(library).all()
+    (kept,) = open_questions(library).all()
     assert (kept.name, at.query_params["question"]) == ("by device", kept.id)
     opened = dashboard("sql", report=library.find("kernels.nsys-rep").id, question=kept.id)
     assert quiet(opened)
@@ -43,7 +43,7 @@ def test_a_question_is_asked_kept_and_opened_by_its_link(page: AppTest, dashboar
     assert opened.dataframe[0].value["n"].tolist() == [library.find("kernels.nsys-rep").rows["kernel"]]
     gone = opened.button("sql-remove").click().run()
     assert quiet(gone)
-    assert questions_of(library).all() == []
+    assert open_questions(library).all() == []
     assert "question" not in gone.query_params
 
 

@@ -24,7 +24,7 @@ def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) ->
     assert "Iterations detected from kernels: 3" in [one.label for one in at.expander]
     assert "This is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
-    assert list(shown.columns) == [column.name for column in detected_iterations.COLUMNS]
+    assert list(shown.columns) == [column.name for column in detected_iterations.ITERATIONS.shown]
     assert list(shown["number"]) == [1, 2, 3]
     none = dashboard("phases", report=of(library, "kernels.nsys-rep"))
     assert not any("Iterations" in one.label for one in none.expander)

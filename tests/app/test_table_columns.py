@@ -12,6 +12,7 @@ import pytest
 
 from app import page_list
 from app.ui import table_columns, theme
+from app.ui.analysis_table import AnalysisTable
 from profiledb.query import header
 from profiledb.query.header import Column
 
@@ -43,7 +44,7 @@ def tables() -> Iterator[tuple[str, str, ast.Call]]:
 
 def test_pages_name_columns_that_their_analysis_has() -> None:
     found = list(tables())
-    assert len(found) > 30
+    assert len(found) > 15
     for file, name, call in found:
         known = {column.name for column in header.get(name).columns}
         named = [arg.value for arg in call.args[1:] if isinstance(arg, ast.Constant)]
@@ -64,6 +65,46 @@ def test_no_page_says_again_what_the_header_says() -> None:
         for one in called(call, "Col"):
             said = {word.arg: word.value.value for word in one.keywords if isinstance(word.value, ast.Constant)}
             assert str(said.get("help", "")).lower() not in helps - {""}, (file, name, first(one))
+
+
+def test_the_header_says_which_columns_a_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """-- title: Made
+-- show: name 300, total_ns
+-- show: share_pct bar 110
+-- column: name | text | | what it is called
+-- column: share_pct | % | .1f | share
+-- column: total_ns | ns | | sum of durations
+SELECT 1
+"""
+    made = header.parse("made", text)
+    monkeypatch.setattr(header, "get", lambda _: made)
+    assert table_columns.shown("made") == table_columns.of(
+        made.columns, table_columns.use("name", width=300), "total_ns", table_columns.bar("share_pct", width=110)
+    )
+    changed = table_columns.shown("made", {"name": {"label": "Kernel", "click": "opens it"}})
+    assert changed[0] == table_columns.Col(
+        "name", "Kernel", "", "What it is called; a click opens it", "text", 300, True
+    )
+    assert changed[1:] == table_columns.shown("made")[1:]
+
+
+def test_what_a_header_shows_is_the_table_of_its_page() -> None:
+    """A header without a table, or a table without its header, would leave a page to nobody."""
+    found = {name: one for name, one in header.analyses().items() if one.show}
+    assert len(found) > 30
+    for name, one in found.items():
+        known = [column.name for column in one.columns]
+        named = [shown.column for shown in one.show]
+        assert len(set(named)) == len(named), name
+        assert set(named) <= set(known), name
+        folder = page_list.get_script(one.page).parent
+        assert any(f'"{name}"' in file.read_text(encoding="utf-8") for file in folder.glob("*.py")), name
+    for file in sorted(APP.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id="AnalysisTable"), keywords=words) if asked := first(node):
+                    own = any(word.arg == "columns" for word in words)
+                    assert own or header.get(asked).show, (file.name, asked)
 
 
 def test_a_page_may_say_some_things_itself() -> None:
@@ -125,12 +166,13 @@ def parts() -> Iterator[ModuleType]:
 
 def drawn() -> list[tuple[str, tuple[table_columns.Col, ...]]]:
     """The columns of every table that stands in these, with where they are written."""
-    return [
-        (f"{module.__name__}.{name}", value)
-        for module in parts()
-        for name, value in vars(module).items()
-        if isinstance(value, tuple) and value and all(isinstance(one, table_columns.Col) for one in value)
-    ]
+    found = []
+    for module in parts():
+        for name, value in vars(module).items():
+            columns = value.shown if isinstance(value, AnalysisTable) else value
+            if isinstance(columns, tuple) and columns and all(isinstance(one, table_columns.Col) for one in columns):
+                found.append((f"{module.__name__}.{name}", columns))
+    return found
 
 
 def test_no_table_has_two_columns_under_one_heading() -> None:

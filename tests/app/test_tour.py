@@ -135,7 +135,7 @@ def test_an_empty_library_waits_for_its_samples(
     at = dashboard()
     assert not tour(at)
     assert "No reports yet" in [one.value for one in at.subheader]
-    monkeypatch.setattr("app.worker_process.status", lambda: worker_process.Status("starting"))
+    monkeypatch.setattr("app.worker_process.check_worker", lambda: worker_process.WorkerStatus("starting"))
     monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
     assert "The first reports are being imported" in [one.value for one in dashboard().subheader]
     monkeypatch.setenv("WARPDECK_SAMPLES", str(empty / "inbox"))

@@ -65,12 +65,12 @@ def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard,
     box.set_value("slower *on purpose*")
     at = next(one for one in at.button if one.label == "Accept").click().run()
     assert not at.exception
-    (note,) = series.catalog.decided.notes().values()
+    (note,) = series.catalog.decisions.notes().values()
     assert (note.state, note.note) == ("accepted", "slower *on purpose*")
     assert "Accepted" in said(at)
     assert "on purpose" in said(at)
     at = next(one for one in at.button if one.label == "Reopen").click().run()
-    assert [one.state for one in series.catalog.decided.notes().values()] == ["open"]
+    assert [one.state for one in series.catalog.decisions.notes().values()] == ["open"]
 
 
 def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -> None:
@@ -79,7 +79,7 @@ def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -
     at.selectbox(key="trends-to").set_value("– in no series –")
     at = next(one for one in at.button if one.label == "Move").click().run()
     assert not at.exception
-    assert series.catalog.decided.choices() == {f"{1:016x}": ""}
+    assert series.catalog.decisions.choices() == {f"{1:016x}": ""}
     assert "39 reports" in said(at)
 
 

@@ -24,7 +24,7 @@ from profiledb.library import migrations, version
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
-from profiledb.library.postgres import Postgres, revisions
+from profiledb.library.postgres import Postgres, known_revisions
 from profiledb.library.version import OLDEST_SCHEMA
 from profiledb.report.schema import SCHEMA_VERSION, tables
 from tests.app.conftest import Dashboard
@@ -70,7 +70,7 @@ def test_every_schema_has_a_library() -> None:
     assert [*MADE_BY][: SCHEMA_VERSION - OLDEST_SCHEMA] == list(range(OLDEST_SCHEMA, SCHEMA_VERSION))
     for schema, commit in MADE_BY.items():
         with tarfile.open(DATA / "upgrade" / f"{commit}.tar.xz") as archive:
-            assert {found for name in archive.getnames() if (found := version.of_report(Path(name).name))} == {schema}
+            assert {found for name in archive.getnames() if (found := version.schema_of(Path(name).name))} == {schema}
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
     assert not any(report.is_older for report in library.list())
     names = {f"{report.id}.v{SCHEMA_VERSION}.{end}" for report in library.list() for end in ("json", "duckdb")}
     assert names == {path.name for path in library.reports.iterdir() if ".v" in path.name}
-    assert (library.folder / version.NAME).read_text() == version.text()
+    assert (library.folder / version.NAME).read_text() == version.format_number()
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     monkeypatch.setenv("WARPDECK_WORKER", "off")
     for report in library.list():
@@ -165,7 +165,7 @@ def test_what_cannot_be_upgraded_stays_listed_until_its_source_comes(
 
 def mark(library: Library) -> None:
     """As a later program leaves it whose catalog is lost."""
-    library.set_mark(version.NAME, json.dumps({"version": version.VERSION + 1, "more": ["than", "this"]}))
+    library.storage.write_text(version.NAME, json.dumps({"version": version.VERSION + 1, "more": ["than", "this"]}))
     (library.folder / "catalog.sqlite").unlink()
 
 
@@ -180,7 +180,7 @@ def report(library: Library) -> None:
 
 
 def unreadable(library: Library) -> None:
-    library.set_mark(version.NAME, "<version>")
+    library.storage.write_text(version.NAME, "<version>")
 
 
 NEWER: dict[Callable[[Library], None], str] = {
@@ -283,4 +283,4 @@ def test_a_team_refuses_a_database_of_an_unknown_revision(team: Shared) -> None:
             ask_()
     with team.connect("") as db:
         assert [tuple(row) for row in db.execute("SELECT label FROM label")] == [("mine",)]
-        db.execute("UPDATE alembic_version SET version_num = ?", [max(revisions())])
+        db.execute("UPDATE alembic_version SET version_num = ?", [max(known_revisions())])

@@ -8,9 +8,9 @@ import pytest
 from bench import team, team_lists, team_parts, trends
 from bench.team_units import Cost
 from profiledb import config
-from profiledb.library.bucket.bucket_library import StoredLibrary
 from profiledb.library.database import Shared
 from profiledb.library.locations import open_library
+from tests.support.bucket_library import store_of
 from tests.support.postgres import Server
 from tests.support.s3 import S3
 
@@ -48,14 +48,13 @@ def test_reports_that_are_made_up_are_whole_to_a_worker(
     monkeypatch.setattr(trends, "MADE", 4)
     settings = config.load(database=team.url, library=fresh.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
     library = open_library(settings)
-    assert isinstance(library, StoredLibrary)
     team_lists.listed(library, settings.inbox, fresh.objects / settings.library_url.rpartition("/")[2], 6)
     assert len(library.list()) == len(library.catalog.jobs()) == 6
     lines = [line.partition(":")[0] for line in team_lists.of_worker(library, settings)]
     assert lines == ["worker, first look at the inbox", "worker, a further look"]
     library.recover()
     assert len(library.list()) == 6
-    assert {len(files) for files in library.store.index.all().values()} == {2}
+    assert {len(files) for files in store_of(library).index.all_files().values()} == {2}
 
 
 def test_what_a_thing_costs_is_told_without_what_nothing_costs() -> None:

@@ -8,7 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from app.web.sharing_middleware import PREFIX
+from app.web.sharing_route import PREFIX
 from profiledb.config import SETTINGS
 from tests.conftest import ROOT
 from tests.support.composed import PORTS, services

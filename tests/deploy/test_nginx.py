@@ -5,7 +5,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from app.web.sharing_middleware import PREFIX
+from app.web.sharing_route import PREFIX
 from bench.pages import free_port
 from tests.app.web.client import Answer, ask
 from tests.conftest import wait_until

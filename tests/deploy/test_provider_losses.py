@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from app.web.sign_in_middleware import WORDS
+from app.web.sign_in_middleware import PROVIDER_UNAVAILABLE
 from bench.pages import Server
 from tests.app.web.client import ask, session
 from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
@@ -49,7 +49,7 @@ def test_who_is_logged_in_goes_on_and_others_hear_why(dashboard: Server, process
     def refused() -> None:
         begun = time.monotonic()
         answer = httpx.get(f"{address}{way}", timeout=60)
-        assert (answer.status_code, answer.text) == (503, WORDS)
+        assert (answer.status_code, answer.text) == (503, PROVIDER_UNAVAILABLE)
         assert answer.headers["x-content-type-options"] == "nosniff", "with the headers of every answer"
         assert time.monotonic() - begun < PATIENCE_S
         with session(address, cookies) as page:

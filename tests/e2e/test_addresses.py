@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from app.page_list import at
+from app.page_list import get_view
 from bench.pages import dashboard, go
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
@@ -129,7 +129,7 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
         go(page, f"/{url}?report=nonsense")
     else:
         page.goto(f"{address}/{url}?report=nonsense")
-    expect(page.get_by_role("heading", name=at(url).title if url else "Library", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=get_view(url).title if url else "Library", exact=True)).to_be_visible()
     expect(menu.get_by_role("link", name="Library")).to_be_visible()
     if url:
         expect(page.get_by_text("No report is called 'nonsense'.")).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from app.views.library.table import ROW_PX
-from app.worker_process import held
+from app.worker_process import is_library_locked
 from bench.pages import dashboard
 from profiledb.library.library import Library
 from profiledb.query import analysis
@@ -91,7 +91,7 @@ def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
     with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
         library = Library(tmp_path / "library")
         wait_until(lambda: bool(library.list()))
-    wait_until(lambda: not held(library.folder))
+    wait_until(lambda: not is_library_locked(library.folder))
 
 
 ALWAYS = ("dataloader_starved", "dataloader_fixed", "kernels", "ddp_1")

@@ -13,7 +13,7 @@ from tests.support.named import hostile
 @pytest.mark.browser
 def test_it_opens_without_a_network_and_breaks_no_rule(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(document.page(*hostile(tmp_path), {}), encoding="utf-8", errors="replace")
+    file.write_text(document.write_page(*hostile(tmp_path), {}), encoding="utf-8", errors="replace")
     context = browser.new_context(offline=True, bypass_csp=True)  # axe brings a script; the policy is looked at itself
     page = context.new_page()
     asked: list[str] = []

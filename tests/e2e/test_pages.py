@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, expect
 
-from app.page_list import VIEWS, at
+from app.page_list import VIEWS, get_view
 from app.ui.charts import Theme
 from bench.pages import turn, wait_at_rest
 from profiledb.library.catalog import LAUNCHES
@@ -88,7 +88,7 @@ def turns() -> Iterator[tuple[Theme, str]]:
 
 def shown(url: str) -> str:
     """The name of the report that a page is opened with."""
-    return SHOWS.get(url, house.MEASURED if at(url).subject == LAUNCHES else house.TRAINING)
+    return SHOWS.get(url, house.MEASURED if get_view(url).subject == LAUNCHES else house.TRAINING)
 
 
 @pytest.mark.timeout(600)
@@ -105,7 +105,7 @@ def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: L
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
-    across = bool(url) and at(url).across  # it shows series, of which this library has none
+    across = bool(url) and get_view(url).across  # it shows series, of which this library has none
     if not across:
         expect(page.get_by_test_id("stMain")).to_contain_text(name)
     if url == "findings":

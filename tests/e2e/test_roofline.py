@@ -29,7 +29,7 @@ PLACE = """key => {
 def unlinked(library: Library) -> Iterator[tuple[str, str]]:
     """The ids of a Systems report without a link and of the Compute report that covers it; no link stays behind."""
     systems, compute = (library.find(name).id for name in (house.PAIR, house.LAUNCHES))
-    assert library.linked(systems) is None
+    assert library.linked_report(systems) is None
     yield systems, compute
     library.unlink(systems)
 
@@ -49,4 +49,4 @@ def test_a_click_opens_the_launch_and_a_link_stays(
     expect(page.get_by_text("ncu covers 100.0 % of kernel time")).to_be_visible()
     page.get_by_role("button", name="Link", exact=True).click()
     expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()
-    assert library.linked(systems) == compute
+    assert library.linked_report(systems) == compute

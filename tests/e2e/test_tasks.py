@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from tests.e2e import house
 from tests.e2e.test_drop import click_first_row
 
@@ -54,7 +54,7 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     """Forward and backward; the largest time above the roof; commands to copy; the slowest step, and its kernels."""
     page = visitor
     rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
-    step = headline.slowest(rows)
+    step = headline.find_slowest(rows)
     assert step is not None
     pair = {"ncu": library.find(house.MEASURED).id, "warmup": "exclude"}
     measured = analysis.run(library, library.find(house.TRAINING).id, "time_weighted_roofline", pair)

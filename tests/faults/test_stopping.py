@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from app.worker_process import held
+from app.worker_process import is_library_locked
 from profiledb.library.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, stand_in
@@ -53,7 +53,7 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
     finally:
         dashboard.kill()
         dashboard.wait()
-    wait_until(lambda: not held(empty_library.folder), seconds=15)
+    wait_until(lambda: not is_library_locked(empty_library.folder), seconds=15)
     wait_until(lambda: not processes_in(empty_library.work), seconds=15)
 
 

@@ -13,6 +13,7 @@ from profiledb.findings.rule import Rule
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.report import store
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.memory_reports import fill
 from tests.support.page_reports import Publish, empty, kernel, make_library, make_publish
@@ -52,7 +53,7 @@ def report(library: Library, publish: Publish, rules: Mapping[str, Rule], found:
 
 
 def test_what_fires_is_read_in_order(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
-    found = digest.read(library, report, None, rules)
+    found = digest.read(library, report, {}, rules)
     assert found is not None
     first = found[0]
     assert (first.rule, first.severity, first.saving_pct, first.costs) == ("gpu_idle", "high", 80.0, True)
@@ -62,18 +63,32 @@ def test_what_fires_is_read_in_order(library: Library, report: str, rules: Mappi
 
 
 def test_it_counts_only_while_nothing_has_changed(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
-    assert digest.read(library, report, "0" * 16, rules) is None, "another Compute report"
-    assert digest.read(library, report, None, {name: one for name, one in rules.items() if name != "gpu_idle"}) is None
+    for kind in ("ncu", "systems"):
+        assert digest.read(library, report, {kind: {report: "0" * 16}}, rules) is None, "another linked report"
+        assert digest.read(library, report, {kind: {"1" * 16: "0" * 16}}, rules), "that of another report"
+    assert digest.read(library, report, {}, {name: one for name, one in rules.items() if name != "gpu_idle"}) is None
     one = rules["gpu_idle"]
     params = tuple(replace(param, default="99") for param in one.analysis.params)
     changed = {**rules, "gpu_idle": replace(one, analysis=replace(one.analysis, params=params))}
-    assert digest.read(library, report, None, changed) is None, "another threshold"
+    assert digest.read(library, report, {}, changed) is None, "another threshold"
     library.put_sidecar(report, "meta", "{}")
-    assert digest.read(library, report, None, rules) is None, "a file beside the report"
+    assert digest.read(library, report, {}, rules) is None, "a file beside the report"
+
+
+def test_a_trace_is_judged_beside_its_systems_report(
+    library: Library, publish: Publish, report: str, rules: Mapping[str, Rule]
+) -> None:
+    """What the profiler adds to a trace is told by the steps of the Systems report that is linked to it."""
+    nsys = publish(fill)
+    every = library.catalog.links.all
+    assert digest.read(library, report, digest.links(every), rules)
+    library.catalog.links.put(nsys, report, "trace")
+    assert digest.links(every)["systems"] == {report: nsys}
+    assert digest.read(library, report, digest.links(every), rules) is None
 
 
 def test_nothing_is_known_of_what_nobody_judged(library: Library, publish: Publish, rules: Mapping[str, Rule]) -> None:
-    assert digest.read(library, publish(fill), None, rules) is None
+    assert digest.read(library, publish(fill), {}, rules) is None
 
 
 @pytest.mark.parametrize(
@@ -82,8 +97,8 @@ def test_nothing_is_known_of_what_nobody_judged(library: Library, publish: Publi
 def test_a_damaged_file_counts_as_none(
     library: Library, report: str, rules: Mapping[str, Rule], content: bytes
 ) -> None:
-    (library.answers / report / digest.FILE).write_bytes(content)
-    assert digest.read(library, report, None, rules) is None
+    (library.derived.answers / report / FINDINGS).write_bytes(content)
+    assert digest.read(library, report, {}, rules) is None
 
 
 def test_where_answers_are_not_kept_there_is_none(
@@ -92,7 +107,7 @@ def test_where_answers_are_not_kept_there_is_none(
     monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
     report = publish(fill)
     digest.write(library, report, rules, [])
-    assert digest.read(library, report, None, rules) is None
+    assert digest.read(library, report, {}, rules) is None
 
 
 def test_remarks_cost_nothing() -> None:

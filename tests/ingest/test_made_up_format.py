@@ -153,7 +153,9 @@ def test_every_analysis_answers_whose_needs_are_met(report: Report) -> None:
 
 
 def test_its_summary(report: Report) -> None:
-    text = document.text(report.library, report.manifest, document.page_params(report.library, report.manifest, {}))
+    text = document.write_summary(
+        report.library, report.manifest, document.page_params(report.library, report.manifest, {})
+    )
     assert "- Captured with: `Made up`" in text
     assert "Matmul takes **68.0 %** of kernel time" in text
     assert "| 0 | 48.9 % | 51.1 % | 460 ns | 940 ns | 500 ns | – |" in text

@@ -11,7 +11,7 @@ from ingest.prefetch import Opening
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.query import answer_store, request
-from profiledb.studies.trends import summary_store
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, wait_until
 
@@ -32,7 +32,7 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
         wait_until(lambda: any(answer_store.read(library, one) is not None for one in (last, plain)))
-        wait_until(build.path(library.reports, report.id).exists)
+        wait_until(build.timeline_path(library.derived.timelines, report.id).exists)
     finally:
         assert worker.stdin
         worker.stdin.close()
@@ -64,7 +64,7 @@ def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path,
     opening.look()
     assert opening._process
     assert opening._process.wait(60) == 0
-    (tmp_path / summary_store.FILE).unlink(missing_ok=True)
+    (tmp_path / SUMMARIES).unlink(missing_ok=True)
     opening.look()
     assert (opening._process is None) is shared
     opening.stop()

@@ -13,7 +13,7 @@ import pytest
 from bench import team_queue
 from bench.pages import MAIN, free_port
 from profiledb.errors import RefusedError
-from profiledb.library import database, migrations, postgres
+from profiledb.library import migrations, postgres, team_database
 from profiledb.library.catalog import Catalog
 from profiledb.terminal import sentence
 from tests.conftest import ROOT, wait_until
@@ -69,7 +69,7 @@ def started(argv: list[str], folder: Path, url: str) -> "subprocess.CompletedPro
 )
 def test_it_is_said_in_the_words_of_postgresql(asking: Server, given: dict[str, str], reason: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        database.require(url(asking, **given))
+        team_database.require_access(url(asking, **given))
     assert reason in sentence(caught.value)
     assert reason not in f"{caught.value.message} {caught.value.hint}", "pages name no user, host or database"
     assert caught.value.hint
@@ -103,7 +103,7 @@ def test_a_worker_that_runs_says_it_and_goes_on(asking: Server, tmp_path: Path) 
             stdout=file,
             stderr=file,
         )
-    catalog = Catalog(database.shared(asking.url(name)))
+    catalog = Catalog(team_database.open_database(asking.url(name)))
     try:
         (tmp_path / "inbox").mkdir(exist_ok=True)
         team_queue.drop(tmp_path / "inbox", 0)
@@ -148,7 +148,7 @@ def test_the_rights_of_the_page_are_enough_and_needed(asking: Server, tmp_path: 
     team_queue.write(tmp_path / "inbox", 2)
     done = started(["ingest", "--once", "--strict"], tmp_path, running)
     assert done.returncode == 0, done.stderr
-    assert [job.state for job in Catalog(database.shared(empty)).jobs()] == ["ready", "ready"]
+    assert [job.state for job in Catalog(team_database.open_database(empty)).jobs()] == ["ready", "ready"]
     migrations.move(migrating, "0002")
     migrations.move(migrating)
     Catalog(postgres.Postgres(running)).set_labels("x", ["y"])

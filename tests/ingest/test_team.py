@@ -23,13 +23,12 @@ from ingest.queue import Queue
 from ingest.team_worker import TeamWorker
 from ingest.worker import Worker
 from profiledb import config
-from profiledb.library import library_id
 from profiledb.library.catalog import Catalog, Job, Manifest
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from profiledb.library.locations import open_inbox
 from profiledb.library.postgres import Postgres
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from tests.conftest import CORPUS, ROOT, Ingest, wait_until
 from tests.support.postgres import Server
 
@@ -44,7 +43,7 @@ def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None
     assert len({job.report_id for job in catalog.jobs()}) == 24
     assert len({one.source_sha256 for one in catalog.reports()}) == 24
     library = Library(tmp_path / "library", catalog)
-    assert all(library.intact(one.id) for one in library.list())
+    assert all(library.is_intact(one.id) for one in library.list())
     with team.connect() as db:
         assert db.execute("SELECT count(*) FROM procrastinate.procrastinate_jobs").fetchone()[0] == 0
     assert len(Workers(team).all()) <= result.killed, "those that ended well have left"
@@ -79,7 +78,7 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
 
 @pytest.mark.parametrize("how", [("--once",), ()])
 def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
-    library_id.require(Library(tmp_path / "library", Catalog(team)))
+    Library(tmp_path / "library", Catalog(team)).require_own_database()
     team_queue.write(inbox, 1)
     argv = [sys.executable, "-m", "ingest", *how, "--samples", "off", "--inbox", str(inbox)]
     done = subprocess.run(
@@ -88,7 +87,7 @@ def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path:
         timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "is not the library that the database speaks of" in done.stderr
+    assert "is not the library of this database" in done.stderr
     assert "Traceback" not in done.stderr
     assert Catalog(team).jobs() == []
 
@@ -173,7 +172,7 @@ def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_pat
     settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
     library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
     worker = TeamWorker(
-        library, settings, open_inbox(settings), lambda _: None, me=Seen("one", "host", "", ""), queue=files
+        library, settings, open_inbox(settings), lambda _: None, me=WorkerInfo("one", "host", "", ""), queue=files
     )
     path = large(inbox)
     team_queue.drop(inbox, 1)
@@ -216,7 +215,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
     """PostgreSQL ends transactions that say nothing for a minute, here for a tenth of a second."""
     impatient = Postgres(f"{team.url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
     library = Library(tmp_path, Catalog(impatient))
-    me = Seen("one", "host", "", "")
+    me = WorkerInfo("one", "host", "", "")
     settings = config.load(library=tmp_path)
     worker = TeamWorker(library, settings, open_inbox(settings), lambda _: None, me=me, queue=None)  # type: ignore[arg-type]
 
@@ -253,7 +252,7 @@ def test_a_report_goes_to_the_worker_whose_nsys_reads_it(
     assert (failed.state, "nsys 2020.1.1" in failed.tools) == ("failed", True)
     ingest(inbox, folder, **settings)
     assert catalog.jobs() == [failed], "not tried again by the same converters"
-    Workers(team).seen(Seen("other", "gpu7", "2023.4.4", ""))
+    Workers(team).seen(WorkerInfo("other", "gpu7", "2023.4.4", ""))
     ingest(inbox, folder, **settings)
     (waiting,) = catalog.jobs()
     assert (waiting.state, "nsys 2023.4.4" in waiting.message) == ("waiting", True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.access.operations.tokens import Token, Tokens, tokens_of
+from profiledb.access.operations.tokens import Token, Tokens, open_tokens
 from profiledb.config import load
 from profiledb.errors import AnalysisError
 from profiledb.library import migrations, token_uses
@@ -33,7 +33,7 @@ def end(tokens: Tokens, catalog: Catalog, name: str) -> None:
 
 
 def test_a_token_ends_when_it_was_told_to(catalog: Catalog, tmp_path: Path) -> None:
-    tokens = tokens_of(load(database=catalog.shared.url if catalog.shared else "", library=tmp_path))
+    tokens = open_tokens(load(database=catalog.shared.url if catalog.shared else "", library=tmp_path))
     shown = {days: tokens.new(f"{days}", "viewer", days) for days in (1, 90, None)}
     kept = {one.name: one for one in tokens.all()}
     assert days_left(kept["1"]) == pytest.approx(1, abs=0.01)
@@ -73,7 +73,7 @@ def test_tokens_of_an_earlier_version_end_after_the_upgrade(tmp_path: Path, post
             old,
         )
     migrations.move(url)
-    (moved,) = tokens_of(load(database=url, library=tmp_path)).all()
+    (moved,) = open_tokens(load(database=url, library=tmp_path)).all()
     assert days_left(moved) == pytest.approx(90, abs=0.01)
 
 

@@ -24,7 +24,7 @@ PAIRS = (
 
 
 def side(sample: Sample) -> Side:
-    return answer.side(sample.library, sample.report, {"mode": "process"})
+    return answer.gather_side(sample.library, sample.report, {"mode": "process"})
 
 
 class Pair:
@@ -35,7 +35,7 @@ class Pair:
         self.sides = side(a), side(b)
 
     def rows(self, table: str, basis: Any = "total") -> Rows:
-        frame = answer.table(table, self.sides[0], self.sides[1], basis)
+        frame = answer.make_table(table, self.sides[0], self.sides[1], basis)
         return [{str(c): known(v) for c, v in row.items()} for row in frame.to_dict("records")]
 
     def measures(self, names: Collection[str]) -> dict[tuple[Any, ...], Any]:

@@ -33,9 +33,9 @@ def run(torch_samples: Library) -> Run:
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(torch_samples, report_id, name, params)
 
-    named = [family.named(torch_samples, torch_samples.find(name)) for name in RANKS]
+    named = [family.read_named(torch_samples, torch_samples.find(name)) for name in RANKS]
     assert [(one.run, one.rank, one.size) for one in named] == [("torch_ddp_2 (trace)", n, 2) for n in (0, 1)]
-    ((found,), left) = scaling.gather(family.together(named), answers)
+    ((found,), left) = scaling.gather_runs(family.join_overlapping(named), answers)
     assert (left, found.whole, found.told_by) == ([], True, "ranges")
     return found
 
@@ -54,14 +54,14 @@ def test_compute_communication_and_overlap(torch_samples: Library, traces: list[
 
 def test_waits_transfers_and_bandwidth(run: Run, traces: list[list[dict[str, Any]]]) -> None:
     waited, transfer, bus = torch_ranks.waits([torch_ranks.collectives(trace) for trace in traces])
-    assert list(nccl.waits(run)["wait_ns"]) == waited
-    (row,) = nccl.operations(run).to_dict("records")
+    assert list(nccl.wait_rows(run)["wait_ns"]) == waited
+    (row,) = nccl.operation_rows(run).to_dict("records")
     assert (row["operation"], row["matched"], row["transfer_ns"]) == ("AllReduce", 12, transfer)
     assert row["busbw_gb_per_s"] == pytest.approx(bus)
-    sizes = nccl.sizes(run)
+    sizes = nccl.size_rows(run)
     assert sizes["matched"].sum() == 12
     assert (sizes["size_bytes"] * sizes["matched"]).sum() == row["bytes"]
-    apart = nccl.uncertainty(run)
+    apart = nccl.estimate_uncertainty(run)
     assert apart is not None
     assert 0 < apart < 200_000, "ends of one operation on two GPUs of one machine"
 

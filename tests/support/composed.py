@@ -25,7 +25,8 @@ import pytest
 import yaml
 
 from bench.pages import free_port
-from profiledb.library.database import Shared, shared
+from profiledb.library.database import Shared
+from profiledb.library.team_database import open_database
 from tests.conftest import ROOT
 from tests.support import needs, s3
 from tests.support.postgres import Server
@@ -82,7 +83,7 @@ class Composed:
     @property
     def shared(self) -> Shared:
         """Its database."""
-        return shared(self.database.url("warpdeck"))
+        return open_database(self.database.url("warpdeck"))
 
     @property
     def ours(self) -> list[str]:

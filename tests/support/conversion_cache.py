@@ -64,7 +64,8 @@ def share_answers(library: Path) -> None:
     """
     shared = Path(os.environ[VARIABLE]) / "answers"
     shared.mkdir(exist_ok=True)
-    (library / "answers").symlink_to(shared, target_is_directory=True)
+    (library / "derived").mkdir(exist_ok=True)
+    (library / "derived" / "answers").symlink_to(shared, target_is_directory=True)
 
 
 def _key(files: Sequence[Path]) -> str:

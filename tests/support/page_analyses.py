@@ -19,7 +19,7 @@ _ROOMS = ("app.", "profiledb.studies.")
 def asked(url: str) -> frozenset[str]:
     """The analyses that the page at this address asks."""
     found: set[str] = set()
-    todo, seen = [page_list.script(url), BAR], set()
+    todo, seen = [page_list.get_script(url), BAR], set()
     while todo:
         file = todo.pop()
         if file in seen:

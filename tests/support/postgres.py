@@ -15,7 +15,7 @@ import psutil
 import psycopg
 import pytest
 
-from profiledb.library import database, migrations
+from profiledb.library import migrations, team_database
 from profiledb.library.catalog import FILE, Catalog
 from profiledb.library.database import Shared
 from tests.support import needs
@@ -136,7 +136,7 @@ def postgres() -> Iterator[Server]:
 @pytest.fixture
 def team(postgres: Server) -> Iterator[Shared]:
     """An empty database of a team, with its tables."""
-    shared = database.shared(postgres.create())
+    shared = team_database.open_database(postgres.create())
     yield shared
     shared.close()
 

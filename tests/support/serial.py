@@ -47,5 +47,5 @@ def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
     )  # fmt: skip
     library.catalog.add_report(manifest)
-    summaries_of(library).put(of, summary_refresh.stamp(library, of.report_id), figures)
+    summaries_of(library).put(of, summary_refresh.make_stamp(library, of.report_id), figures)
     return manifest

@@ -26,7 +26,7 @@ class Said:
 def told(library: Library, report: Manifest, text: str | None = None) -> Said:
     """What the summary of a report says, and the finding about idle GPUs that stands under the same part."""
     params = document.page_params(library, report, {})
-    text = document.text(library, report, params) if text is None else text
+    text = document.write_summary(library, report, params) if text is None else text
     idle = {}
     if said := re.search(r"\*\*The GPU is idle ([\d.]+) % of the time\*\*", text):
         idle["headline"] = float(said[1])

@@ -77,7 +77,7 @@ class Desk:
     def serves(self) -> bool:
         """Whether it serves, and ``open`` has opened all."""
         said = (self.folder / "said").read_text()
-        return RUNS in said or ("You can now view" in said and server_file.read(self.library) is not None)
+        return RUNS in said or ("You can now view" in said and server_file.read_announcement(self.library) is not None)
 
     def said(self) -> list[str]:
         """What ``running`` has printed so far."""

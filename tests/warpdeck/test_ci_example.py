@@ -44,7 +44,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 def test_the_example_of_budgets_is_one(tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text(block("toml"))
-    read = budget.read(tmp_path / "budget.toml", list(rulebook.load()))
+    read = budget.read_budget(tmp_path / "budget.toml", list(rulebook.load()))
     assert set(read.most) | {"range_ms"} == set(tomllib.loads(block("toml"))["most"])
 
 
@@ -76,7 +76,7 @@ def test_the_steps_of_the_workflow_run(tmp_path: Path) -> None:
     for name in list(steps())[1:]:
         done = run(steps()[name], tmp_path, **environment)
         assert done.returncode == 0, f"{name}: {done.stderr}"
-    assert list(Library(tmp_path / "library").catalog.decided.choices().values()) == [LEFT_OUT]
+    assert list(Library(tmp_path / "library").catalog.decisions.choices().values()) == [LEFT_OUT]
     said = (tmp_path / "summary.md").read_text()
     assert "within all limits" in said
     assert "http://warpdeck.example:8501/compare?report=" in said

@@ -80,7 +80,7 @@ def test_it_starts_a_server_that_others_use_and_that_ends_with_it(desk: Desk, sa
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 1, "a file failed"
         assert not psutil.wait_procs(children, timeout=30)[1]
-    assert server_file.read(desk.library) is None
+    assert server_file.read_announcement(desk.library) is None
 
 
 @pytest.mark.sweep(parts=6, of="servers of the command")
@@ -90,10 +90,10 @@ def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, s
         process.kill()
         assert not psutil.wait_procs(children, timeout=60)[1]
     # As after a kill of the server itself: the file is left behind, and another program has the port by now.
-    stale = server_file.begin(1, "", str(desk.folder / "data" / "inbox"))
-    server_file.write(desk.library, stale)
+    stale = server_file.describe_server(1, "", str(desk.folder / "data" / "inbox"))
+    server_file.announce(desk.library, stale)
     with desk.running("open", sample) as process:
-        found = server_file.read(desk.library)
+        found = server_file.read_announcement(desk.library)
         assert found
         assert found != stale
         process.send_signal(signal.SIGINT)
@@ -107,11 +107,11 @@ def test_a_server_that_runs_is_used_whoever_started_it(desk: Desk, sample: Path)
         assert done.returncode == 0, done.stderr
         assert "Starting" not in done.stdout
         assert desk.opened() == links(done.stdout.splitlines())
-        found = server_file.read(desk.library)
+        found = server_file.read_announcement(desk.library)
         assert found
         # Another server of the same library announced itself and ended: this one is found again.
-        server_file.remove(desk.library, found)
-        wait_until(lambda: server_file.read(desk.library) == found)
+        server_file.withdraw(desk.library, found)
+        wait_until(lambda: server_file.read_announcement(desk.library) == found)
         second = desk.run("serve", "--port", str(found.port))
         assert (second.returncode, second.stderr.count("\n")) == (1, 1)
         assert f"Cannot listen on port {found.port} of localhost" in second.stderr
@@ -167,7 +167,7 @@ def test_a_server_with_a_login_is_found_and_tells_nothing_else(desk: Desk, sampl
             assert ask(server.address, f"{server_file.PATH}?{query}").status == 404
         assert ask(server.address, f"{server_file.PATH}?{'0' * 32}", Host="evil.example").status == 403
         told = ask(server.address, f"{server_file.PATH}?{'0' * 32}")
-        found = server_file.read(desk.library)
+        found = server_file.read_announcement(desk.library)
         assert found
         assert told.body.decode() == found.answer("0" * 32)
         assert found.key not in str(told)

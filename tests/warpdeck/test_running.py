@@ -54,7 +54,7 @@ def test_no_file_and_garbage_are_no_server(settings: Settings) -> None:
 
 
 def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
-    server_file.write(settings.library, server_file.begin(free_port(), "", settings.inbox_text))
+    server_file.announce(settings.library, server_file.describe_server(free_port(), "", settings.inbox_text))
     assert server_process.find(settings) is None
 
 
@@ -73,13 +73,13 @@ def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
 )
 def test_another_program_on_the_port_is_not_taken_for_it(answer: bytes, settings: Settings) -> None:
     with speaking(answer) as (port, heard):
-        server_file.write(settings.library, server_file.begin(port, "", settings.inbox_text))
+        server_file.announce(settings.library, server_file.describe_server(port, "", settings.inbox_text))
         assert server_process.find(settings) is None
     assert len(heard) == 1  # asked once, and not led elsewhere
 
 
 def test_an_answer_to_an_earlier_question_proves_nothing(settings: Settings) -> None:
-    one = server_file.begin(1, "", settings.inbox_text)
+    one = server_file.describe_server(1, "", settings.inbox_text)
     replayed = one.answer("0" * 32).encode()
     with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n" + replayed) as (port, heard):
         found = server_file.Serving(port, "", one.inbox, one.key)

@@ -1,4 +1,4 @@
-/** What Streamlit runs: it loads the modules, whose address changes with their content, and mounts the timeline. */
+/** The script that Streamlit runs. It loads the modules below their digest and mounts the timeline. */
 
 /** @type {import("../static/types.js").Component} */
 export default async function component(mounted) {

@@ -1,13 +1,13 @@
-/** The panel of an area: what ran in it, lane by lane, and where it was idle. */
+/** The panel of an area: statistics by lane, class and name, copies, and idle time by cause. */
 
 /** @import { Area } from "./types.js" */
 /** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
-import { fileName } from "./picture.js";
-import { button, h, save, table } from "./dom.js";
-import { bytes, count, duration, percent } from "./time.js";
-import { get } from "./wire.js";
+import { toFileName } from "./png_export.js";
+import { makeButton, h, saveFile, makeTable } from "./dom.js";
+import { formatBytes, formatCount, formatDuration, formatPercent } from "./time.js";
+import { fetchAnswer } from "./wire.js";
 
 /**
  * @typedef {{lane: number, count: number, sum_ns: number, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
@@ -21,90 +21,90 @@ import { get } from "./wire.js";
  * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
  * @property {{edges_ns: number[], counts: number[]}} [histogram]
  *
- * @typedef {{source: Source, told: AreaAnswer}} Answered
+ * @typedef {{source: Source, answer: AreaAnswer}} SourceAnswer
  */
 
 /**
  * @param {Timeline} app
  * @param {Area} area
  * @param {string} head
- * @param {Answered[]} answers a report each
+ * @param {SourceAnswer[]} answers one per report
  * @returns {HTMLElement[]}
  */
-export function areaPanel(app, area, head, answers) {
-  const time = (/** @type {number|null|undefined} */ ns) => (ns === null || ns === undefined ? "–" : duration(ns));
+export function makeAreaPanel(app, area, head, answers) {
+  const time = (/** @type {number|null|undefined} */ ns) => (ns === null || ns === undefined ? "–" : formatDuration(ns));
   const stats = (/** @type {Partial<LaneSum>} */ one) => [
-    count(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : percent(one.share),
+    formatCount(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : formatPercent(one.share),
   ];
-  const several = app.sources.several, of = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
-  const rows = answers.flatMap(({ source, told }) => [
-    ...told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane + source.offset).join(" › "), ...stats(one)]),
-    ...(told.total && told.lanes.length > 1 ? [[`Together${of(source)}`, ...stats(told.total)]] : []),
+  const several = app.sources.several, suffixOf = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
+  const rows = answers.flatMap(({ source, answer }) => [
+    ...answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.getPath(one.lane + source.offset).join(" › "), ...stats(one)]),
+    ...(answer.total && answer.lanes.length > 1 ? [[`Together${suffixOf(source)}`, ...stats(answer.total)]] : []),
   ]);
   return [
     h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
-    actions(app, area),
+    makeActions(app, area),
     h("div", { class: "tables" },
-      table(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
-      ...answers.flatMap(({ source, told }) => tables(app, source, told, of(source)))),
+      makeTable(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
+      ...answers.flatMap(({ source, answer }) => makeTables(app, source, answer, suffixOf(source)))),
   ];
 }
 
 /**
- * The other tables of one report.
- * @param {Timeline} app @param {Source} source @param {AreaAnswer} told @param {string} of what captions end with
+ * Return the other tables of one report.
+ * @param {Timeline} app @param {Source} source @param {AreaAnswer} answer @param {string} suffix end of the captions
  * @returns {HTMLElement[]}
  */
-function tables(app, source, told, of) {
+function makeTables(app, source, answer, suffix) {
   return [
-    ...optional(`Classes${of}`, ["Class", "Sum", "Events"], told.classes, (one) => [swatch(source, one.class, source.data.classes[one.class]?.title ?? ""), duration(one.sum_ns), count(one.count)]),
-    ...optional(`Names that take most${of}`, ["Name", "Events", "Sum"], told.names, (one) => [name(app, one), count(one.count), duration(one.sum_ns)]),
-    ...optional(`Copies${of}`, ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, bytes(one.bytes), duration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
-    ...optional(`Idle time by cause${of}`, ["Cause", "Time"], told.idle, (one) => [swatch(source, one.class, one.cause), duration(one.ns)]),
-    ...optional(`Longest gaps${of}`, ["Gap", "Cause", "During it"], told.gaps, (one) => [jump(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
-    ...(told.histogram?.counts.some(Boolean) ? [histogram(told.histogram, of)] : []),
+    ...makeOptionalTable(`Classes${suffix}`, ["Class", "Sum", "Events"], answer.classes, (one) => [makeSwatch(source, one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
+    ...makeOptionalTable(`Names that take most${suffix}`, ["Name", "Events", "Sum"], answer.names, (one) => [makeName(app, one), formatCount(one.count), formatDuration(one.sum_ns)]),
+    ...makeOptionalTable(`Copies${suffix}`, ["Kind", "Bytes", "Sum", "Rate"], answer.copies, (one) => [one.kind, formatBytes(one.bytes), formatDuration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
+    ...makeOptionalTable(`Idle time by cause${suffix}`, ["Cause", "Time"], answer.idle, (one) => [makeSwatch(source, one.class, one.cause), formatDuration(one.ns)]),
+    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it"], answer.gaps, (one) => [makeGapButton(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
+    ...(answer.histogram?.counts.some(Boolean) ? [makeHistogram(answer.histogram, suffix)] : []),
   ];
 }
 
 /**
- * What can be done with an area.
+ * Return the buttons and links of an area.
  * @param {Timeline} app
  * @param {Area} area
  */
-function actions(app, area) {
+function makeActions(app, area) {
   const ms = (/** @type {number} */ ns) => String(Math.round(ns) / 1e6);
   const query = new URLSearchParams({ report: app.report, from: ms(area.from), to: ms(area.to) });
   return h("div", { class: "panel-links" },
-    button("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
-    h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
-    button("Zoom to this time (F)", "Zoom to it", () => app.fit()),
+    makeButton("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
+    h("a", { href: app.getPageUrl(`compare?${query}`), target: "_self" }, "Compare this time"),
+    makeButton("Zoom to this time (F)", "Zoom to it", () => app.fitWindow()),
     ...app.sources.list.map((source) => {
-      const of = app.sources.several ? ` of ${shortened(source.name)}` : "";
-      return button(`Save this time${of} as a trace for ui.perfetto.dev`, `Perfetto trace${of}`, () => void saveTrace(app, area, source));
+      const suffix = app.sources.several ? ` of ${shortenName(source.name)}` : "";
+      return makeButton(`Save this time${suffix} as a trace for ui.perfetto.dev`, `Perfetto trace${suffix}`, () => void saveTrace(app, area, source));
     }),
-    area.lanes.length ? button("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
+    area.lanes.length ? makeButton("Select the same time on all lanes", "All lanes", () => app.selectArea({ ...area, lanes: [] })) : null);
 }
 
 /** @param {string} name */
-function shortened(name) {
+function shortenName(name) {
   return name.length > 32 ? `${name.slice(0, 15)}…${name.slice(-15)}` : name;
 }
 
-/** @param {Timeline} app @param {Area} area @param {Source} source whose trace it is */
+/** @param {Timeline} app @param {Area} area @param {Source} source the report */
 async function saveTrace(app, area, source) {
-  app.say("The trace is being made.");
+  app.showMessage("The trace is being made.");
   try {
     const query = { from: Math.floor(area.from - source.shift), to: Math.ceil(area.to - source.shift) };
-    const found = await (await get(source.url("trace", query), app.asking.signal)).blob();
-    save(found, `${fileName(source.name)}.pftrace`);
-    app.say(`A trace of ${bytes(found.size)} is saved.`);
+    const trace = await (await fetchAnswer(source.url("trace", query), app.request.signal)).blob();
+    saveFile(trace, `${toFileName(source.name)}.pftrace`);
+    app.showMessage(`A trace of ${formatBytes(trace.size)} is saved.`);
   } catch (error) {
-    if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
+    if (!app.request.signal.aborted) app.showMessage(/** @type {Error} */ (error).message);
   }
 }
 
 /**
- * A table where there is something in it.
+ * Return a table, or nothing if it has no rows.
  * @template T
  * @param {string} caption
  * @param {string[]} heads
@@ -112,43 +112,43 @@ async function saveTrace(app, area, source) {
  * @param {(row: T) => import("./dom.js").Child[]} cells
  * @returns {HTMLElement[]}
  */
-function optional(caption, heads, rows, cells) {
-  return rows?.length ? [table(heads, rows.map(cells), caption)] : [];
+function makeOptionalTable(caption, heads, rows, cells) {
+  return rows?.length ? [makeTable(heads, rows.map(cells), caption)] : [];
 }
 
-/** A word with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
-function swatch({ data }, code, word) {
-  const of = code === undefined ? null : data.classes[code];
-  return h("span", {}, of && h("span", { class: "swatch", style: `--light:${of.light};--dark:${of.dark}` }), word);
+/** Return a text with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
+function makeSwatch({ data }, code, word) {
+  const colors = code === undefined ? null : data.classes[code];
+  return h("span", {}, colors && h("span", { class: "swatch", style: `--light:${colors.light};--dark:${colors.dark}` }), word);
 }
 
 /** @param {Timeline} app @param {{name: string | number, text?: string}} one */
-function name(app, one) {
-  const text = one.text ?? (typeof one.name === "number" ? app.sources.text(one.name) : one.name);
+function makeName(app, one) {
+  const text = one.text ?? (typeof one.name === "number" ? app.sources.getName(one.name) : one.name);
   return h("span", { class: "cut", title: text }, text);
 }
 
 /** @param {Timeline} app @param {{start: number, end: number}} gap */
-function jump(app, gap) {
-  return button(`Go to the gap at ${app.clock.text(gap.start)}`, `${duration(gap.end - gap.start)} at ${app.clock.text(gap.start)}`, () => {
+function makeGapButton(app, gap) {
+  return makeButton(`Go to the gap at ${app.clock.formatTime(gap.start)}`, `${formatDuration(gap.end - gap.start)} at ${app.clock.formatTime(gap.start)}`, () => {
     app.measured = { from: gap.start, to: gap.end };
-    app.view.fit(gap.start, gap.end, 0.6);
-    app.schedule();
+    app.view.fitRange(gap.start, gap.end, 0.6);
+    app.scheduleFrame();
   }, { class: "link" });
 }
 
 /**
- * How the durations spread, as bars with a text for those who do not see them.
- * @param {{edges_ns: number[], counts: number[]}} told
- * @param {string} of what the caption ends with
+ * Return the distribution of durations as bars, with a text for screen readers.
+ * @param {{edges_ns: number[], counts: number[]}} histogram
+ * @param {string} suffix end of the caption
  */
-function histogram({ edges_ns: edges, counts }, of) {
+function makeHistogram({ edges_ns: edges, counts }, suffix) {
   const most = Math.max(1, ...counts);
-  const bars = counts.map((one, at) => h("span", { class: "bin", title: `${duration(edges[at])} to ${duration(edges[at + 1])}: ${count(one)}`, style: `height:${(100 * one) / most}%` }));
+  const bars = counts.map((one, at) => h("span", { class: "bin", title: `${formatDuration(edges[at])} to ${formatDuration(edges[at + 1])}: ${formatCount(one)}`, style: `height:${(100 * one) / most}%` }));
   const top = counts.indexOf(Math.max(...counts));
-  const words = `Most events, ${count(counts[top])}, take ${duration(edges[top])} to ${duration(edges[top + 1])}.`;
+  const summary = `Most events, ${formatCount(counts[top])}, take ${formatDuration(edges[top])} to ${formatDuration(edges[top + 1])}.`;
   return h("figure", { class: "histogram" },
-    h("figcaption", {}, `Durations${of}`),
-    h("div", { class: "bins", role: "img", "aria-label": words }, ...bars),
-    h("div", { class: "ends" }, h("span", {}, duration(edges[0])), h("span", {}, duration(edges[edges.length - 1]))));
+    h("figcaption", {}, `Durations${suffix}`),
+    h("div", { class: "bins", role: "img", "aria-label": summary }, ...bars),
+    h("div", { class: "ends" }, h("span", {}, formatDuration(edges[0])), h("span", {}, formatDuration(edges[edges.length - 1]))));
 }

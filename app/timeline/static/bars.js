@@ -1,4 +1,4 @@
-/** Bars: the events of a lane, those of one color together, and the names that fit into them. */
+/** Bars of events, and the names that fit into them. */
 
 /** @import { Item, Piece, Slot, Tile } from "./types.js" */
 /** @import { Colors } from "./colors.js" */
@@ -8,18 +8,18 @@ const GAP_FROM_PX = 4;
 const MOST_LABELS = 1500;
 
 /**
- * @typedef {Object} Frame what a picture is made with
+ * @typedef {Object} Frame shared by everything that draws one picture
  * @property {CanvasRenderingContext2D} ctx
  * @property {import("./pixels.js").Pixels} pixels
- * @property {number} ratio pixels of the screen in one of the page
+ * @property {number} ratio device pixels per CSS pixel
  * @property {number} t0
  * @property {number} t1
  * @property {number} scale pixels per ns
  * @property {number} width
- * @property {(lane: number) => number} endOf last time of the capture that a lane is of
+ * @property {(lane: number) => number} endOf end of the capture that a lane belongs to
  * @property {Colors} colors
- * @property {{text: (id: number) => string}} names
- * @property {Set<number>|null} hits names that were searched for; others are dim
+ * @property {{getName: (id: number) => string}} names
+ * @property {Set<number>|null} hits names that match the search; others are drawn dim
  * @property {Map<string, Label>} labels
  */
 
@@ -35,28 +35,28 @@ const MOST_LABELS = 1500;
  */
 
 /**
- * The height of what stands for an item (count 0: the end of one that began in the bin before): several short ones of a bin fill as much of it as they are busy.
+ * Return the height of an item's bar. Several short events of a bin (count > 1), and the end of an event that began in
+ * the bin before (count 0), fill the height by the share of the bin that is busy.
  * @param {number} count
  * @param {number} busy
  * @param {number} height
  */
-export function barHeight(count, busy, height) {
+export function getBarHeight(count, busy, height) {
   return count !== 1 ? Math.max(2, Math.min(1, busy) * height) : height;
 }
 
 /**
- * Draws the items of one lane.
  * @param {Frame} frame
  * @param {Slot} slot
  * @param {number} y top of the lane on the canvas
  * @param {Piece[]} pieces
  * @returns {number} items drawn
  */
-export function bars(frame, slot, y, pieces) {
+export function drawBars(frame, slot, y, pieces) {
   let drawn = 0;
   for (const piece of pieces) {
-    const places = piece.tile.of.get(slot.lane.id);
-    if (places) drawn += paint(frame, slot, y, piece, places);
+    const indices = piece.tile.items.get(slot.lane.id);
+    if (indices) drawn += drawPiece(frame, slot, y, piece, indices);
   }
   return drawn;
 }
@@ -66,36 +66,36 @@ export function bars(frame, slot, y, pieces) {
  * @param {Slot} slot
  * @param {number} y
  * @param {Piece} piece
- * @param {Uint32Array} places
+ * @param {Uint32Array} indices
  */
-function paint(frame, slot, y, piece, places) {
+function drawPiece(frame, slot, y, piece, indices) {
   const { pixels, ratio, t0, t1, colors, hits } = frame, { tile } = piece, scale = frame.scale * ratio;
   const { start, end, row, color, count, busy, name } = tile;
   const from = Math.max(piece.from, t0), to = Math.min(piece.to, t1), high = (slot.rowHeight - 2) * ratio;
-  const low = (from - t0) * scale, right = (to - t0) * scale, wordy = LABEL_PX / frame.scale;
+  const low = (from - t0) * scale, right = (to - t0) * scale, labelNs = LABEL_PX / frame.scale;
   let drawn = 0;
-  for (let k = 0; k < places.length; k++) {
-    const at = places[k];
+  for (let k = 0; k < indices.length; k++) {
+    const at = indices[k];
     if (start[at] >= to || end[at] < from || row[at] >= slot.rows) continue;
-    // An event that ends where a piece begins lies in the one before.
+    // An event that ends where this piece begins belongs to the piece before.
     if (end[at] === from && start[at] < from) continue;
     const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);
     const left = Math.floor(x0), wide = Math.max(1, Math.round(x1) - left - (count[at] === 1 && end[at] <= to && x1 - x0 > GAP_FROM_PX * ratio ? 1 : 0));
     const top = y + 1 + row[at] * slot.rowHeight, bottom = Math.round(top * ratio + high);
-    const fill = hits && !hits.has(tile.firstName + name[at]) ? colors.dims : colors.words;
-    pixels.rect(left, bottom - Math.round(barHeight(count[at], busy[at], high)), left + wide, bottom, fill[color[at]] ?? colors.quietWord);
+    const fill = hits && !hits.has(tile.firstName + name[at]) ? colors.dimPixels : colors.fillPixels;
+    pixels.rect(left, bottom - Math.round(getBarHeight(count[at], busy[at], high)), left + wide, bottom, fill[color[at]] ?? colors.quietPixel);
     drawn++;
-    if (count[at] === 1 && end[at] - start[at] > wordy) label(frame, slot, tile, at, x0 / ratio, x1 / ratio, top, slot.rowHeight - 2);
+    if (count[at] === 1 && end[at] - start[at] > labelNs) addLabel(frame, slot, tile, at, x0 / ratio, x1 / ratio, top, slot.rowHeight - 2);
   }
   return drawn;
 }
 
 /**
- * Notes a name to write; an event that lies in several pieces has one.
+ * Add the label of an event, or extends it: an event may lie in several pieces.
  * @param {Frame} frame @param {Slot} slot @param {Tile} tile @param {number} at
  * @param {number} x0 @param {number} x1 @param {number} y @param {number} h
  */
-function label(frame, slot, tile, at, x0, x1, y, h) {
+function addLabel(frame, slot, tile, at, x0, x1, y, h) {
   const key = `${slot.lane.id}/${tile.ref[at]}/${tile.row[at]}/${slot.pinned}`, known = frame.labels.get(key);
   if (known) {
     known.x0 = Math.min(known.x0, x0);
@@ -105,11 +105,11 @@ function label(frame, slot, tile, at, x0, x1, y, h) {
   }
 }
 
-/** Widths of names in the font of labels, so that each is measured once. @type {Map<string, number>} */
+/** Measured widths of names in the font of labels. @type {Map<string, number>} */
 const widths = new Map();
 
 /**
- * Writes the names into their bars, cut where they do not fit.
+ * Write the labels into their bars, shortened to fit.
  * @param {Frame} frame
  * @param {Label[]} labels
  */
@@ -120,7 +120,7 @@ export function writeLabels(frame, labels) {
   for (const one of labels) {
     const room = one.x1 - one.x0 - 8;
     if (room < LABEL_PX - 8 || (hits && !hits.has(one.name))) continue;
-    const text = fitted(ctx, names.text(one.name), room);
+    const text = fitText(ctx, names.getName(one.name), room);
     if (!text) continue;
     ctx.fillStyle = colors.ink(one.color);
     ctx.fillText(text, one.x0 + 4, one.y + one.h / 2 + 0.5);
@@ -128,12 +128,12 @@ export function writeLabels(frame, labels) {
 }
 
 /**
- * As much of a text as fits.
+ * Shorten a text to a width.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
  * @param {number} room px
  */
-export function fitted(ctx, text, room) {
+export function fitText(ctx, text, room) {
   const shown = text.length > 300 ? text.slice(0, 300) : text;
   let wide = widths.get(shown);
   if (wide === undefined) {
@@ -145,18 +145,18 @@ export function fitted(ctx, text, room) {
   return letters > 1 ? `${shown.slice(0, letters)}…` : "";
 }
 
-/** Forgets the widths: the font is another one. */
-export function forgetWidths() {
+/** Clear the measured widths, after the font has changed. */
+export function clearTextWidths() {
   widths.clear();
 }
 
 /**
- * An item of a tile as an object.
+ * Return an item of a tile as an object.
  * @param {Tile} tile
  * @param {number} at
  * @returns {Item}
  */
-export function item(tile, at) {
+export function readItem(tile, at) {
   const { lane, row, start, end, name, color, count, busy, ref } = tile;
   return {
     lane: lane[at], row: row[at], start: start[at], end: end[at], name: tile.firstName + name[at], color: color[at],

@@ -1,12 +1,11 @@
-/** Elements of the page. Texts become text nodes, never markup: they come from reports. */
+/** Create page elements. Texts become text nodes, never markup: they come from reports. */
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Makes an element.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
- * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] `on...` listens, others are attributes
+ * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] functions listen to the event after `on`, others become attributes
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[K]}
  */
@@ -17,47 +16,47 @@ export function h(tag, props = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false) element.setAttribute(name, String(value));
   }
-  put(element, ...children);
+  appendChildren(element, ...children);
   return element;
 }
 
 /**
- * Adds children.
+ * Append children; empty ones are skipped.
  * @param {ParentNode} parent
  * @param {...Child} children
  */
-export function put(parent, ...children) {
+export function appendChildren(parent, ...children) {
   for (const child of children) if (child) parent.append(child);
 }
 
 /**
- * Replaces what an element holds.
+ * Replace the children of an element.
  * @param {Element} parent
  * @param {...Child} children
  */
-export function fill(parent, ...children) {
+export function replaceContent(parent, ...children) {
   parent.replaceChildren();
-  put(parent, ...children);
+  appendChildren(parent, ...children);
 }
 
 /**
- * A button with a symbol or a word, and a name for those who do not see it.
+ * Create a button with a symbol or word, and a label for screen readers.
  * @param {string} label
  * @param {string} text
  * @param {(event: MouseEvent) => void} act
  * @param {Record<string, string | boolean>} [more]
  */
-export function button(label, text, act, more = {}) {
+export function makeButton(label, text, act, more = {}) {
   return h("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
 }
 
 /**
- * A table with its header.
+ * Create a table with a header.
  * @param {string[]} heads
  * @param {Child[][]} rows
  * @param {string} caption
  */
-export function table(heads, rows, caption) {
+export function makeTable(heads, rows, caption) {
   const cells = (/** @type {Child[]} */ row) => row.map((cell, at) => h("td", { class: at ? "number" : "" }, cell));
   return h(
     "table",
@@ -69,10 +68,10 @@ export function table(heads, rows, caption) {
 }
 
 /**
- * Copies a text; where the browser does not allow it, by a field.
+ * Copy a text to the clipboard, by a field if the browser denies access to the clipboard.
  * @param {string} text
  */
-export async function copy(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -86,11 +85,10 @@ export async function copy(text) {
 }
 
 /**
- * Gives a file to the reader.
  * @param {Blob} blob
  * @param {string} name
  */
-export function save(blob, name) {
+export function saveFile(blob, name) {
   const link = h("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

@@ -1,4 +1,4 @@
-/** The tree of lanes: which are in sight, and where each is drawn. */
+/** The tree of lanes, and the layout of those that are shown. */
 
 /** @import { Lane, Slot } from "./types.js" */
 
@@ -8,10 +8,10 @@ const DENSE_ROW = 16;
 const LINE = 38;
 const GAP = 5;
 const MANY_THREADS = 8;
-/** Levels that an unfolded lane shows until all of them are asked for: deeper ones would push all else out of sight. */
-export const MOST_LEVELS = 16;
+/** Levels of an unfolded lane until the user asks for all: deep lanes would push the others out of sight. */
+export const MAX_LEVELS = 16;
 
-/** Kinds of lanes that hold lanes, and no events. */
+/** Kinds of lanes that hold lanes instead of events. */
 export const PARENTS = new Set(["gpu", "process", "thread", "report", "group"]);
 const QUIET = new Set(["osrt", "sched", "sample", "overhead"]);
 
@@ -26,12 +26,12 @@ export class LaneTree {
       const parent = lane.parent !== null && this.byId.has(lane.parent) ? lane.parent : null;
       this.children.set(parent, [...(this.children.get(parent) ?? []), lane]);
     }
-    this.folded = this.usual();
+    this.folded = this.getDefaultFolded();
     /** @type {Set<number>} */
     this.pinned = new Set();
     /** @type {Set<number>} */
     this.hidden = new Set();
-    /** @type {Set<number>} lanes that show all their levels */
+    /** @type {Set<number>} lanes that show all levels */
     this.deep = new Set();
     /** @type {Slot[]} */
     this.top = [];
@@ -39,31 +39,31 @@ export class LaneTree {
     this.rest = [];
     this.topHeight = 0;
     this.height = 0;
-    this.layout();
+    this.layOut();
   }
 
-  /** What is folded at first: threads that only sleep or wait, and all but the first of very many. */
-  usual() {
+  /** Return the lanes that are folded by default: threads that only sleep or wait, and all threads but the first few. */
+  getDefaultFolded() {
     /** @type {Set<number>} */
     const folded = new Set();
     let shown = 0;
     for (const lane of this.lanes) {
       if (lane.kind === "process" && this.lanes[0].kind === "report") folded.add(lane.id);
-      if (!this.foldable(lane) || lane.kind !== "thread") continue;
-      const told = this.of(lane.id).some((child) => !QUIET.has(child.kind));
-      if (!told || ++shown > MANY_THREADS) folded.add(lane.id);
+      if (!this.isFoldable(lane) || lane.kind !== "thread") continue;
+      const works = this.childrenOf(lane.id).some((child) => !QUIET.has(child.kind));
+      if (!works || ++shown > MANY_THREADS) folded.add(lane.id);
     }
     return folded;
   }
 
   /** @param {number|null} id */
-  of(id) {
+  childrenOf(id) {
     return this.children.get(id) ?? [];
   }
 
   /** @param {Lane} lane */
-  foldable(lane) {
-    return this.of(lane.id).length > 0 || lane.rows > 1;
+  isFoldable(lane) {
+    return this.childrenOf(lane.id).length > 0 || lane.rows > 1;
   }
 
   /** @param {Lane} lane */
@@ -71,29 +71,29 @@ export class LaneTree {
     return lane.group === null || PARENTS.has(lane.kind);
   }
 
-  /** Places all lanes that are not hidden, nor inside of a folded one. */
-  layout() {
+  /** Place all lanes that are neither hidden nor inside a folded lane. */
+  layOut() {
     this.top = [];
     this.rest = [];
     this.topHeight = this.height = 0;
     for (const id of this.pinned) {
       const lane = this.byId.get(id);
-      if (lane) this.place(lane, 0, true);
+      if (lane) this.placeLane(lane, 0, true);
     }
-    for (const lane of this.of(null)) this.walk(lane, 0);
+    for (const lane of this.childrenOf(null)) this.placeTree(lane, 0);
   }
 
   /** @param {Lane} lane @param {number} depth */
-  walk(lane, depth) {
+  placeTree(lane, depth) {
     if (this.hidden.has(lane.id)) return;
-    if (!this.pinned.has(lane.id)) this.place(lane, depth, false);
+    if (!this.pinned.has(lane.id)) this.placeLane(lane, depth, false);
     if (this.isParent(lane) && this.folded.has(lane.id)) return;
-    for (const child of this.of(lane.id)) this.walk(child, depth + 1);
+    for (const child of this.childrenOf(lane.id)) this.placeTree(child, depth + 1);
   }
 
   /** @param {Lane} lane @param {number} depth @param {boolean} pinned */
-  place(lane, depth, pinned) {
-    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MOST_LEVELS));
+  placeLane(lane, depth, pinned) {
+    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MAX_LEVELS));
     const rowHeight = lane.kind === "line" ? LINE : rows > 3 ? DENSE_ROW : ROW;
     const h = this.isParent(lane) ? HEAD : Math.max(HEAD, rows * rowHeight + GAP);
     const y = pinned ? this.topHeight : this.height;
@@ -102,17 +102,17 @@ export class LaneTree {
     else this.height += h;
   }
 
-  /** @param {"folded"|"pinned"|"hidden"|"deep"} what @param {number} id */
-  toggle(what, id) {
-    if (!this[what].delete(id)) this[what].add(id);
-    this.layout();
+  /** @param {"folded"|"pinned"|"hidden"|"deep"} state @param {number} id */
+  toggle(state, id) {
+    if (!this[state].delete(id)) this[state].add(id);
+    this.layOut();
   }
 
   /**
-   * The path of titles to a lane, the outermost first.
+   * Return the titles from the outermost lane to a lane.
    * @param {number} id
    */
-  path(id) {
+  getPath(id) {
     const titles = [];
     for (let lane = this.byId.get(id); lane && titles.length < 9; lane = lane.parent === null ? undefined : this.byId.get(lane.parent)) {
       titles.unshift(lane.title);
@@ -120,32 +120,32 @@ export class LaneTree {
     return titles;
   }
 
-  /** Opens whatever a lane is folded or hidden in. @param {number} id */
-  open(id) {
+  /** Unfold and show a lane and all lanes around it. @param {number} id */
+  unfold(id) {
     for (let lane = this.byId.get(id); lane; lane = lane.parent === null ? undefined : this.byId.get(lane.parent)) {
       this.folded.delete(lane.id);
       this.hidden.delete(lane.id);
     }
-    this.layout();
+    this.layOut();
   }
 
   /**
-   * The slots in sight.
+   * Return the visible slots.
    * @param {number} scroll
    * @param {number} height
-   * @returns {{slot: Slot, y: number}[]} with their place on the screen
+   * @returns {{slot: Slot, y: number}[]} with their y on the canvas
    */
-  visible(scroll, height) {
-    const found = this.top.map((slot) => ({ slot, y: slot.y }));
+  listVisible(scroll, height) {
+    const visible = this.top.map((slot) => ({ slot, y: slot.y }));
     for (const slot of this.rest) {
       const y = this.topHeight + slot.y - scroll;
-      if (y + slot.h > this.topHeight && y < height) found.push({ slot, y });
+      if (y + slot.h > this.topHeight && y < height) visible.push({ slot, y });
     }
-    return found;
+    return visible;
   }
 
-  /** Where a lane stands among those that scroll. @param {number} id */
-  slot(id) {
+  /** Return the slot of a lane; undefined while it is not shown. @param {number} id */
+  findSlot(id) {
     return this.top.find((one) => one.lane.id === id) ?? this.rest.find((one) => one.lane.id === id);
   }
 }

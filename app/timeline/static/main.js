@@ -1,66 +1,66 @@
-/** Mounts the timeline into the element that Streamlit gives; once for an element, however often Streamlit runs it. */
+/** Mount the timeline into Streamlit's element, once per element however often Streamlit calls. */
 
 /** @import { Lanes, Mounted } from "./types.js" */
 
 import { h } from "./dom.js";
-import { hook } from "./hook.js";
+import { installTestHook } from "./test_hook.js";
 import { Timeline } from "./timeline.js";
-import { json } from "./wire.js";
+import { fetchJson } from "./wire.js";
 
-const AGAIN_MS = 700;
+const RETRY_MS = 700;
 
-/** @typedef {{report: string, app: Timeline|null, latest: Mounted, end: () => void}} Held */
+/** @typedef {{report: string, app: Timeline|null, latest: Mounted, end: () => void}} Mount */
 
-/** @type {WeakMap<Node, Held>} */
-const held = new WeakMap();
+/** @type {WeakMap<Node, Mount>} */
+const mounts = new WeakMap();
 
 /**
- * What `component.js` calls.
+ * Mount or updates the timeline; `component.js` calls it.
  * @param {Mounted} mounted
- * @returns {() => void} takes it away
+ * @returns {() => void} removes the timeline
  */
 export function mount(mounted) {
-  const parent = mounted.parentElement, there = held.get(parent);
-  if (there && there.report === named(mounted)) {
-    there.latest = mounted;
-    there.app?.update(mounted);
-    return there.end;
+  const parent = mounted.parentElement, current = mounts.get(parent);
+  if (current && current.report === getReportKey(mounted)) {
+    current.latest = mounted;
+    current.app?.update(mounted);
+    return current.end;
   }
-  there?.end();
-  return begin(mounted, parent);
+  current?.end();
+  return startTimeline(mounted, parent);
 }
 
-/** The reports that are drawn; with others all begins anew. @param {Mounted} mounted */
-function named({ data }) {
-  return [data.report, ...data.beside.map((one) => one.id)].join();
+/** Return the ids of the reports to draw; other reports need a new timeline. @param {Mounted} mounted */
+function getReportKey({ data }) {
+  return [data.report, ...data.others.map((one) => one.id)].join();
 }
 
 /**
  * @param {Mounted} mounted
  * @param {HTMLElement | ShadowRoot} parent
  */
-function begin(mounted, parent) {
+function startTimeline(mounted, parent) {
   const ending = new AbortController(), here = new URL(".", import.meta.url);
   const style = h("link", { rel: "stylesheet", href: new URL("timeline.css", here).href });
   const note = h("p", { class: "tl-note", role: "status" }, "Loading the timeline …");
   const styled = new Promise((done) => ["load", "error"].forEach((name) => style.addEventListener(name, done)));
   parent.append(style, note);
-  /** @type {Held} */
-  const one = {
-    report: named(mounted),
+  /** @type {Mount} */
+  const current = {
+    report: getReportKey(mounted),
     app: null,
     latest: mounted,
     end: () => {
       ending.abort();
-      one.app?.close();
+      current.app?.close();
       [style, note].forEach((element) => element.remove());
-      if (held.get(parent) === one) held.delete(parent);
+      if (mounts.get(parent) === current) mounts.delete(parent);
     },
   };
-  held.set(parent, one);
-  const opened = [{ id: mounted.data.report, name: mounted.data.name }, ...mounted.data.beside].map(async ({ id, name }) => {
+  mounts.set(parent, current);
+  const opened = [{ id: mounted.data.report, name: mounted.data.name }, ...mounted.data.others].map(async ({ id, name }) => {
     const base = new URL(`../../${encodeURIComponent(id)}/`, here).href;
-    return { id, name, base, data: await lanes(base, ending.signal, note) };
+    return { id, name, base, data: await loadLanes(base, ending.signal, note) };
   });
   Promise.all([Promise.all(opened), styled])
     .then(([all]) => {
@@ -70,28 +70,28 @@ function begin(mounted, parent) {
         return;
       }
       note.remove();
-      one.app = new Timeline(one.latest, all);
-      one.app.update(one.latest);
-      hook(one.app);
+      current.app = new Timeline(current.latest, all);
+      current.app.update(current.latest);
+      installTestHook(current.app);
     })
     .catch((error) => {
       if (!ending.signal.aborted) note.textContent = error.message;
     });
-  return one.end;
+  return current.end;
 }
 
 /**
- * The lanes; the server may have to prepare them first.
+ * Load the lanes; waits while the server prepares them.
  * @param {string} base
  * @param {AbortSignal} signal
  * @param {HTMLElement} note
  * @returns {Promise<Lanes>}
  */
-async function lanes(base, signal, note) {
+async function loadLanes(base, signal, note) {
   for (;;) {
-    const told = await json(`${base}lanes`, signal);
-    if (!told.building) return told;
+    const answer = await fetchJson(`${base}lanes`, signal);
+    if (!answer.building) return answer;
     note.textContent = "Preparing the timeline. This happens once per report, and takes some seconds for a large one.";
-    await new Promise((done) => setTimeout(done, AGAIN_MS));
+    await new Promise((done) => setTimeout(done, RETRY_MS));
   }
 }

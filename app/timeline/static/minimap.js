@@ -1,54 +1,54 @@
-/** The minimap above the axis: how busy each report is over its whole capture, the hits of the search, the window. */
+/** The minimap above the axis: busy share of each report over its capture, search hits, and the window. */
 
 /** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
-import { BINS, span } from "./tiles.js";
+import { BINS, getTileSpan } from "./tile_cache.js";
 
 const MAP_PX = 34;
-const LEAST_PX = 16;
+const MIN_STRIP_PX = 16;
 const HITS_PX = 5;
-const ROOM_PX = 4;
+const MARGIN_PX = 4;
 
-/** How high it is: a strip for each report. @param {number} reports */
-export function mapHeight(reports) {
-  return Math.max(MAP_PX, reports * LEAST_PX);
+/** Return the height: a strip for each report. @param {number} reports */
+export function getMapHeight(reports) {
+  return Math.max(MAP_PX, reports * MIN_STRIP_PX);
 }
 
-/** The level at which one tile covers everything of a report. @param {{data: {end_ns: number}}} of */
-export function wholeLevel({ data }) {
+/** Return the level at which one tile covers a whole report. @param {{data: {end_ns: number}}} source */
+export function getWholeLevel({ data }) {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, data.end_ns) / BINS)));
 }
 
 /**
- * The lanes of a report whose busy time is shown: kernels and copies of GPUs, else whatever there is.
+ * Return the lanes whose busy time is shown: kernels, else copies, else ranges, else calls, else the first lanes.
  * @param {Source} source
- * @returns {{lane: number, group: number}[]} in the numbers of all reports
+ * @returns {{lane: number, group: number}[]} numbered across all reports
  */
-export function mapLanes(source) {
+export function listMapLanes(source) {
   const lanes = source.data.lanes.flatMap(({ id, kind, group }) => (group === null || kind === "line" ? [] : [{ kind, lane: id + source.offset, group: group + source.offset }]));
   for (const kinds of [["stream", "kernel"], ["memop"], ["range"], ["api"]]) {
-    const found = lanes.filter((one) => kinds.includes(one.kind));
-    if (found.length) return found.slice(0, 64);
+    const matching = lanes.filter((one) => kinds.includes(one.kind));
+    if (matching.length) return matching.slice(0, 64);
   }
   return lanes.slice(0, 8);
 }
 
 /**
- * How busy those lanes are over the capture: for each report a share for each bin of its coarsest tile.
+ * Compute how busy those lanes are: for each report, a share for each bin of its coarsest tile.
  * @param {Timeline} app
  * @returns {Float32Array[]}
  */
-export function busyShares(app) {
-  return app.sources.list.map((source) => sharesOf(app, source));
+export function computeBusyShares(app) {
+  return app.sources.list.map((source) => computeShares(app, source));
 }
 
 /** @param {Timeline} app @param {Source} source */
-function sharesOf(app, source) {
-  const z = wholeLevel(source), bin = 2 ** z, shares = new Float32Array(BINS);
-  for (const { lane, group } of mapLanes(source)) {
-    const tile = app.tiles.have(group, z, 0);
-    for (const at of tile?.of.get(lane) ?? []) {
+function computeShares(app, source) {
+  const z = getWholeLevel(source), bin = 2 ** z, shares = new Float32Array(BINS);
+  for (const { lane, group } of listMapLanes(source)) {
+    const tile = app.tiles.getTile(group, z, 0);
+    for (const at of tile?.items.get(lane) ?? []) {
       if (!tile || tile.row[at]) continue;
       const start = tile.start[at] - source.shift, end = tile.end[at] - source.shift;
       const first = Math.max(0, Math.floor(start / bin)), last = Math.min(BINS - 1, Math.floor((end - 1e-3) / bin));
@@ -62,19 +62,19 @@ function sharesOf(app, source) {
 }
 
 /**
- * Draws it with the window in it.
+ * Draw the minimap and the window in it.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
  * @param {number} height
  */
-export function minimap(app, ctx, width, height) {
+export function drawMinimap(app, ctx, width, height) {
   const { colors, view } = app, { list } = app.sources, scale = width / (view.high - view.low), strip = height / list.length;
   ctx.fillStyle = colors.faint;
   ctx.fillRect(0, 0, width, height);
   list.forEach((source, at) => {
-    busy(app, ctx, source, app.busy?.[at] ?? new Float32Array(0), scale, strip * at, strip);
-    density(app, ctx, source, app.search.density[at] ?? [], scale, strip * (at + 1));
+    drawBusyShares(app, ctx, source, app.busy?.[at] ?? new Float32Array(0), scale, strip * at, strip);
+    drawHits(app, ctx, source, app.search.density[at] ?? [], scale, strip * (at + 1));
     if (!at) return;
     ctx.fillStyle = colors.line;
     ctx.fillRect(0, Math.round(strip * at), width, 1);
@@ -90,23 +90,23 @@ export function minimap(app, ctx, width, height) {
   ctx.strokeRect(x0 + 1, 1, Math.max(2, x1 - x0 - 2), height - 2);
 }
 
-/** How busy a report is. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {Float32Array} shares @param {number} scale @param {number} top @param {number} height */
-function busy(app, ctx, source, shares, scale, top, height) {
-  const bin = span(wholeLevel(source)) / BINS, from = source.shift - app.view.low;
+/** Draw the busy shares of a report. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {Float32Array} shares @param {number} scale @param {number} top @param {number} height */
+function drawBusyShares(app, ctx, source, shares, scale, top, height) {
+  const bin = getTileSpan(getWholeLevel(source)) / BINS, from = source.shift - app.view.low;
   ctx.fillStyle = app.colors.accent;
   ctx.globalAlpha = 0.75;
   for (let k = 0; k < shares.length; k++) {
-    const h = shares[k] * (height - ROOM_PX);
+    const h = shares[k] * (height - MARGIN_PX);
     if (h > 0) ctx.fillRect((from + k * bin) * scale, top + height - Math.max(1, h), Math.max(0.7, bin * scale), Math.max(1, h));
   }
   ctx.globalAlpha = 1;
 }
 
-/** Where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {number[]} found @param {number} scale @param {number} bottom */
-function density(app, ctx, source, found, scale, bottom) {
-  const most = Math.max(1, ...app.search.density.flat()), wide = (source.data.end_ns / Math.max(1, found.length)) * scale;
+/** Draw where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {Source} source @param {number[]} hitsByBin @param {number} scale @param {number} bottom */
+function drawHits(app, ctx, source, hitsByBin, scale, bottom) {
+  const most = Math.max(1, ...app.search.density.flat()), wide = (source.data.end_ns / Math.max(1, hitsByBin.length)) * scale;
   ctx.fillStyle = app.colors.mark;
-  found.forEach((hits, at) => {
+  hitsByBin.forEach((hits, at) => {
     if (!hits) return;
     ctx.globalAlpha = 0.4 + 0.6 * (hits / most);
     ctx.fillRect((source.shift - app.view.low) * scale + at * wide, bottom - HITS_PX, Math.max(1.5, wide), HITS_PX);

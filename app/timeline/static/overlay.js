@@ -1,47 +1,46 @@
-/** What lies over the lanes: the area, the event that is chosen with its arrows, what the pointer is on, marks. */
+/** The overlay of the lanes: area, hovered event, chosen event with its arrows, marks. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Arrow, End, Slot } from "./types.js" */
 
-const MOST_ARROWS = 40;
+const MAX_ARROWS = 40;
 
 /** @typedef {{slot: Slot, y: number}} Shown */
 
 /**
- * Draws it.
  * @param {Timeline} app
  * @param {CanvasRenderingContext2D} ctx
  * @param {number} width
  * @param {number} height
  * @param {Shown[]} shown
  */
-export function overlay(app, ctx, width, height, shown) {
+export function drawOverlay(app, ctx, width, height, shown) {
   const { view, colors } = app, scale = width / view.span;
   const x = (/** @type {number} */ t) => (t - view.t0) * scale;
-  if (app.selected) shade(app, ctx, x(app.selected.from), x(app.selected.to), width, height);
-  if (app.area) area(app, ctx, x(app.area.from), x(app.area.to), height, shown);
-  if (app.hover && app.hover.count === 1) box(ctx, x, place(shown, app.hover), app.hover, colors.text, 1, 0.7);
+  if (app.selected) shadeUnselected(app, ctx, x(app.selected.from), x(app.selected.to), width, height);
+  if (app.area) drawArea(app, ctx, x(app.area.from), x(app.area.to), height, shown);
+  if (app.hover && app.hover.count === 1) drawBox(ctx, x, findPlace(shown, app.hover), app.hover, colors.text, 1, 0.7);
   const chosen = app.chosen;
   if (chosen) {
-    for (const arrow of chosen.arrows.slice(0, MOST_ARROWS)) draw(app, ctx, x, shown, arrow);
-    box(ctx, x, place(shown, chosen), chosen, colors.text, 2, 1);
+    for (const arrow of chosen.arrows.slice(0, MAX_ARROWS)) drawArrow(app, ctx, x, shown, arrow);
+    drawBox(ctx, x, findPlace(shown, chosen), chosen, colors.text, 2, 1);
   }
-  for (const mark of app.marks.all) line(ctx, x(mark.t), height, colors.mark);
+  for (const mark of app.marks.all) drawLine(ctx, x(mark.t), height, colors.mark);
   const measured = app.measured;
-  if (measured) gap(app, ctx, x(measured.from), x(measured.to), height);
-  if (app.cursor !== null) line(ctx, x(app.cursor), height, colors.quiet, 0.5);
+  if (measured) drawGap(app, ctx, x(measured.from), x(measured.to), height);
+  if (app.cursor !== null) drawLine(ctx, x(app.cursor), height, colors.quiet, 0.5);
 }
 
 /**
- * Where a row of a lane is drawn.
+ * Return where a row of a lane is drawn.
  * @param {Shown[]} shown
  * @param {{lane: number, row?: number}} event
  * @returns {{y: number, h: number}|null}
  */
-function place(shown, event) {
-  const found = shown.find((one) => one.slot.lane.id === event.lane);
-  if (!found) return null;
-  return { y: found.y + 2 + Math.min(event.row ?? 0, found.slot.rows - 1) * found.slot.rowHeight, h: found.slot.rowHeight - 2 };
+function findPlace(shown, event) {
+  const lane = shown.find((one) => one.slot.lane.id === event.lane);
+  if (!lane) return null;
+  return { y: lane.y + 2 + Math.min(event.row ?? 0, lane.slot.rows - 1) * lane.slot.rowHeight, h: lane.slot.rowHeight - 2 };
 }
 
 /**
@@ -53,7 +52,7 @@ function place(shown, event) {
  * @param {number} wide
  * @param {number} alpha
  */
-function box(ctx, x, at, event, color, wide, alpha) {
+function drawBox(ctx, x, at, event, color, wide, alpha) {
   if (!at) return;
   const left = Math.max(x(event.start), -9), right = Math.min(Math.max(x(event.end), x(event.start) + 2), 1e5);
   ctx.strokeStyle = color;
@@ -64,14 +63,14 @@ function box(ctx, x, at, event, color, wide, alpha) {
 }
 
 /**
- * An arrow from one event to another: out of the end that is nearer, into the start.
+ * Draw an arrow between two events, into the start of the second one; for a wait, into its end.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {(t: number) => number} x
  * @param {Shown[]} shown @param {Arrow} arrow
  */
-function draw(app, ctx, x, shown, arrow) {
-  const from = place(shown, arrow.from), to = place(shown, arrow.to);
+function drawArrow(app, ctx, x, shown, arrow) {
+  const from = findPlace(shown, arrow.from), to = findPlace(shown, arrow.to);
   if (!from && !to) return;
-  const y0 = from ? from.y + from.h / 2 : edge(app, arrow.from, to), y1 = to ? to.y + to.h / 2 : edge(app, arrow.to, from);
+  const y0 = from ? from.y + from.h / 2 : getEdge(app, arrow.from, to), y1 = to ? to.y + to.h / 2 : getEdge(app, arrow.to, from);
   const x0 = x(Math.min(arrow.from.end, Math.max(arrow.from.start, arrow.to.start))), x1 = x(arrow.kind === "wait" ? arrow.to.end : arrow.to.start);
   const bend = Math.min(60, Math.max(16, Math.abs(x1 - x0) / 2));
   ctx.strokeStyle = ctx.fillStyle = app.colors.accent;
@@ -87,14 +86,14 @@ function draw(app, ctx, x, shown, arrow) {
   ctx.fill();
 }
 
-/** Where an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
-function edge(app, end, other) {
-  const slot = app.lanes.slot(end.lane);
+/** Return the y at which an arrow leaves the picture. @param {Timeline} app @param {End} end @param {{y: number}|null} other */
+function getEdge(app, end, other) {
+  const slot = app.lanes.findSlot(end.lane);
   return slot && slot.y - app.scroll > (other?.y ?? 0) ? app.height + 20 : -20;
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} height @param {string} color @param {number} [alpha] */
-function line(ctx, x, height, color, alpha = 1) {
+function drawLine(ctx, x, height, color, alpha = 1) {
   ctx.globalAlpha = alpha;
   ctx.fillStyle = color;
   ctx.fillRect(Math.round(x), 0, 1, height);
@@ -102,11 +101,11 @@ function line(ctx, x, height, color, alpha = 1) {
 }
 
 /**
- * What all other pages do not show is pale.
+ * Fade the time that other pages do not show.
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx
  * @param {number} from @param {number} to @param {number} width @param {number} height
  */
-function shade(app, ctx, from, to, width, height) {
+function shadeUnselected(app, ctx, from, to, width, height) {
   ctx.fillStyle = app.colors.ground;
   ctx.globalAlpha = 0.5;
   if (from > 0) ctx.fillRect(0, 0, Math.min(from, width), height);
@@ -118,7 +117,7 @@ function shade(app, ctx, from, to, width, height) {
  * @param {Timeline} app @param {CanvasRenderingContext2D} ctx
  * @param {number} from @param {number} to @param {number} height @param {Shown[]} shown
  */
-function area(app, ctx, from, to, height, shown) {
+function drawArea(app, ctx, from, to, height, shown) {
   const chosen = new Set(app.area?.lanes);
   ctx.fillStyle = app.colors.accent;
   ctx.globalAlpha = 0.14;
@@ -129,8 +128,8 @@ function area(app, ctx, from, to, height, shown) {
   ctx.fillRect(Math.round(to), 0, 1, height);
 }
 
-/** The time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
-function gap(app, ctx, from, to, height) {
+/** Draw the edges of the time between two events. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} from @param {number} to @param {number} height */
+function drawGap(app, ctx, from, to, height) {
   ctx.strokeStyle = app.colors.mark;
   ctx.setLineDash([4, 3]);
   for (const at of [from, to]) {

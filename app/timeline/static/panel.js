@@ -1,15 +1,15 @@
-/** The panel below the lanes: everything known of an event, the answer for an area, or the marks. */
+/** The panel below the lanes: facts of an event, statistics of an area, or the marks. */
 
 /** @import { Area, EventAnswer } from "./types.js" */
 /** @import { Chosen, Timeline } from "./timeline.js" */
 
-import { follow, like } from "./actions.js";
-import { areaPanel } from "./area.js";
-import { button, copy, fill, h } from "./dom.js";
-import { duration } from "./time.js";
-import { json } from "./wire.js";
+import { followArrow, chooseSameName } from "./actions.js";
+import { makeAreaPanel } from "./area.js";
+import { makeButton, copyText, replaceContent, h } from "./dom.js";
+import { formatDuration } from "./time.js";
+import { fetchJson } from "./wire.js";
 
-const MOST_LANES = 2000;
+const MAX_LANES = 2000;
 /** @type {Record<string, string>} */
 const LINKS = { kernel: "Kernel", range: "Ranges", profiles: "Kernel profiles", compare: "Compare" };
 
@@ -23,17 +23,17 @@ export class Panel {
   }
 
   /**
-   * Puts something into the panel.
+   * Open the panel with new content.
    * @param {string} label
    * @param {...import("./dom.js").Child} children
    */
-  show(label, ...children) {
+  showContent(label, ...children) {
     const { panel } = this.app.stage;
     panel.setAttribute("aria-label", label);
-    fill(panel, button("Close the panel", "×", () => this.app.clear(), { class: "close" }), ...children);
+    replaceContent(panel, makeButton("Close the panel", "×", () => this.app.clearSelection(), { class: "close" }), ...children);
     panel.hidden = false;
     panel.scrollTop = 0;
-    this.app.stage.resize();
+    this.app.stage.resizeLanes();
   }
 
   close() {
@@ -41,7 +41,7 @@ export class Panel {
     this.before = null;
     this.app.stage.panel.hidden = true;
     this.app.stage.panel.replaceChildren();
-    this.app.stage.resize();
+    this.app.stage.resizeLanes();
   }
 
   stop() {
@@ -49,98 +49,98 @@ export class Panel {
   }
 
   /**
-   * Shows an event.
+   * Show an event.
    * @param {Chosen} chosen
-   * @param {EventAnswer} told
+   * @param {EventAnswer} answer
    */
-  showEvent(chosen, told) {
+  showEvent(chosen, answer) {
     const { app, before } = this;
     this.stop();
     app.area = null;
     this.before = chosen;
-    const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? between(before, chosen) : null;
-    app.measured = gap && gap.apart;
-    const whole = told.rows.find(([label]) => label === "Name")?.[1] ?? told.name;
-    const rows = [["Duration", duration(told.end - told.start)], ["Start", app.clock.text(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
+    const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? describeGap(before, chosen) : null;
+    app.measured = gap && gap.range;
+    const whole = answer.rows.find(([label]) => label === "Name")?.[1] ?? answer.name;
+    const rows = [["Duration", formatDuration(answer.end - answer.start)], ["Start", app.clock.formatTime(answer.start)], ["Lane", app.lanes.getPath(chosen.lane).join(" › ")], ...answer.rows];
     const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
-    this.show(`Event ${told.name}`,
+    this.showContent(`Event ${answer.name}`,
       h("div", { class: "panel-head" },
-        h("b", { class: "whole" }, told.name || "(no name)"),
-        button("Copy the name", "Copy name", async () => {
-          await copy(whole);
-          app.say("Name copied.");
+        h("b", { class: "whole" }, answer.name || "(no name)"),
+        makeButton("Copy the name", "Copy name", async () => {
+          await copyText(whole);
+          app.showMessage("Name copied.");
         })),
-      whole !== told.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
+      whole !== answer.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
       h("div", { class: "panel-links" },
-        ...Object.entries(told.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
-        told.arrows.length ? button("What caused this ([)", "← Cause", () => follow(app, -1)) : null,
-        told.arrows.length ? button("What follows from this (])", "Effect →", () => follow(app, 1)) : null,
-        button("Previous instance of this name (,)", "‹ Same", () => like(app, { dir: "prev" })),
-        button("Next instance of this name (.)", "Same ›", () => like(app, { dir: "next" })),
-        button("Slowest instance of this name in this lane", "Slowest", () => like(app, { by: "slowest" })),
-        button("Fastest instance of this name in this lane", "Fastest", () => like(app, { by: "fastest" }))),
-      h("dl", { class: "facts" }, ...[...shown, ...(gap ? [["From the event before", gap.words]] : [])].map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))));
+        ...Object.entries(answer.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
+        answer.arrows.length ? makeButton("What caused this ([)", "← Cause", () => followArrow(app, -1)) : null,
+        answer.arrows.length ? makeButton("What follows from this (])", "Effect →", () => followArrow(app, 1)) : null,
+        makeButton("Previous instance of this name (,)", "‹ Same", () => chooseSameName(app, { dir: "prev" })),
+        makeButton("Next instance of this name (.)", "Same ›", () => chooseSameName(app, { dir: "next" })),
+        makeButton("Slowest instance of this name in this lane", "Slowest", () => chooseSameName(app, { by: "slowest" })),
+        makeButton("Fastest instance of this name in this lane", "Fastest", () => chooseSameName(app, { by: "fastest" }))),
+      h("dl", { class: "facts" }, ...[...shown, ...(gap ? [["From the event before", gap.text]] : [])].map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))));
   }
 
   /**
-   * A link to another page.
+   * Return a link to another page.
    * @param {string} title
-   * @param {string} url below the address of the dashboard
+   * @param {string} url relative to the dashboard
    */
   link(title, url) {
-    return h("a", { href: this.app.page(url), target: "_self" }, title);
+    return h("a", { href: this.app.getPageUrl(url), target: "_self" }, title);
   }
 
-  /** Shows the answer for an area. @param {Area} area */
+  /** Show the statistics of an area. @param {Area} area */
   async showArea(area) {
     const { app } = this;
     this.stop();
     this.asking = new AbortController();
     const { signal } = this.asking;
     this.before = app.chosen = null;
-    const head = `${duration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
-    this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
+    const head = `${formatDuration(area.to - area.from)} from ${app.clock.formatTime(area.from)} to ${app.clock.formatTime(area.to)}`;
+    this.showContent("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
     try {
-      const told = await Promise.all(app.sources.list.map((one) => this.ask(area, one, signal)));
-      this.show("Selected area", ...areaPanel(app, area, head, told.flatMap((one) => one ?? [])));
-      this.tell();
+      const answers = await Promise.all(app.sources.list.map((one) => this.request(area, one, signal)));
+      this.showContent("Selected area", ...makeAreaPanel(app, area, head, answers.flatMap((one) => one ?? [])));
+      this.updateNote();
     } catch (error) {
-      if (!signal.aborted) this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
+      if (!signal.aborted) this.showContent("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
     }
   }
 
   /**
-   * What an area holds of one report; null where it holds none of its lanes.
+   * Request the statistics of one report; null if the area has none of its lanes.
    * @param {Area} area @param {import("./sources.js").Source} source @param {AbortSignal} signal
-   * @returns {Promise<import("./area.js").Answered|null>}
+   * @returns {Promise<import("./area.js").SourceAnswer|null>}
    */
-  async ask(area, source, signal) {
+  async request(area, source, signal) {
     const { sources } = this.app, { offset, shift, data } = source;
-    const chosen = area.lanes.filter((lane) => sources.of(lane) === source).map((lane) => lane - offset);
+    const chosen = area.lanes.filter((lane) => sources.sourceOf(lane) === source).map((lane) => lane - offset);
     if (area.lanes.length && !chosen.length) return null;
-    const all = data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
+    const all = data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MAX_LANES);
     const query = { from: Math.round(area.from - shift), to: Math.round(area.to - shift), lanes: (chosen.length ? chosen : all).join(",") };
-    return { source, told: await json(source.url("area", query), signal) };
+    return { source, answer: await fetchJson(source.url("area", query), signal) };
   }
 
-  /** Says whether the area is what all pages show. */
-  tell() {
-    const { app } = this, said = app.stage.panel.querySelector(".on-all");
-    if (!said || !app.area) return;
+  /** Say so if all pages show the time of the area. */
+  updateNote() {
+    const { app } = this, note = app.stage.panel.querySelector(".on-all");
+    if (!note || !app.area) return;
     const { selected, area } = app, near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1.5;
-    said.textContent = selected && near(selected.from, area.from) && near(selected.to, area.to) ? "All pages show this time." : "";
+    note.textContent = selected && near(selected.from, area.from) && near(selected.to, area.to) ? "All pages show this time." : "";
   }
 }
 
 /**
- * The time between two events.
+ * Describe the time between two events.
  * @param {Chosen} a
  * @param {Chosen} b
- * @returns {{words: string, apart: {from: number, to: number}|null}}
+ * @returns {{text: string, range: {from: number, to: number}|null}}
  */
-function between(a, b) {
+function describeGap(a, b) {
   const [one, other] = a.start <= b.start ? [a, b] : [b, a];
-  const apart = other.start - one.end, starts = `${duration(other.start - one.start)} from start to start`;
-  if (apart < 0) return { words: `They overlap by ${duration(Math.min(one.end, other.end) - other.start)}; ${starts}`, apart: null };
-  return { words: `${duration(apart)} between them; ${starts}`, apart: { from: one.end, to: other.start } };
+  const apart = other.start - one.end, starts = `${formatDuration(other.start - one.start)} from start to start`;
+  if (apart < 0) return { text: `They overlap by ${formatDuration(Math.min(one.end, other.end) - other.start)}; ${starts}`, range: null };
+  return { text: `${formatDuration(apart)} between them; ${starts}`, range: { from: one.end, to: other.start } };
 }

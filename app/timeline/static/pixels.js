@@ -1,22 +1,7 @@
 /**
- * A picture in memory, in pixels of the screen. Tens of thousands of bars a picture, most of them one pixel wide, are
- * drawn into it several times faster than by a canvas, which then takes the whole at once.
+ * An image in memory. Tens of thousands of bars per picture, most of them one pixel wide, are drawn into it several times
+ * faster than by canvas calls; the canvas then takes the whole image at once.
  */
-
-import { rgb } from "./colors.js";
-
-/** The color of a pixel as a number. @param {string} color */
-export function word(color) {
-  const [r, g, b] = rgb(color) ?? [128, 128, 128];
-  return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
-}
-
-/** A color over another one. @param {string} color @param {string} ground @param {number} share of the color */
-export function mixed(color, ground, share) {
-  const over = rgb(color) ?? [128, 128, 128], under = rgb(ground) ?? [255, 255, 255];
-  const [r, g, b] = over.map((part, at) => Math.round(share * part + (1 - share) * under[at]));
-  return (0xff000000 | (b << 16) | (g << 8) | r) >>> 0;
-}
 
 export class Pixels {
   constructor() {
@@ -36,15 +21,15 @@ export class Pixels {
     this.words = new Uint32Array(this.image.data.buffer);
   }
 
-  /** @param {number} color */
+  /** @param {number} color packed (color_math.js) */
   clear(color) {
     this.words.fill(color);
     this.top = 0;
   }
 
   /**
-   * A rectangle; edges are whole pixels, and what lies outside is cut off.
-   * @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {number} color
+   * Fill a rectangle of whole pixels; parts outside of the image are cut off.
+   * @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {number} color packed
    */
   rect(x0, y0, x1, y1, color) {
     const { words, width } = this, left = x0 < 0 ? 0 : x0, right = x1 > width ? width : x1;

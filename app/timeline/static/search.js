@@ -1,11 +1,11 @@
-/** Search over the whole capture: how many hits, where they are, and the next one. */
+/** Search over the whole capture: number of hits, where they are, and the way to the next. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Item } from "./types.js" */
 
-import { button, h } from "./dom.js";
-import { count } from "./time.js";
-import { json } from "./wire.js";
+import { makeButton, h } from "./dom.js";
+import { formatCount } from "./time.js";
+import { fetchJson } from "./wire.js";
 
 const WAIT_MS = 180;
 
@@ -23,16 +23,16 @@ export class Search {
     this.at = -1;
     this.timer = 0;
     this.asking = new AbortController();
-    this.field = h("input", { type: "search", placeholder: "Search (/)", "aria-label": "Search names of events", maxlength: 200, oninput: () => this.later(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) });
-    this.how = h("select", { "aria-label": "How to search", onchange: () => this.ask() },
+    this.field = h("input", { type: "search", placeholder: "Search (/)", "aria-label": "Search names of events", maxlength: 200, oninput: () => this.requestLater(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.handleKey(event) });
+    this.how = h("select", { "aria-label": "How to search", onchange: () => this.request() },
       h("option", { value: "part" }, "part of name"), h("option", { value: "exact" }, "exact name"), h("option", { value: "pattern" }, "pattern"));
-    this.said = h("span", { class: "hits quiet", role: "status" });
+    this.status = h("span", { class: "hits quiet", role: "status" });
     this.steps = h("span", { class: "tools", hidden: true },
-      button("Previous hit (Shift+Enter)", "‹", () => this.go(-1)), button("Next hit (Enter)", "›", () => this.go(1)), button("End the search (Esc)", "×", () => this.clear()));
-    this.box = h("div", { class: "search", role: "search" }, this.field, this.how, this.steps, this.said);
+      makeButton("Previous hit (Shift+Enter)", "‹", () => this.goToHit(-1)), makeButton("Next hit (Enter)", "›", () => this.goToHit(1)), makeButton("End the search (Esc)", "×", () => this.clearSearch()));
+    this.box = h("div", { class: "search", role: "search" }, this.field, this.how, this.steps, this.status);
   }
 
-  /** Whether something is searched for. */
+  /** True while the search field is not empty. */
   get active() {
     return this.field.value !== "";
   }
@@ -43,57 +43,57 @@ export class Search {
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     if (event.key === "Enter") {
       event.preventDefault();
-      this.go(event.shiftKey ? -1 : 1);
+      this.goToHit(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       event.preventDefault();
-      this.clear();
+      this.clearSearch();
       this.app.stage.canvas.focus();
     }
   }
 
-  later() {
+  requestLater() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.ask(), WAIT_MS);
+    this.timer = setTimeout(() => this.request(), WAIT_MS);
   }
 
-  async ask() {
+  async request() {
     clearTimeout(this.timer);
     this.timer = 0;
     this.asking.abort();
     this.asking = new AbortController();
     const { signal } = this.asking, q = this.field.value;
-    if (!q) return this.clear();
+    if (!q) return this.clearSearch();
     try {
-      const told = await Promise.all(this.app.sources.list.map(async (one) => ({ one, found: await json(one.url("search", { q, how: this.how.value }), signal) })));
-      this.total = told.reduce((sum, { found }) => sum + found.hits, 0);
-      this.density = told.map(({ found }) => found.density);
-      this.first = told.flatMap(({ one, found }) => found.first.map((/** @type {Item} */ hit) => one.item(hit))).sort((a, b) => a.start - b.start);
-      this.hits = new Set(told.flatMap(({ one, found }) => found.names.map((/** @type {number} */ name) => name + one.firstName)));
+      const answers = await Promise.all(this.app.sources.list.map(async (source) => ({ source, answer: await fetchJson(source.url("search", { q, how: this.how.value }), signal) })));
+      this.total = answers.reduce((sum, { answer }) => sum + answer.hits, 0);
+      this.density = answers.map(({ answer }) => answer.density);
+      this.first = answers.flatMap(({ source, answer }) => answer.first.map((/** @type {Item} */ hit) => source.item(hit))).sort((a, b) => a.start - b.start);
+      this.hits = new Set(answers.flatMap(({ source, answer }) => answer.names.map((/** @type {number} */ name) => name + source.firstName)));
       this.at = -1;
-      this.tell();
+      this.showStatus();
     } catch (error) {
       if (signal.aborted) return;
-      this.nothing();
-      this.said.textContent = /** @type {Error} */ (error).message;
+      this.forgetHits();
+      this.status.textContent = /** @type {Error} */ (error).message;
     }
     this.steps.hidden = false;
-    this.app.schedule();
+    this.app.scheduleFrame();
   }
 
-  tell() {
-    const of = `${count(this.total)} ${this.total === 1 ? "hit" : "hits"}`;
-    this.said.textContent = !this.total ? "No hits" : this.at >= 0 ? `${count(this.at + 1)} of ${of}` : of;
+  showStatus() {
+    const total = `${formatCount(this.total)} ${this.total === 1 ? "hit" : "hits"}`;
+    this.status.textContent = !this.total ? "No hits" : this.at >= 0 ? `${formatCount(this.at + 1)} of ${total}` : total;
   }
 
   /**
-   * Goes to the next hit, the first one behind the start of the window at first.
+   * Go to the next hit; first to the one after the chosen event or the start of the window.
    * @param {1|-1} dir
    */
-  async go(dir) {
-    if (this.timer) await this.ask();
+  async goToHit(dir) {
+    if (this.timer) await this.request();
     const { first, app } = this;
     if (!first.length) return;
     if (this.at < 0) {
@@ -102,12 +102,12 @@ export class Search {
     } else {
       this.at = (this.at + dir + first.length) % first.length;
     }
-    this.tell();
+    this.showStatus();
     const hit = first[this.at];
-    await app.choose(hit.lane, hit.ref, true);
+    await app.chooseEvent(hit.lane, hit.ref, true);
   }
 
-  nothing() {
+  forgetHits() {
     this.hits = null;
     this.density = [];
     this.first = [];
@@ -115,14 +115,14 @@ export class Search {
     this.at = -1;
   }
 
-  clear() {
+  clearSearch() {
     clearTimeout(this.timer);
     this.asking.abort();
     this.field.value = "";
-    this.said.textContent = "";
+    this.status.textContent = "";
     this.steps.hidden = true;
-    this.nothing();
-    this.app.schedule();
+    this.forgetHits();
+    this.app.scheduleFrame();
   }
 
   close() {

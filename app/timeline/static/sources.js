@@ -1,24 +1,24 @@
 /**
- * The reports that stand below each other, that of the page first. What comes from each report gets numbers of its own
- * (lanes, groups, names) and times of the first one, so that everything else knows lanes alone.
+ * The reports drawn below each other, the page's own first. The lanes, groups and names of each report get numbers of
+ * their own, and its times those of the first report, so that no other module has to know about several reports.
  */
 
 /** @import { Arrow, ColorClass, EventAnswer, Item, Lane, Lanes, Tile } from "./types.js" */
 
-import { Names } from "./names.js";
-import { decode, get, json } from "./wire.js";
+import { NameCache } from "./name_cache.js";
+import { decodeTile, fetchAnswer, fetchJson } from "./wire.js";
 
 const LANES = 2 ** 20;
 const NAMES = 2 ** 32;
 
-/** @typedef {{id: string, name: string, base: string, data: Lanes}} Opened a report, its address and its lanes */
+/** @typedef {{id: string, name: string, base: string, data: Lanes}} Opened a report, its base URL and its lanes */
 
 export class Source {
   /**
-   * @param {number} index place among the reports
+   * @param {number} index index of the report
    * @param {Opened} opened
-   * @param {Uint16Array} colors place of each of its classes among those of all
-   * @param {() => void} arrived
+   * @param {Uint16Array} colors index of each of its classes among those of all reports
+   * @param {() => void} arrived called when names have arrived
    */
   constructor(index, { id, name, base, data }, colors, arrived) {
     this.id = id;
@@ -28,12 +28,12 @@ export class Source {
     this.colors = colors;
     this.offset = index * LANES;
     this.firstName = index * NAMES;
-    /** ns that its times are moved by */
+    /** ns added to its times */
     this.shift = 0;
-    this.names = new Names((ids) => this.url("names", { ids: ids.join(",") }), arrived);
+    this.names = new NameCache((ids) => this.url("names", { ids: ids.join(",") }), arrived);
   }
 
-  /** The number of the lane that its lanes stand in, where there are several reports. */
+  /** The id of the heading lane above its lanes, if there are several reports. */
   get heading() {
     return this.offset + LANES - 1;
   }
@@ -47,47 +47,47 @@ export class Source {
   }
 
   /**
-   * The address of an answer.
-   * @param {string} what
+   * Return the URL of an answer.
+   * @param {string} name
    * @param {Record<string, string|number>} [query]
    */
-  url(what, query = {}) {
+  url(name, query = {}) {
     const text = new URLSearchParams(Object.entries({ ...query, v: this.data.version }).map(([key, value]) => [key, String(value)]));
-    return `${this.base}${what}?${text}`;
+    return `${this.base}${name}?${text}`;
   }
 
-  /** @returns {Lane[]} its lanes, below a heading */
-  lanes() {
-    const { offset } = this, moved = (/** @type {number|null} */ id) => (id === null ? null : id + offset);
+  /** @returns {Lane[]} its lanes below a heading */
+  listLanes() {
+    const { offset } = this, renumber = (/** @type {number|null} */ id) => (id === null ? null : id + offset);
     const head = { id: this.heading, parent: null, kind: "report", title: this.name, rows: 1, events: 0, busy_ns: 0, group: null };
-    return [head, ...this.data.lanes.map((lane) => ({ ...lane, id: lane.id + offset, parent: moved(lane.parent) ?? this.heading, group: moved(lane.group) }))];
+    return [head, ...this.data.lanes.map((lane) => ({ ...lane, id: lane.id + offset, parent: renumber(lane.parent) ?? this.heading, group: renumber(lane.group) }))];
   }
 
   /** @param {number} group @param {number} z @param {number} i @param {AbortSignal} signal @returns {Promise<Tile>} */
   async tile(group, z, i, signal) {
-    const answer = await get(this.url("tile", { g: group - this.offset, z, i }), signal);
-    return decode(await answer.arrayBuffer(), this);
+    const answer = await fetchAnswer(this.url("tile", { g: group - this.offset, z, i }), signal);
+    return decodeTile(await answer.arrayBuffer(), this);
   }
 
-  /** An event as the server tells it, in the numbers and times of all. @param {Item} told @returns {Item} */
-  item(told) {
+  /** Convert an event from the server to the numbers and times of all reports. @param {Item} item @returns {Item} */
+  item(item) {
     const { offset, shift } = this;
-    return { ...told, lane: told.lane + offset, start: told.start + shift, end: told.end + shift, name: told.name + this.firstName, color: this.colors[told.color] ?? 0 };
+    return { ...item, lane: item.lane + offset, start: item.start + shift, end: item.end + shift, name: item.name + this.firstName, color: this.colors[item.color] ?? 0 };
   }
 
   /** @param {number} lane @param {number} ref @param {AbortSignal} signal @returns {Promise<EventAnswer>} */
   async event(lane, ref, signal) {
     /** @type {EventAnswer} */
-    const told = await json(this.url("event", { lane: lane - this.offset, ref }), signal);
+    const answer = await fetchJson(this.url("event", { lane: lane - this.offset, ref }), signal);
     const { offset, shift } = this;
     const end = (/** @type {import("./types.js").End} */ one) => ({ ...one, lane: one.lane + offset, start: one.start + shift, end: one.end + shift });
-    const arrows = told.arrows.map((/** @type {Arrow} */ one) => ({ ...one, from: end(one.from), to: end(one.to) }));
-    const name = told.name_id === undefined ? undefined : told.name_id + this.firstName;
-    return { ...told, start: told.start + shift, end: told.end + shift, name_id: name, arrows };
+    const arrows = answer.arrows.map((/** @type {Arrow} */ one) => ({ ...one, from: end(one.from), to: end(one.to) }));
+    const name = answer.name_id === undefined ? undefined : answer.name_id + this.firstName;
+    return { ...answer, start: answer.start + shift, end: answer.end + shift, name_id: name, arrows };
   }
 
   /**
-   * The next or previous event, or the like of one.
+   * Request the next or previous event of a lane, or another one of the same name.
    * @param {Record<string, string|number>} query
    * @param {AbortSignal} [signal]
    * @returns {Promise<Item|null>}
@@ -96,25 +96,25 @@ export class Source {
     /** @type {Record<string, string|number>} */
     const named = name === undefined ? {} : { name: Number(name) - this.firstName };
     /** @type {Item|null} */
-    const told = await json(this.url("near", { ...how, ...named, lane: Number(lane) - this.offset, t: Math.round(Number(t) - this.shift) }), signal);
-    return told && this.item(told);
+    const item = await fetchJson(this.url("near", { ...how, ...named, lane: Number(lane) - this.offset, t: Math.round(Number(t) - this.shift) }), signal);
+    return item && this.item(item);
   }
 }
 
 export class Sources {
   /**
-   * @param {Opened[]} opened that of the page first
-   * @param {() => void} arrived called when names arrived
+   * @param {Opened[]} opened the page's report first
+   * @param {() => void} arrived called when names have arrived
    */
   constructor(opened, arrived) {
     /** @type {ColorClass[]} */
     this.classes = [...opened[0].data.classes];
-    this.list = opened.map((one, index) => new Source(index, one, this.places(one.data.classes), arrived));
+    this.list = opened.map((one, index) => new Source(index, one, this.indexClasses(one.data.classes), arrived));
     this.main = this.list[0];
   }
 
-  /** Places of classes among those of all; new ones are added. @param {ColorClass[]} classes */
-  places(classes) {
+  /** Return the index of each class among those of all reports, adding new ones. @param {ColorClass[]} classes */
+  indexClasses(classes) {
     return Uint16Array.from(classes, (one) => {
       const known = this.classes.findIndex((other) => other.name === one.name);
       return known < 0 ? this.classes.push(one) - 1 : known;
@@ -126,27 +126,27 @@ export class Sources {
   }
 
   /** @returns {Lane[]} */
-  lanes() {
-    return this.several ? this.list.flatMap((one) => one.lanes()) : this.main.data.lanes;
+  listLanes() {
+    return this.several ? this.list.flatMap((one) => one.listLanes()) : this.main.data.lanes;
   }
 
-  /** The report of a lane or group. @param {number|null} number */
-  of(number) {
+  /** Return the report of a lane or group. @param {number|null} number */
+  sourceOf(number) {
     return this.list[Math.floor((number ?? 0) / LANES)] ?? this.main;
   }
 
-  /** A name; "" while it is not there yet. @param {number} id */
-  text(id) {
+  /** Return a name, "" until it has arrived. @param {number} id */
+  getName(id) {
     const source = this.list[Math.floor(id / NAMES)] ?? this.main;
-    return source.names.text(id - source.firstName);
+    return source.names.getName(id - source.firstName);
   }
 
-  /** Whether all names that were asked for are there. */
+  /** True once all requested names have arrived. */
   get settled() {
     return this.list.every((one) => one.names.settled);
   }
 
-  /** The first begin of a capture. */
+  /** The earliest start of a capture. */
   get first() {
     return Math.min(...this.list.map((one) => one.shift));
   }

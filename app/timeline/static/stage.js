@@ -1,20 +1,20 @@
-/** The elements of the timeline: tools, minimap, axis, lanes, and how large each is. */
+/** The elements of the timeline (toolbar, minimap, axis, lanes, panel) and their sizes. */
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { h, put } from "./dom.js";
-import { Pointer } from "./input.js";
+import { h, appendChildren } from "./dom.js";
+import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
-import { mapHeight } from "./minimap.js";
+import { getMapHeight } from "./minimap.js";
 import { Pixels } from "./pixels.js";
-import { rulers } from "./rulers.js";
+import { listenToRulers } from "./ruler_pointer.js";
 import { STRIP_PX } from "./steps.js";
-import { toolbar } from "./toolbar.js";
+import { makeToolbar } from "./toolbar.js";
 
 const AXIS_PX = 24;
-const LEAST_PX = 220;
+const MIN_LANES_PX = 220;
 const BELOW_PX = 28;
-const SAY_MS = 6000;
+const MESSAGE_MS = 6000;
 
 export class Stage {
   /** @param {Timeline} app */
@@ -32,11 +32,11 @@ export class Stage {
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
     this.status = h("div", { class: "say", role: "status" });
-    this.readers = h("div", { class: "unseen" });
-    this.map = context(this.mapCanvas);
-    this.axis = context(this.axisCanvas);
-    this.plot = context(this.canvas);
-    this.mapHeight = mapHeight(app.sources.list.length);
+    this.screenReader = h("div", { class: "unseen" });
+    this.map = getContext(this.mapCanvas);
+    this.axis = getContext(this.axisCanvas);
+    this.plot = getContext(this.canvas);
+    this.mapHeight = getMapHeight(app.sources.list.length);
     this.mapCanvas.style.height = `${this.mapHeight}px`;
     this.axisHeight = AXIS_PX + (app.steps.length ? STRIP_PX : 0);
     this.axisCanvas.style.height = `${this.axisHeight}px`;
@@ -44,45 +44,45 @@ export class Stage {
     this.pixels = new Pixels();
     this.quiet = 0;
     this.ending = new AbortController();
-    this.observer = new ResizeObserver(() => this.resize());
+    this.observer = new ResizeObserver(() => this.resizeLanes());
     this.themes = new MutationObserver(() => app.update(app.mounted));
   }
 
-  /** Puts everything into the page and listens. */
-  build() {
+  /** Add the elements to the page and listen to events. */
+  attach() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    put(root, toolbar(app), app.align.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
+    appendChildren(root, makeToolbar(app), app.alignment.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.screenReader);
     app.mounted.parentElement.append(root);
     this.pointer = new Pointer(app, this, signal);
     this.keys = new Keys(app, this, signal);
-    rulers(app, this, signal);
+    listenToRulers(app, this, signal);
     this.scroller.addEventListener("scroll", () => {
       app.scroll = this.scroller.scrollTop;
-      app.moved();
+      app.scheduleUpdate();
     }, { signal });
-    window.addEventListener("resize", () => this.resize(), { signal });
-    window.addEventListener("popstate", () => app.reread(), { signal });
+    window.addEventListener("resize", () => this.resizeLanes(), { signal });
+    window.addEventListener("popstate", () => app.restoreFromUrl(), { signal });
     this.observer.observe(root);
     this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["style", "class", "data-theme"] });
     app.colors.read(root);
   }
 
-  /** Makes the lanes as high as there is room below what stands above them. */
-  resize() {
+  /** Give the lanes the height that the window leaves them. */
+  resizeLanes() {
     const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + scrolled(this.root), 60), 320);
+    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
     const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
     const all = app.lanes.topHeight + app.lanes.height;
-    const high = Math.max(Math.min(all, room), Math.min(all, LEAST_PX), 80);
+    const high = Math.max(Math.min(all, room), Math.min(all, MIN_LANES_PX), 80);
     this.scroller.style.height = `${high}px`;
     this.sticky.style.height = `${high}px`;
     this.space.style.height = `${Math.max(all, high)}px`;
-    app.schedule();
+    app.scheduleFrame();
   }
 
-  /** Fits the canvases to their boxes and to the pixels of the screen. */
-  measure() {
+  /** Fit the canvases to their boxes and to device pixels. */
+  fitCanvases() {
     const { app } = this, ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
     if (width === app.width && height === app.height && ratio === this.ratio) return;
@@ -99,9 +99,9 @@ export class Stage {
     this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
-  /** Scrolls to a lane, of one that is higher than the view to a row. @param {number} id @param {number} [row] */
-  reveal(id, row = 0) {
-    const { app } = this, slot = app.lanes.slot(id);
+  /** Scroll to a lane, or to a row of a lane that is higher than the view. @param {number} id @param {number} [row] */
+  scrollTo(id, row = 0) {
+    const { app } = this, slot = app.lanes.findSlot(id);
     if (!slot || slot.pinned) return;
     const room = this.scroller.clientHeight - app.lanes.topHeight, whole = slot.h <= room;
     const top = whole ? slot.y : slot.y + Math.min(row, slot.rows - 1) * slot.rowHeight, high = whole ? slot.h : slot.rowHeight;
@@ -110,11 +110,11 @@ export class Stage {
     app.scroll = this.scroller.scrollTop;
   }
 
-  /** Shows a text below the tools for a moment, and to readers of the screen. @param {string} text */
-  say(text) {
+  /** Show a message for a moment, also to screen readers. @param {string} text */
+  showMessage(text) {
     this.status.textContent = text;
     clearTimeout(this.quiet);
-    this.quiet = setTimeout(() => (this.status.textContent = ""), SAY_MS);
+    this.quiet = setTimeout(() => (this.status.textContent = ""), MESSAGE_MS);
   }
 
   close() {
@@ -127,14 +127,14 @@ export class Stage {
 }
 
 /** @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
-function context(canvas) {
-  const made = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
-  if (!made) throw new Error("This browser draws no pictures.");
-  return made;
+function getContext(canvas) {
+  const ctx = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  if (!ctx) throw new Error("This browser cannot draw on a canvas.");
+  return ctx;
 }
 
-/** How far the page around an element is scrolled. @param {Element} element */
-function scrolled(element) {
+/** Return how far the page around an element is scrolled, px. @param {Element} element */
+function getPageScroll(element) {
   const main = /** @type {ShadowRoot} */ (element.getRootNode()).host?.closest('[data-testid="stMain"]');
   return main?.scrollTop ?? 0;
 }

@@ -1,52 +1,52 @@
-/** The timeline of one report: its state, what it asks for, and when it draws. */
+/** The timeline: its state, its requests, and when it draws. */
 
 /** @import { Area, Arrow, Item, Mounted } from "./types.js" */
 /** @import { Opened } from "./sources.js" */
 
 import * as actions from "./actions.js";
-import * as address from "./address.js";
-import { Align } from "./align.js";
+import * as urlState from "./url_state.js";
+import { Alignment } from "./alignment.js";
 import { Clock } from "./clock.js";
 import { Colors } from "./colors.js";
-import { draw } from "./draw.js";
-import { forgetWidths } from "./bars.js";
-import { itemAt } from "./hit.js";
-import { LaneTree, MOST_LEVELS } from "./lanes.js";
+import { drawLanes } from "./draw.js";
+import { clearTextWidths } from "./bars.js";
+import { findItemAt } from "./hit_test.js";
+import { LaneTree, MAX_LEVELS } from "./lanes.js";
 import { Marks } from "./marks.js";
-import { busyShares, minimap } from "./minimap.js";
+import { computeBusyShares, drawMinimap } from "./minimap.js";
 import { Panel } from "./panel.js";
-import { Readers } from "./readers.js";
-import { axis } from "./ruler.js";
+import { ScreenReaderSummary } from "./screen_reader.js";
+import { drawAxis } from "./axis.js";
 import { Search } from "./search.js";
 import { Sources } from "./sources.js";
 import { Stage } from "./stage.js";
-import { stepsOf } from "./steps.js";
-import { level, Tiles } from "./tiles.js";
+import { listSteps } from "./steps.js";
+import { getLevel, TileCache } from "./tile_cache.js";
 import { Titles } from "./titles.js";
 import { View } from "./view.js";
-import { wanted } from "./wanted.js";
+import { planTiles } from "./tile_plan.js";
 
 const REST_MS = 350;
-const KEPT_FRAMES = 600;
+const MAX_FRAMES = 600;
 
 /** @typedef {{lane: number, ref: number, row?: number, start: number, end: number, name: string, nameId?: number, arrows: Arrow[]}} Chosen */
 
 export class Timeline {
   /**
    * @param {Mounted} mounted
-   * @param {Opened[]} opened the page's report, and those below it
+   * @param {Opened[]} opened the page's report first, then those below it
    */
   constructor(mounted, opened) {
     this.mounted = mounted;
-    this.sources = new Sources(opened, () => this.schedule());
+    this.sources = new Sources(opened, () => this.scheduleFrame());
     this.data = this.sources.main.data;
     this.report = mounted.data.report;
-    this.steps = stepsOf(this.sources.main);
-    this.lanes = new LaneTree(this.sources.lanes());
+    this.steps = listSteps(this.sources.main);
+    this.lanes = new LaneTree(this.sources.listLanes());
     this.overhead = this.lanes.lanes.filter((lane) => lane.kind === "overhead");
     this.colors = new Colors(this.sources.classes);
-    this.view = new View(this.sources.begin, this.sources.end, () => this.moved());
-    this.tiles = new Tiles((group, z, i, signal) => this.sources.of(group).tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
+    this.view = new View(this.sources.begin, this.sources.end, () => this.scheduleUpdate());
+    this.tiles = new TileCache((group, z, i, signal) => this.sources.sourceOf(group).tile(group, z, i, signal), () => this.handleArrival(), (error) => this.showMessage(error.message));
     this.scroll = this.width = this.height = this.level = 0;
     /** @type {Item|null} */
     this.hover = null;
@@ -54,84 +54,84 @@ export class Timeline {
     this.chosen = null;
     /** @type {Area|null} */
     this.area = null;
-    /** @type {{from: number, to: number}|null} what all pages show */
+    /** @type {{from: number, to: number}|null} time range that all pages show */
     this.selected = null;
     /** @type {{from: number, to: number}|null} */
     this.measured = null;
     /** @type {number|null} */
     this.cursor = null;
     this.marks = new Marks(this);
-    /** @type {Float32Array[]|null} how busy each report is */
+    /** @type {Float32Array[]|null} busy share of each report over time, for the minimap */
     this.busy = null;
     /** @type {{at: number, ms: number, items: number}[]} */
     this.frames = [];
-    this.planned = 0;
-    this.resting = 0;
+    this.frameRequest = 0;
+    this.restTimer = 0;
     this.closed = false;
-    this.asking = new AbortController();
+    this.request = new AbortController();
     this.clock = new Clock(this);
-    this.align = new Align(this);
+    this.alignment = new Alignment(this);
     this.search = new Search(this);
     this.stage = new Stage(this);
     this.titles = new Titles(this);
     this.panel = new Panel(this);
-    this.readers = new Readers(this);
-    this.stage.build();
-    const told = address.read(location.search);
-    this.open(told);
-    if (this.sources.several) void this.align.open(told.align, told.shifts).then(() => !this.closed && this.open(told));
+    this.screenReader = new ScreenReaderSummary(this);
+    this.stage.attach();
+    const state = urlState.readState(location.search);
+    this.restoreState(state);
+    if (this.sources.several) void this.alignment.load(state.align, state.shifts).then(() => !this.closed && this.restoreState(state));
   }
 
-  /** Shows what an address says. @param {address.Told} told */
-  open(told) {
-    const { lanes } = this, known = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
-    lanes.folded = told.folded ? new Set(known(told.folded)) : lanes.usual();
-    lanes.pinned = new Set(known(told.pinned));
-    lanes.hidden = new Set(known(told.hidden));
-    lanes.deep = new Set(known(told.deep));
-    lanes.layout();
-    this.marks.own = told.marks;
-    this.clock.from = told.times;
-    this.area = told.area && { ...told.area, lanes: known(told.area.lanes) };
-    if (told.window) this.view.set(...told.window);
-    else this.view.all();
-    if (told.event && lanes.byId.has(told.event.lane)) this.choose(told.event.lane, told.event.ref, !told.window);
+  /** Restore the state of a URL. @param {urlState.UrlState} state */
+  restoreState(state) {
+    const { lanes } = this, keepKnown = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
+    lanes.folded = state.folded ? new Set(keepKnown(state.folded)) : lanes.getDefaultFolded();
+    lanes.pinned = new Set(keepKnown(state.pinned));
+    lanes.hidden = new Set(keepKnown(state.hidden));
+    lanes.deep = new Set(keepKnown(state.deep));
+    lanes.layOut();
+    this.marks.own = state.marks;
+    this.clock.from = state.times;
+    this.area = state.area && { ...state.area, lanes: keepKnown(state.area.lanes) };
+    if (state.window) this.view.setWindow(...state.window);
+    else this.view.showAll();
+    if (state.event && lanes.byId.has(state.event.lane)) this.chooseEvent(state.event.lane, state.event.ref, !state.window);
     else if (this.area) this.panel.showArea(this.area);
-    this.laid();
+    this.layOutLanes();
   }
 
-  /** The reports below were moved in time: all that is of them is somewhere else. */
-  realigned() {
+  /** Redraw after the reports below the first were shifted in time. */
+  redrawShifted() {
     const { sources, view } = this, { whole } = view;
-    this.tiles.forget((group) => sources.of(group) !== sources.main);
-    view.extent(sources.begin, sources.end);
-    this.clear();
-    if (whole) view.all();
-    this.moved();
+    this.tiles.removeGroups((group) => sources.sourceOf(group) !== sources.main);
+    view.setExtent(sources.begin, sources.end);
+    this.clearSelection();
+    if (whole) view.showAll();
+    this.scheduleUpdate();
   }
 
-  /** The window moved: draw soon; all else waits until it rests. */
-  moved() {
-    this.schedule();
-    clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.rest(), REST_MS);
+  /** Draw soon after the window moved; everything else waits until it rests. */
+  scheduleUpdate() {
+    this.scheduleFrame();
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => this.handleRest(), REST_MS);
   }
 
-  /** The reader rests: the address, the titles and the table for readers of the screen follow. */
-  rest() {
-    if (this.closed || !this.align.ready) return;
-    this.view.rest();
-    this.remember();
-    this.titles.tell();
-    this.readers.tell();
+  /** Update the URL, the titles and the text for screen readers, once the window rests. */
+  handleRest() {
+    if (this.closed || !this.alignment.ready) return;
+    this.view.recordWindow();
+    this.writeUrl();
+    this.titles.updateShares();
+    this.screenReader.update();
   }
 
-  /** Writes the state into the address. */
-  remember() {
+  /** Write the state into the URL. */
+  writeUrl() {
     const { lanes, view, area, chosen } = this;
-    const usual = lanes.usual(), folded = [...lanes.folded];
-    const same = folded.length === usual.size && folded.every((id) => usual.has(id));
-    address.write({
+    const defaults = lanes.getDefaultFolded(), folded = [...lanes.folded];
+    const same = folded.length === defaults.size && folded.every((id) => defaults.has(id));
+    urlState.writeState({
       window: view.whole ? null : [Math.floor(view.t0), Math.ceil(view.t1)],
       area: area && { from: Math.round(area.from), to: Math.round(area.to), lanes: area.lanes },
       event: chosen && { lane: chosen.lane, ref: chosen.ref },
@@ -141,150 +141,150 @@ export class Timeline {
       deep: [...lanes.deep],
       marks: this.marks.own,
       times: this.clock.from,
-      align: this.sources.several ? this.align.how : null,
+      align: this.sources.several ? this.alignment.how : null,
       shifts: this.sources.list.slice(1).map((one) => one.shift),
     });
   }
 
-  /** Lanes were folded, pinned or hidden. */
-  laid() {
-    this.lanes.layout();
-    this.stage.resize();
-    this.titles.build();
-    this.moved();
+  /** Lay the lanes out after some were folded, pinned or hidden. */
+  layOutLanes() {
+    this.lanes.layOut();
+    this.stage.resizeLanes();
+    this.titles.rebuild();
+    this.scheduleUpdate();
   }
 
-  arrived() {
+  handleArrival() {
     this.busy = null;
-    this.schedule();
-    if (this.settled) this.moved();
+    this.scheduleFrame();
+    if (this.settled) this.scheduleUpdate();
   }
 
-  /** Whether the picture shows all that there is for the window. */
+  /** True once everything for the window has arrived and is drawn. */
   get settled() {
-    return !this.closed && !this.planned && this.align.ready && this.tiles.settled && this.sources.settled;
+    return !this.closed && !this.frameRequest && this.alignment.ready && this.tiles.settled && this.sources.settled;
   }
 
-  schedule() {
-    if (!this.closed) this.planned ||= requestAnimationFrame(() => this.frame());
+  scheduleFrame() {
+    if (!this.closed) this.frameRequest ||= requestAnimationFrame(() => this.drawFrame());
   }
 
-  frame() {
-    this.planned = 0;
+  drawFrame() {
+    this.frameRequest = 0;
     const began = performance.now();
-    this.stage.measure();
+    this.stage.fitCanvases();
     if (!this.width || !this.height) return;
-    this.level = level(this.view.span / this.width);
-    this.tiles.want(wanted(this));
-    this.busy ??= busyShares(this);
-    const items = draw(this, this.stage.plot, this.width, this.height);
-    axis(this, this.stage.axis, this.width, this.stage.axisHeight);
-    minimap(this, this.stage.map, this.width, this.stage.mapHeight);
-    this.titles.place();
+    this.level = getLevel(this.view.span / this.width);
+    this.tiles.requestTiles(planTiles(this));
+    this.busy ??= computeBusyShares(this);
+    const items = drawLanes(this, this.stage.plot, this.width, this.height);
+    drawAxis(this, this.stage.axis, this.width, this.stage.axisHeight);
+    drawMinimap(this, this.stage.map, this.width, this.stage.mapHeight);
+    this.titles.moveTitles();
     this.frames.push({ at: began, ms: performance.now() - began, items });
-    if (this.frames.length > KEPT_FRAMES) this.frames.shift();
+    if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
 
-  /** The page has another theme, or this report another selection. @param {Mounted} mounted */
+  /** Apply a new theme or selection. @param {Mounted} mounted */
   update(mounted) {
     this.mounted = mounted;
     const [from, to] = mounted.data.selected;
     this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
-    if (this.colors.read(this.stage.root)) forgetWidths();
+    if (this.colors.read(this.stage.root)) clearTextWidths();
     this.stage.root.classList.toggle("dark", this.colors.dark);
-    this.marks.tell(mounted.data.marks);
-    this.panel.tell();
-    this.titles.corner();
-    // Streamlit may have written the address without what the timeline keeps there.
-    this.moved();
+    this.marks.setStored(mounted.data.marks);
+    this.panel.updateNote();
+    this.titles.updateCorner();
+    // Streamlit may have rewritten the URL without the parameters of the timeline.
+    this.scheduleUpdate();
   }
 
   /**
-   * Chooses an event: its box, its arrows and its panel.
+   * Choose an event: draw its box and arrows, and open its panel.
    * @param {number} lane
    * @param {number} ref
-   * @param {boolean} [reveal] brings it into sight
+   * @param {boolean} [reveal] scrolls and moves to it
    */
-  async choose(lane, ref, reveal = false) {
-    this.asking.abort();
-    this.asking = new AbortController();
-    const { signal } = this.asking;
+  async chooseEvent(lane, ref, reveal = false) {
+    this.request.abort();
+    this.request = new AbortController();
+    const { signal } = this.request;
     try {
-      const told = await this.sources.of(lane).event(lane, ref, signal);
-      const row = told.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
-      const { start, end, name, name_id: nameId, arrows } = told;
+      const answer = await this.sources.sourceOf(lane).event(lane, ref, signal);
+      const row = answer.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
+      const { start, end, name, name_id: nameId, arrows } = answer;
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
-      this.panel.showEvent(this.chosen, told);
-      if (reveal) this.bring(this.chosen);
-      else this.stage.reveal(lane, row);
-      this.moved();
+      this.panel.showEvent(this.chosen, answer);
+      if (reveal) this.revealEvent(this.chosen);
+      else this.stage.scrollTo(lane, row);
+      this.scheduleUpdate();
     } catch (error) {
-      if (!signal.aborted) this.say(/** @type {Error} */ (error).message);
+      if (!signal.aborted) this.showMessage(/** @type {Error} */ (error).message);
     }
   }
 
-  /** Brings an event into sight, its lane and its level, too. @param {{lane: number, row?: number, start: number, end: number}} event */
-  bring(event) {
-    const { lanes } = this, deep = (event.row ?? 0) >= MOST_LEVELS && !lanes.deep.has(event.lane);
+  /** Scroll and move to an event, unfolding its lane and level. @param {{lane: number, row?: number, start: number, end: number}} event */
+  revealEvent(event) {
+    const { lanes } = this, deep = (event.row ?? 0) >= MAX_LEVELS && !lanes.deep.has(event.lane);
     if (deep) lanes.deep.add(event.lane);
-    if (deep || !lanes.slot(event.lane)) {
-      lanes.open(event.lane);
-      this.laid();
+    if (deep || !lanes.findSlot(event.lane)) {
+      lanes.unfold(event.lane);
+      this.layOutLanes();
     }
-    this.stage.reveal(event.lane, event.row);
-    this.view.reveal(event.start, event.end);
-    this.schedule();
+    this.stage.scrollTo(event.lane, event.row);
+    this.view.revealRange(event.start, event.end);
+    this.scheduleFrame();
   }
 
-  /** Chooses nothing. */
-  clear() {
-    this.asking.abort();
-    this.asking = new AbortController();
+  /** Clear the chosen event and the area. */
+  clearSelection() {
+    this.request.abort();
+    this.request = new AbortController();
     this.chosen = this.area = this.measured = null;
     this.panel.close();
-    this.moved();
+    this.scheduleUpdate();
   }
 
-  /** Selects an area; its panel answers for it. @param {Area} area */
-  select(area) {
+  /** Select an area and show its statistics. @param {Area} area */
+  selectArea(area) {
     this.area = area;
     this.measured = null;
     this.panel.showArea(area);
-    this.moved();
+    this.scheduleUpdate();
   }
 
-  fit() {
-    actions.fit(this);
+  fitWindow() {
+    actions.fitWindow(this);
   }
 
-  /** The reader went back or forward: shows what the address says now. */
-  reread() {
-    if (location.pathname.endsWith("/timeline")) this.open(address.read(location.search));
+  /** Restore the state after the user went back or forward. */
+  restoreFromUrl() {
+    if (location.pathname.endsWith("/timeline")) this.restoreState(urlState.readState(location.search));
   }
 
   /**
-   * The address of another page.
-   * @param {string} url below that of the dashboard
+   * Return the URL of another page.
+   * @param {string} url relative to the dashboard
    */
-  page(url) {
+  getPageUrl(url) {
     return new URL(url.replace(/^\/+/, ""), new URL("../../../../", import.meta.url)).href;
   }
 
   /** @param {number} x @param {number} y */
-  under(x, y) {
-    return itemAt(this, x, y);
+  findItem(x, y) {
+    return findItemAt(this, x, y);
   }
 
-  /** Says something for a moment. @param {string} text */
-  say(text) {
-    this.stage.say(text);
+  /** Show a message for a moment. @param {string} text */
+  showMessage(text) {
+    this.stage.showMessage(text);
   }
 
   close() {
     this.closed = true;
-    clearTimeout(this.resting);
-    cancelAnimationFrame(this.planned);
-    this.asking.abort();
+    clearTimeout(this.restTimer);
+    cancelAnimationFrame(this.frameRequest);
+    this.request.abort();
     this.search.close();
     this.panel.stop();
     this.tiles.close();

@@ -1,12 +1,12 @@
-/** The titles of the lanes: what each holds, how busy it is in the window, buttons to fold, pin and hide. */
+/** The titles of the lanes, with their busy share of the window and buttons to fold, pin and hide. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Lane, Slot } from "./types.js" */
 
-import { button, fill, h } from "./dom.js";
-import { busyShare, itemsOf } from "./hit.js";
-import { MOST_LEVELS } from "./lanes.js";
-import { count, duration, percent, value } from "./time.js";
+import { makeButton, replaceContent, h } from "./dom.js";
+import { getBusyShare, listItems } from "./hit_test.js";
+import { MAX_LEVELS } from "./lanes.js";
+import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
 
@@ -15,102 +15,102 @@ export class Titles {
   constructor(app) {
     this.app = app;
     /** @type {Map<string, Title>} */
-    this.made = new Map();
+    this.titles = new Map();
   }
 
-  /** Makes the titles anew: lanes were folded, pinned or hidden. */
-  build() {
+  /** Make all titles anew, after lanes were folded, pinned or hidden. */
+  rebuild() {
     const { app } = this, { titleList } = app.stage;
     const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
     titleList.replaceChildren();
-    this.made.clear();
-    this.corner();
-    this.place();
-    this.tell();
+    this.titles.clear();
+    this.updateCorner();
+    this.moveTitles();
+    this.updateShares();
     if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
   }
 
-  /** Says how many lanes there are, and what all pages show. */
-  corner() {
+  /** Show the number of lanes, hidden lanes, marks, and the time that all pages show. */
+  updateCorner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
-    fill(app.stage.corner,
-      selected && button("All pages show only this time. Click to show all of it", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
-      hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
+    replaceContent(app.stage.corner,
+      selected && makeButton("All pages show only this time. Click to show all of it", `Selected: ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      hidden ? makeButton("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
         app.lanes.hidden.clear();
-        app.laid();
+        app.layOutLanes();
       }, { class: "link" }) : null,
-      app.marks.all.length ? button("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
-      h("span", { class: "quiet" }, lanesIn(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
+      app.marks.all.length ? makeButton("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.showMarks(), { class: "link" }) : null,
+      h("span", { class: "quiet" }, countLanes(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
-  /** Moves the titles to where their lanes are. */
-  place() {
+  /** Move the titles to their lanes. */
+  moveTitles() {
     const { app } = this, wanted = new Set();
-    for (const { slot, y } of app.lanes.visible(app.scroll, app.height || 600)) {
+    for (const { slot, y } of app.lanes.listVisible(app.scroll, app.height || 600)) {
       const key = `${slot.lane.id}/${slot.pinned}`;
       wanted.add(key);
-      let title = this.made.get(key);
+      let title = this.titles.get(key);
       if (!title) {
-        title = this.make(slot);
-        this.made.set(key, title);
+        title = this.makeTitle(slot);
+        this.titles.set(key, title);
         app.stage.titleList.append(title.li);
       }
       title.li.style.transform = `translateY(${y}px)`;
     }
-    for (const [key, title] of this.made) {
+    for (const [key, title] of this.titles) {
       if (wanted.has(key)) continue;
       title.li.remove();
-      this.made.delete(key);
+      this.titles.delete(key);
     }
   }
 
   /** @param {Slot} slot @returns {Title} */
-  make(slot) {
+  makeTitle(slot) {
     const { app } = this, { lane } = slot, parent = app.lanes.isParent(lane), folded = app.lanes.folded.has(lane.id);
-    const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ what) => () => {
-      app.lanes.toggle(what, lane.id);
-      app.laid();
+    const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ state) => () => {
+      app.lanes.toggle(state, lane.id);
+      app.layOutLanes();
     };
-    const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
-    const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MOST_LEVELS;
+    const whole = `${app.lanes.getPath(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
+    const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MAX_LEVELS;
     const li = h("li", { class: `title ${parent ? "parent" : ""} ${deep || slot.lane.kind === "line" ? "tall" : ""} ${deep ? "deep" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
       h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
-      app.lanes.foldable(lane)
-        ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
+      app.lanes.isFoldable(lane)
+        ? makeButton(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),
-      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
+      h("span", { class: "name" }, slot.pinned ? app.lanes.getPath(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
       share,
-      deep ? button(`${levels(slot)} (${lane.title})`, levels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
+      deep ? makeButton(`${describeLevels(slot)} (${lane.title})`, describeLevels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
-        !parent && button(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
-        button(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
+        !parent && makeButton(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
+        makeButton(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
     li.style.height = `${slot.h}px`;
     return { li, share };
   }
 
-  /** Says how busy each lane in sight is in the window. */
-  tell() {
+  /** Show the busy share of each visible lane. */
+  updateShares() {
     const { app } = this;
-    for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
-      const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
+    for (const { slot } of app.lanes.listVisible(app.scroll, app.height)) {
+      const title = this.titles.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
-      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? describeMaximum(slot.lane) : listItems(app, slot, 1).length ? formatPercent(getBusyShare(app, slot)) : "";
     }
   }
 }
 
-/** How many levels a deep lane shows, and what a click does. @param {Slot} slot */
-function levels({ lane, rows }) {
-  const other = rows === lane.rows ? MOST_LEVELS : lane.detail ? lane.rows : "all";
+/** Describe how many levels a deep lane shows, and what a click does. @param {Slot} slot */
+function describeLevels({ lane, rows }) {
+  const other = rows === lane.rows ? MAX_LEVELS : lane.detail ? lane.rows : "all";
   return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
 }
 
 /** @param {number} many */
-function lanesIn(many) {
-  return many === 1 ? "1 lane" : `${count(many)} lanes`;
+function countLanes(many) {
+  return many === 1 ? "1 lane" : `${formatCount(many)} lanes`;
 }
 
-/** The value at the top of a curve. @param {Lane} lane */
-function most(lane) {
-  return lane.max ? `to ${value(lane.max, lane.unit)}` : "";
+/** Describe the value at the top of a curve. @param {Lane} lane */
+function describeMaximum(lane) {
+  return lane.max ? `to ${formatValue(lane.max, lane.unit)}` : "";
 }

@@ -1,16 +1,16 @@
 /**
- * Shapes that the modules share. Times are ns from the origin of the capture, as numbers.
+ * Types that the modules share. Times are ns from the origin of the capture, as numbers.
  *
  * @typedef {Object} Lane
  * @property {number} id
  * @property {number|null} parent
- * @property {string} kind what it holds: gpu, process and thread hold lanes; `line` a curve; all others events
+ * @property {string} kind gpu, process and thread hold lanes, `line` holds a curve, all others events
  * @property {string} title
  * @property {string} [detail]
- * @property {number} rows events of one row never overlap
+ * @property {number} rows events in the same row never overlap
  * @property {number} events
  * @property {number} busy_ns
- * @property {number|null} group lanes of one group come in one tile
+ * @property {number|null} group lanes of a group share their tiles
  * @property {string} [unit]
  * @property {number} [max]
  *
@@ -34,7 +34,7 @@
  * @property {ColorClass[]} classes
  * @property {Lane[]} lanes
  * @property {Step[]} [steps]
- * @property {number} [left_out] lanes that are not listed
+ * @property {number} [left_out] number of lanes that are not listed
  *
  * @typedef {Object} Item an event, or several short ones of one bin (count > 1)
  * @property {number} lane
@@ -58,16 +58,16 @@
  * @property {Uint32Array} count
  * @property {Float32Array} busy
  * @property {Float64Array} ref
- * @property {number} firstName what its names are counted from
- * @property {Map<number, Uint32Array>} of items of a lane, those of one color side by side
+ * @property {number} firstName offset of its names among those of all reports
+ * @property {Map<number, Uint32Array>} items indices by lane, sorted by color and start
  * @property {Float64Array} pointStart
  * @property {Float32Array} mean
  * @property {Float32Array} min
  * @property {Float32Array} max
- * @property {Map<number, Uint32Array>} points of a lane in the order of time
+ * @property {Map<number, Uint32Array>} points indices by lane, sorted by start
  * @property {number} bytes
  *
- * @typedef {Object} Piece a stretch of time and the tile that is drawn for it, of the level asked for or of another
+ * @typedef {Object} Piece a time range and the tile to draw for it, of the window's level or of another one
  * @property {Tile} tile
  * @property {number} from
  * @property {number} to
@@ -98,23 +98,23 @@
  * @typedef {Object} Area
  * @property {number} from
  * @property {number} to
- * @property {number[]} lanes none: all
+ * @property {number[]} lanes empty: all
  *
  * @typedef {Object} Mark
  * @property {number} t
  * @property {string} note
  *
- * @typedef {Object} Slot a lane where it is drawn
+ * @typedef {Object} Slot a lane and its place on the screen
  * @property {Lane} lane
  * @property {number} y from the top of all lanes, or of the pinned ones
  * @property {number} h
- * @property {number} rows levels that it shows
+ * @property {number} rows levels that are shown
  * @property {number} rowHeight
  * @property {number} depth
  * @property {boolean} pinned
  *
- * @typedef {Object} Mounted what Streamlit gives a component
- * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, beside: {id: string, name: string}[]}} data `selected`: the time that all pages show; `beside`: the reports below
+ * @typedef {Object} Mounted argument that Streamlit passes to a component
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, others: {id: string, name: string}[]}} data `selected`: time range that all pages show; `others`: reports drawn below
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {(name: string, value: unknown) => void} setStateValue
  * @property {(name: string, value: unknown) => void} setTriggerValue

@@ -1,19 +1,19 @@
-/** The window of time in sight: zooming, panning, taking it back. */
+/** The visible time window: zoom, pan, undo. */
 
-const LEAST_NS = 20;
+const MIN_SPAN_NS = 20;
 const MARGIN = 0.02;
-const MOST_UNDO = 100;
+const MAX_UNDO = 100;
 
 export class View {
   /**
-   * @param {number} begin first time of the capture
-   * @param {number} end last time of it
+   * @param {number} begin first time of the captures
+   * @param {number} end last time of the captures
    * @param {() => void} changed
    */
   constructor(begin, end, changed) {
     this.changed = changed;
     this.begin = this.end = this.low = this.high = 0;
-    this.extent(begin, end);
+    this.setExtent(begin, end);
     this.t0 = this.low;
     this.t1 = this.high;
     /** @type {[number, number][]} */
@@ -22,10 +22,10 @@ export class View {
     this.rested = [this.t0, this.t1];
   }
 
-  /** Sets the first and the last time that there is to see. @param {number} begin @param {number} end */
-  extent(begin, end) {
+  /** Set the first and last time that can be shown. @param {number} begin @param {number} end */
+  setExtent(begin, end) {
     this.begin = begin;
-    this.end = Math.max(end, begin + LEAST_NS);
+    this.end = Math.max(end, begin + MIN_SPAN_NS);
     const room = MARGIN * (this.end - begin);
     this.low = begin - room;
     this.high = this.end + room;
@@ -40,15 +40,15 @@ export class View {
   }
 
   /**
-   * Shows a stretch of time, as far as it is one and lies in the capture.
+   * Show a time range, limited to the captures; ignores invalid numbers.
    * @param {number} t0
    * @param {number} t1
    */
-  set(t0, t1) {
+  setWindow(t0, t1) {
     if (!(Number.isFinite(t0) && Number.isFinite(t1))) return;
     const { low, high } = this;
-    const span = Math.min(Math.max(t1 - t0, LEAST_NS), high - low);
-    const from = Math.min(Math.max(t1 - t0 < LEAST_NS ? (t0 + t1 - span) / 2 : t0, low), high - span);
+    const span = Math.min(Math.max(t1 - t0, MIN_SPAN_NS), high - low);
+    const from = Math.min(Math.max(t1 - t0 < MIN_SPAN_NS ? (t0 + t1 - span) / 2 : t0, low), high - span);
     if (from === this.t0 && from + span === this.t1) return;
     this.t0 = from;
     this.t1 = from + span;
@@ -56,63 +56,63 @@ export class View {
   }
 
   /**
-   * Makes the window longer or shorter around a time that stays in its place.
+   * Zoom around a time that stays in place.
    * @param {number} t
-   * @param {number} factor above 1: more in sight
+   * @param {number} factor above 1: zoom out
    */
   zoom(t, factor) {
-    const kept = Math.min(Math.max(factor, LEAST_NS / this.span), (this.high - this.low) / this.span);
-    this.set(t - (t - this.t0) * kept, t + (this.t1 - t) * kept);
+    const limited = Math.min(Math.max(factor, MIN_SPAN_NS / this.span), (this.high - this.low) / this.span);
+    this.setWindow(t - (t - this.t0) * limited, t + (this.t1 - t) * limited);
   }
 
   /** @param {number} dt */
   pan(dt) {
-    this.set(this.t0 + dt, this.t1 + dt);
+    this.setWindow(this.t0 + dt, this.t1 + dt);
   }
 
   /**
-   * Brings a stretch of time into sight with some room around it.
+   * Show a time range with some room around it.
    * @param {number} from
    * @param {number} to
    * @param {number} [room] share of its length on either side
    */
-  fit(from, to, room = 0.05) {
-    this.rest();
-    const side = Math.max((to - from) * room, LEAST_NS);
-    this.set(from - side, to + side);
+  fitRange(from, to, room = 0.05) {
+    this.recordWindow();
+    const side = Math.max((to - from) * room, MIN_SPAN_NS);
+    this.setWindow(from - side, to + side);
   }
 
   /**
-   * Moves, and zooms out where needed, so that an event is in sight.
+   * Moves, and zooms out if needed, until an event is in sight.
    * @param {number} from
    * @param {number} to
    */
-  reveal(from, to) {
+  revealRange(from, to) {
     if (from >= this.t0 && to <= this.t1 && to - from > this.span / 2000) return;
     const span = Math.max(Math.min(this.span, (to - from) * 200), (to - from) * 1.5);
     const middle = (from + to) / 2;
-    this.rest();
-    this.set(middle - span / 2, middle + span / 2);
+    this.recordWindow();
+    this.setWindow(middle - span / 2, middle + span / 2);
   }
 
-  all() {
-    this.rest();
-    this.set(this.low, this.high);
+  showAll() {
+    this.recordWindow();
+    this.setWindow(this.low, this.high);
   }
 
-  /** Notes where the reader came to rest; `undo` goes back to there. A jump begins from there, however soon it comes. */
-  rest() {
+  /** Record the window for `undo`. Jumps call it first, however soon they follow each other. */
+  recordWindow() {
     if (this.rested[0] === this.t0 && this.rested[1] === this.t1) return;
     this.past.push(this.rested);
-    if (this.past.length > MOST_UNDO) this.past.shift();
+    if (this.past.length > MAX_UNDO) this.past.shift();
     this.rested = [this.t0, this.t1];
   }
 
   undo() {
-    this.rest();
+    this.recordWindow();
     const last = this.past.pop();
     if (!last) return;
     this.rested = last;
-    this.set(...last);
+    this.setWindow(...last);
   }
 }

@@ -1,12 +1,12 @@
-/** What the server answers: tiles in their packed layout, everything else as JSON. */
+/** Fetch answers of the server: tiles in a packed binary layout, everything else as JSON. */
 
 /** @import { Tile } from "./types.js" */
 
 const MAGIC = 0x31544457;
 const HEADER = 16;
 
-/** The server refused, or cannot be reached; `message` is a sentence. */
-export class Refused extends Error {
+/** The server refused, or cannot be reached; `message` is a sentence for the user. */
+export class AnswerError extends Error {
   /**
    * @param {string} message
    * @param {number} status 0: no answer
@@ -18,46 +18,43 @@ export class Refused extends Error {
 }
 
 /**
- * Asks for an answer.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
  */
-export async function get(url, signal) {
+export async function fetchAnswer(url, signal) {
   let response;
   try {
     response = await fetch(url, { signal });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refused("The server cannot be reached.", 0);
+    throw new AnswerError("The server cannot be reached.", 0);
   }
   if (response.ok) return response;
-  const said = await response.json().catch(() => ({}));
-  throw new Refused(typeof said?.error === "string" ? said.error : `The server answered ${response.status}.`, response.status);
+  const answer = await response.json().catch(() => ({}));
+  throw new AnswerError(typeof answer?.error === "string" ? answer.error : `The server answered ${response.status}.`, response.status);
 }
 
 /**
- * Asks for JSON.
  * @param {string} url
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  */
-export async function json(url, signal) {
-  return (await get(url, signal)).json();
+export async function fetchJson(url, signal) {
+  return (await fetchAnswer(url, signal)).json();
 }
 
 /**
- * Reads a tile.
  * @param {ArrayBuffer} buffer
- * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source what its numbers and times become those of all by
+ * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source converts numbers and times to those of all reports
  * @returns {Tile}
- * @throws {Refused} it is none
+ * @throws {AnswerError} the bytes are no tile
  */
-export function decode(buffer, source) {
+export function decodeTile(buffer, source) {
   const head = buffer.byteLength >= HEADER ? new Uint32Array(buffer, 0, 4) : new Uint32Array(4);
-  if (head[0] !== MAGIC) throw new Refused("The server sent something other than a tile.", 0);
+  if (head[0] !== MAGIC) throw new AnswerError("The server sent something other than a tile.", 0);
   const n = head[1], p = head[2];
-  if (buffer.byteLength !== size(n, p)) throw new Refused("The server sent half a tile.", 0);
+  if (buffer.byteLength !== getTileSize(n, p)) throw new AnswerError("The server sent half a tile.", 0);
   let at = HEADER;
   /**
    * @template T
@@ -67,7 +64,7 @@ export function decode(buffer, source) {
    */
   const column = (kind, length) => {
     const values = new kind(buffer, at, length);
-    at += padded(kind.BYTES_PER_ELEMENT * length);
+    at += padBytes(kind.BYTES_PER_ELEMENT * length);
     return values;
   };
   const start = column(Float64Array, n), end = column(Float64Array, n), lane = column(Uint32Array, n);
@@ -78,13 +75,13 @@ export function decode(buffer, source) {
   for (const lanes of source.offset ? [lane, pointLane] : []) lanes.forEach((id, at) => (lanes[at] = id + source.offset));
   for (const times of source.shift ? [start, end, pointStart] : []) times.forEach((t, at) => (times[at] = t + source.shift));
   if (source.offset) color.forEach((code, at) => (color[at] = source.colors[code]));
-  const of = byLane(lane, (a, b) => color[a] - color[b] || start[a] - start[b]);
-  const points = byLane(pointLane, (a, b) => pointStart[a] - pointStart[b]);
-  return { n, firstName: source.firstName, start, end, lane, row, name, color, count, busy, ref, of, pointStart, mean, min, max, points, bytes: buffer.byteLength };
+  const items = indexByLane(lane, (a, b) => color[a] - color[b] || start[a] - start[b]);
+  const points = indexByLane(pointLane, (a, b) => pointStart[a] - pointStart[b]);
+  return { n, firstName: source.firstName, start, end, lane, row, name, color, count, busy, ref, items, pointStart, mean, min, max, points, bytes: buffer.byteLength };
 }
 
 /** @param {number} bytes */
-function padded(bytes) {
+function padBytes(bytes) {
   return Math.ceil(bytes / 8) * 8;
 }
 
@@ -92,27 +89,27 @@ function padded(bytes) {
  * @param {number} n
  * @param {number} p
  */
-function size(n, p) {
-  const items = 3 * 8 * n + 3 * padded(4 * n) + 2 * padded(2 * n) + padded(4 * n);
-  return HEADER + items + 8 * p + 4 * padded(4 * p);
+function getTileSize(n, p) {
+  const items = 3 * 8 * n + 3 * padBytes(4 * n) + 2 * padBytes(2 * n) + padBytes(4 * n);
+  return HEADER + items + 8 * p + 4 * padBytes(4 * p);
 }
 
 /**
- * Places in a column, by the lane that stands there.
+ * Return the indices of a column by lane.
  * @param {Uint32Array} lanes
  * @param {(a: number, b: number) => number} order
  * @returns {Map<number, Uint32Array>}
  */
-function byLane(lanes, order) {
+function indexByLane(lanes, order) {
   /** @type {Map<number, number[]>} */
-  const found = new Map();
+  const indices = new Map();
   for (let at = 0; at < lanes.length; at++) {
-    const places = found.get(lanes[at]);
-    if (places) places.push(at);
-    else found.set(lanes[at], [at]);
+    const list = indices.get(lanes[at]);
+    if (list) list.push(at);
+    else indices.set(lanes[at], [at]);
   }
   /** @type {Map<number, Uint32Array>} */
   const sorted = new Map();
-  for (const [lane, places] of found) sorted.set(lane, Uint32Array.from(places).sort(order));
+  for (const [lane, list] of indices) sorted.set(lane, Uint32Array.from(list).sort(order));
   return sorted;
 }

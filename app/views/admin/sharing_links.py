@@ -8,7 +8,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
-from app.web import sharing_middleware
+from app.web import sharing_route
 from profiledb.library.sharing_links import Share
 
 _GONE = "admin-link-gone"
@@ -24,10 +24,10 @@ COLUMNS = (
 def show() -> None:
     """Draws the links, and the way to end one."""
     st.subheader("Sharing links", anchor=False)
-    if not sharing_middleware.allowed():
+    if not sharing_route.are_links_allowed():
         st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")
         return
-    known = session.administering().catalog.shares.all()
+    known = session.administering().catalog.sharing_links.all()
     if not known:
         st.caption("There are none. Editors make one above the pages of a report, with Copy link.")
         return
@@ -47,4 +47,4 @@ def _row(one: Share, names: dict[str, str]) -> dict[str, str]:
 
 def _end() -> None:
     with ui.boundary():
-        session.administering().catalog.shares.end(st.session_state[_GONE])
+        session.administering().catalog.sharing_links.end(st.session_state[_GONE])

@@ -8,7 +8,8 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
-from profiledb.library.spaces import LONGEST, OF_PROGRAMS, Space, folder
+from profiledb.library.space_registry import LONGEST, OF_PROGRAMS, Space
+from profiledb.library.spaces import folder
 
 _NAME, _GROUPS, _GONE = "admin-space-name", "admin-space-groups", "admin-space-gone"
 LONGEST_GROUPS = 20_000
@@ -23,7 +24,7 @@ COLUMNS = (
 def show() -> None:
     """Draws the spaces, and the way to make, change and remove one."""
     st.subheader("Spaces", anchor=False)
-    listed = session.administering().catalog.spaces.listed()
+    listed = session.administering().catalog.spaces.list_all()
     made = [one.name for one in listed if one.made]
     if listed:
         tables.table(pd.DataFrame(map(_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")

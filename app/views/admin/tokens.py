@@ -11,7 +11,7 @@ from app.ui import page_elements as ui
 from app.ui import tables
 from app.ui.table_columns import Col
 from app.views.admin.audit_table import moment
-from profiledb.access.operations.tokens import DAYS, LONGEST_NAME, MOST_DAYS, ROLES, Token, tokens_of, told_days
+from profiledb.access.operations.tokens import DAYS, LONGEST_NAME, MOST_DAYS, ROLES, Token, describe_days, open_tokens
 
 _MADE = "admin-token"
 _NAME, _ROLE, _GONE = "admin-token-name", "admin-token-role", "admin-token-gone"
@@ -29,7 +29,7 @@ def show() -> None:
     """Draws the tokens, and the way to make and to remove one."""
     st.subheader("Tokens for programs", anchor=False)
     uses = session.administering().catalog.token_uses.all()
-    kept = tokens_of(session.settings()).all()
+    kept = open_tokens(session.settings()).all()
     if kept:
         rows = pd.DataFrame([_row(one, uses.get(one.id, "")) for one in kept])
         tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
@@ -68,13 +68,13 @@ def _make() -> None:
         library = session.administering()
         name, role = st.session_state[_NAME], st.session_state[_ROLE]
         days = None if st.session_state[_NEVER] else int(st.session_state[_DAYS])
-        made = tokens_of(session.settings()).new(name, role, days)
-        library.catalog.audit.write("made token", about=f"{name}, {role}, {told_days(days)}")
+        made = open_tokens(session.settings()).new(name, role, days)
+        library.catalog.audit.write("made token", about=f"{name}, {role}, {describe_days(days)}")
         st.session_state[_MADE] = made
 
 
 def _remove() -> None:
     with ui.boundary():
         library = session.administering()
-        tokens_of(session.settings()).remove(st.session_state[_GONE])
+        open_tokens(session.settings()).remove(st.session_state[_GONE])
         library.catalog.audit.write("removed token", about=st.session_state[_GONE])

@@ -5,31 +5,11 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import share_bar, table_columns, tables
+from app.ui import share_bar
+from app.ui.analysis_table import AnalysisTable
 
-CUDA = table_columns.of(
-    "api_calls",
-    table_columns.use("function", width=280),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    table_columns.use("category", name="for", width=194),
-    "calls",
-    "avg_ns",
-    "median_ns",
-    "min_ns",
-    "max_ns",
-    "failed",
-)
-OS_RUNTIME = table_columns.of(
-    "osrt_calls",
-    table_columns.use("function", width=300),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    "calls",
-    "avg_ns",
-    "median_ns",
-    "max_ns",
-    "threads",
+CUDA = AnalysisTable(
+    "api_calls", "CUDA API calls", few=True, changes={"category": {"name": "for"}}, download="cuda_api_calls.csv"
 )
 CATEGORIES = {
     "launch": "Launch",
@@ -48,7 +28,7 @@ WAITING = ("synchronization", "blocking copy")
 def show(report_id: str) -> None:
     """Draws the CUDA calls; raises NotCapturedError where they were not traced."""
     categories = session.run(report_id, "api_categories")
-    st.subheader("CUDA API calls", anchor=False)
+    st.subheader(CUDA.title, anchor=False)
     if categories.empty:
         st.caption("No CUDA calls in this selection.")
         return
@@ -56,8 +36,7 @@ def show(report_id: str) -> None:
     st.caption(_sentence(categories))
     calls = session.run(report_id, "api_calls")
     calls = calls.assign(**{"for": calls["category"].map(CATEGORIES)})
-    columns = [column for column in CUDA if column.name != "failed" or int(calls["failed"].sum())]
-    tables.table(calls, columns, key="api", download="cuda_api_calls.csv", height=share_bar.height(len(calls)))
+    CUDA.table(calls, without=() if int(calls["failed"].sum()) else ("failed",))
 
 
 def _sentence(rows: pd.DataFrame) -> str:
@@ -78,15 +57,14 @@ def _sentence(rows: pd.DataFrame) -> str:
     )
 
 
-def os_runtime(report_id: str) -> None:
-    """Draws the calls into the operating system; raises NotCapturedError where they were not traced."""
-    calls = session.run(report_id, "osrt_calls")
-    st.subheader("OS runtime calls", anchor=False)
-    if calls.empty:
-        st.caption("No OS runtime calls in this selection.")
-        return
-    st.caption(
-        f"{fmt.duration(calls['total_ns'].sum())} in {fmt.counted(calls['calls'].sum(), 'call')}, summed over"
-        " threads. Threads that only wait count in full."
+def _os_sentence(rows: pd.DataFrame) -> str:
+    return (
+        f"{fmt.duration(rows['total_ns'].sum())} in {fmt.counted(rows['calls'].sum(), 'call')}, summed over threads."
+        " Threads that only wait count in full."
     )
-    tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=share_bar.height(len(calls)))
+
+
+OS_RUNTIME = AnalysisTable(
+    "osrt_calls", "OS runtime calls", "No OS runtime calls in this selection.", caption=_os_sentence, few=True,
+    download="os_runtime_calls.csv", loud=False,
+)  # fmt: skip

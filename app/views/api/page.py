@@ -8,8 +8,7 @@ from app.views.api import calls
 
 def page() -> None:
     """Draws the page."""
-    shown = (Section("CUDA API calls", calls.show), Section("OS runtime calls", calls.os_runtime, loud=False))
-    sections.show(session.report().id, shown)
+    sections.show(session.report().id, (Section(calls.CUDA.title, calls.show), calls.OS_RUNTIME))
 
 
 page()

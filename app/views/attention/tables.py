@@ -7,6 +7,7 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import page_elements, table_columns, tables
+from app.ui.analysis_table import AnalysisTable
 
 PARTS = {
     "scores": "Scores",
@@ -42,25 +43,23 @@ RATIO_COLUMNS = table_columns.of(
         help="Softmax FLOPs as a share of the FLOPs of both matrix products",
     ),
 )
-PART_COLUMNS = table_columns.of(
+PARTS_TABLE = AnalysisTable(
     "attention_parts",
-    table_columns.use("variant", width=190),
-    table_columns.use("tokens", width=64),
-    table_columns.use("part", name="title", width=76),
-    table_columns.use("calls", width=52),
-    table_columns.use("kernel_ns", width=92),
-    table_columns.bar("share_pct", width=104),
-    table_columns.use("matmul_ns", width=92),
-    table_columns.use("flops", help="By the formulas below, over all calls", width=96),
-    table_columns.use("useful_flops", width=104),
-    table_columns.use("flops_per_s", label="FLOP rate", width=104),
-    table_columns.use("pct_of_peak", label="Of peak", width=88),
-    table_columns.use("bytes", width=84),
-    table_columns.use("bytes_per_s", label="Bandwidth", width=88),
-    table_columns.use("pct_of_bandwidth", label="Of memory peak", width=136),
-    table_columns.use("kernels", width=80),
-    "cpu_ns",
-)
+    "Parts",
+    changes={
+        "part": {"name": "title"},
+        "flops": {"help": "By the formulas below, over all calls"},
+        "flops_per_s": {"label": "FLOP rate"},
+        "pct_of_peak": {"label": "Of peak"},
+        "bytes_per_s": {"label": "Bandwidth"},
+        "pct_of_bandwidth": {"label": "Of memory peak"},
+    },
+    filled=True,
+    hidden=(
+        "part", "batch", "heads", "head_size", "flops", "flops_per_s", "bytes_per_s", "peak_flops_per_s",
+        "peak_precision", "precision", "contradiction",
+    ),
+)  # fmt: skip
 
 
 def ratios(rows: pd.DataFrame) -> None:
@@ -157,30 +156,8 @@ def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 def parts(rows: pd.DataFrame) -> None:
     """Work, rates and traffic, a row a part."""
-    st.subheader("Parts", anchor=False)
-    shown = rows.assign(title=rows["part"].map(PARTS))
-    columns = [
-        c for c in table_columns.filled(shown, PART_COLUMNS) if c.name != "useful_flops" or bool(rows["causal"].any())
-    ]
-    tables.table(
-        shown,
-        columns,
-        key="attention-parts",
-        download="attention_parts.csv",
-        hidden=(
-            "part",
-            "batch",
-            "heads",
-            "head_size",
-            "flops",
-            "flops_per_s",
-            "bytes_per_s",
-            "peak_flops_per_s",
-            "peak_precision",
-            "precision",
-            "contradiction",
-        ),
-    )
+    causal = bool(rows["causal"].any())
+    PARTS_TABLE.draw_rows(rows.assign(title=rows["part"].map(PARTS)), without=() if causal else ("useful_flops",))
     contradictions(rows)
 
 

@@ -10,7 +10,7 @@ from app.ui.charts import NEUTRAL
 from app.views.compare import charts as charts_compare
 from app.views.compare import sentences as compare_words
 from app.views.compare.charts import End, Part
-from profiledb.studies.compare.verdict import signed
+from profiledb.studies.compare.verdict import format_difference
 
 SHOWN = 10
 """Kernels of their own; all others are one bar."""
@@ -35,7 +35,7 @@ def show(found: compared_report.Compared) -> None:
 
 
 def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
-    words = compare_words.signed_points if column == "share_change_points" else signed
+    words = compare_words.signed_points if column == "share_change_points" else format_difference
     colors, titles = theme.class_colors(), theme.class_titles()
     parts = [
         Part(

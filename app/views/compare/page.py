@@ -88,7 +88,7 @@ def _chosen(key: str) -> None:
 
 def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
     """What is compared, and the button that swaps the sides."""
-    possible = [basis for basis in BASES if basis != "step" or matching.units(a, b)]
+    possible = [basis for basis in BASES if basis != "step" or matching.find_units(a, b)]
     key = "compare-basis"
     st.session_state[key] = _basis(a, b)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -108,7 +108,7 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
         )  # fmt: skip
         if mine.report_id != theirs.report_id:
             kernel_links.to_timelines(mine.report_id, [theirs.report_id], "Both on the Timeline", "step")
-        if both := matching.units(a, b):
+        if both := matching.find_units(a, b):
             name = fmt.plain(both.name) or "Steps"
             st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")
 
@@ -116,7 +116,7 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
 def _basis(a: Side, b: Side) -> Basis:
     """What the address asks for where it fits the two reports; else what suits them."""
     asked = st.query_params.get(compared_report.BASIS, "")
-    possible = asked in BASES and (asked != "step" or matching.units(a, b) is not None)
+    possible = asked in BASES and (asked != "step" or matching.find_units(a, b) is not None)
     return matching.choose_basis(a, b, asked if possible else "auto")
 
 

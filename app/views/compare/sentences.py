@@ -10,7 +10,7 @@ from app.ui import format as fmt
 from profiledb.selection import model
 from profiledb.studies.compare import verdict
 from profiledb.studies.compare.matching import Basis, Side
-from profiledb.studies.compare.verdict import sign, signed, signed_percent
+from profiledb.studies.compare.verdict import format_difference, format_percent_change, sign_of
 
 NAMED = 3
 """Kernels that the headline names on either side."""
@@ -23,13 +23,13 @@ def signed_points(x: Any) -> str:
     value = fmt.number(x)
     if value is None:
         return fmt.MISSING
-    return f"{sign(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
+    return f"{sign_of(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
 
 
 def verdict_lines(a: Side, b: Side) -> list[str]:
     """What the command line says of the two sides, for a page (Markdown): which is faster, by what, and what moved."""
-    headline = f"**{verdict.headline(a, b, fmt.plain)}**"
-    told = [headline, verdict.figures(a, b, fmt.plain), verdict.moved(a, b), verdict.outside(a, b)]
+    headline = f"**{verdict.state_headline(a, b, fmt.plain)}**"
+    told = [headline, verdict.state_figures(a, b, fmt.plain), verdict.explain_change(a, b), verdict.state_outside(a, b)]
     return [line for line in told if line]
 
 
@@ -49,7 +49,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
         top = ahead.head(NAMED)
         part = float(top[column].sum())
         rest = (
-            f"; {fmt.count(len(ahead) - len(top))} other kernels {signed(sum_ns - part)}"
+            f"; {fmt.count(len(ahead) - len(top))} other kernels {format_difference(sum_ns - part)}"
             if len(ahead) > len(top)
             else ""
         )
@@ -58,7 +58,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
     if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
         top = against.head(1)
         rest = (
-            f", {signed(against[column].sum())} in total over {fmt.count(len(against))} kernels"
+            f", {format_difference(against[column].sum())} in total over {fmt.count(len(against))} kernels"
             if len(against) > 1
             else ""
         )
@@ -67,7 +67,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
 
 
 def _named(row: "pd.Series[Any]", column: str) -> str:
-    size = signed_points(row[column]) if column == "share_change_points" else signed(row[column])
+    size = signed_points(row[column]) if column == "share_change_points" else format_difference(row[column])
     return f"{fmt.plain(fmt.shortened(row['name'], 60))} **{size}** ({reason(row)})"
 
 
@@ -86,7 +86,7 @@ def reason(row: "pd.Series[Any]") -> str:
 
 
 def _longer(row: "pd.Series[Any]") -> str:
-    change = signed_percent(row["avg_change_pct"])
+    change = format_percent_change(row["avg_change_pct"])
     sure = "" if row["verdict"] in ("slower", "faster") else f", {row['verdict']}"
     size = size_change(row)
     return f"mean {change}{f' at {size} threads per launch' if size else ''}{sure}"
@@ -105,7 +105,7 @@ def interval(row: "pd.Series[Any]") -> str:
     low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
     if low is None or high is None:
         return ""
-    return f"{sign(low)}{abs(low):,.1f} to {sign(high)}{abs(high):,.1f}"
+    return f"{sign_of(low)}{abs(low):,.1f} to {sign_of(high)}{abs(high):,.1f}"
 
 
 def significance(rows: pd.DataFrame) -> str:

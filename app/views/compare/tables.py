@@ -13,8 +13,8 @@ from app.views.compare import charts as charts_compare
 from app.views.compare import sentences
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
-from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
-from profiledb.studies.compare.verdict import signed_percent
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
+from profiledb.studies.compare.verdict import format_percent_change
 
 KERNEL_COLUMNS = table_columns.of(
     KERNELS,
@@ -118,7 +118,7 @@ def title(measure: str) -> str:
 
 def facts(found: compared_report.Compared) -> None:
     """Key figures of B, of a step where both have steps, each with its change from A below it."""
-    ending = totals.PER_STEP if matching.units(found.a, found.b) else ""
+    ending = totals.PER_STEP if matching.find_units(found.a, found.b) else ""
     rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
     with st.container(horizontal=True, gap="large"):
         for row in (rows[name + ending] for name in FACTS if name + ending in rows):
@@ -139,7 +139,7 @@ def facts(found: compared_report.Compared) -> None:
 def _change(row: "pd.Series[Any]") -> str:
     if row["unit"] == "%":
         return sentences.signed_points(row["change"]) if pd.notna(row["change"]) else ""
-    return signed_percent(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
+    return format_percent_change(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
 
 
 def kernels(found: compared_report.Compared) -> None:
@@ -156,7 +156,7 @@ def kernels(found: compared_report.Compared) -> None:
         columns[1:3] = [columns[2], *SHARE_COLUMNS]
     if not shown["size"].any():
         columns = [c for c in columns if c.name != "size"]
-    hidden = [name for name in names(KERNELS) if name not in {column.name for column in columns}]
+    hidden = [name for name in column_names(KERNELS) if name not in {column.name for column in columns}]
     chosen = tables.table(
         shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
     )
@@ -165,7 +165,7 @@ def kernels(found: compared_report.Compared) -> None:
 
 
 def _spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
-    a, b = compare_rows.samples(found.a, found.b, found.basis, row)
+    a, b = compare_rows.sampled_durations(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.distributions(a, b, theme.theme())
     chart_element.chart(figure, "compare-spread")

@@ -38,7 +38,7 @@ def page() -> None:
     shown = _choose(tasks)
     repetitions = session.run(manifest.id, "task_repetitions")
     listed = [*shown, *(task for task in tasks if task not in shown)][:MOST]
-    crossovers = crossing.crossovers(repetitions[repetitions["task"].isin(listed)])
+    crossovers = crossing.find_crossovers(repetitions[repetitions["task"].isin(listed)])
     parts = session.run(manifest.id, "task_parts")
     panels = [
         Panel(

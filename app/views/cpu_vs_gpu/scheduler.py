@@ -54,15 +54,15 @@ def section(report_id: str) -> bool:
         return False
     st.subheader("Scheduler", anchor=False)
     names = list(dict.fromkeys(policies["policy"]))
-    chosen = _policy(names, scheduling.main(policies))
+    chosen = _policy(names, scheduling.main_policy(policies))
     errors, regrets = (session.whole(report_id, name) for name in ("scheduler_errors", "scheduler_regrets"))
-    _facts(scheduling.whole(policies, chosen))
-    for said in scheduling.verdict(policies, errors, regrets, chosen):
+    _facts(scheduling.overall_row(policies, chosen))
+    for said in scheduling.judge_policy(policies, errors, regrets, chosen):
         if said.missed:
             st.warning(fmt.plain(said.words), icon=":material/warning:")
         else:
             st.markdown(fmt.plain(said.words))
-    titles = [scheduling.title(policy) for policy in policies["policy"]]
+    titles = [scheduling.policy_title(policy) for policy in policies["policy"]]
     tables.table(
         policies.assign(title=titles), table_columns.filled(policies.assign(title=titles), POLICIES),
         key="scheduler-policies",
@@ -93,7 +93,7 @@ def _policy(names: list[str], default: str) -> str:
     if len(names) == 1:
         return names[0]
     asked = url_widgets.option(POLICY, names, default)
-    chosen = st.selectbox("Policy", names, **asked, width=240, format_func=scheduling.title)
+    chosen = st.selectbox("Policy", names, **asked, width=240, format_func=scheduling.policy_title)
     return chosen or default
 
 
@@ -148,7 +148,7 @@ def _tables(errors: pd.DataFrame, regrets: pd.DataFrame) -> None:
         )  # fmt: skip
     if len(regrets):
         st.subheader("Where it was wrong", anchor=False)
-        rows = _with_device(regrets, "chosen").assign(why=scheduling.reasons(regrets))
+        rows = _with_device(regrets, "chosen").assign(why=scheduling.short_reasons(regrets))
         tables.table(
             rows, table_columns.filled(rows, REGRETS), key="scheduler-regrets", download="scheduler_regrets.csv",
             hidden=("policy", "device", *_SIDES, "reason"),
@@ -163,7 +163,7 @@ def _model(report_id: str) -> None:
     if model.empty:
         return
     st.subheader("What the model looks at", anchor=False)
-    rows = _with_device(model).assign(words=scheduling.looks_at(model))
+    rows = _with_device(model).assign(words=scheduling.describe_terms(model))
     tables.table(
         rows, MODEL, key="scheduler-model", download="scheduler_model.csv",
         hidden=("device", "call_ns", "row_ns", "bytes_per_s", "operations_per_s", "result_bytes_per_s"),

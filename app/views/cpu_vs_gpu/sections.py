@@ -17,7 +17,7 @@ from profiledb.library.catalog import Manifest
 from profiledb.studies.cpu_vs_gpu import crossing, features, sentences
 from profiledb.studies.cpu_vs_gpu.crossing import Crossover
 
-RANGES = page_list.script("ranges")
+RANGES = page_list.get_script("ranges")
 _BASIS = {"total": "With transfers", "compute": "Computing only"}
 TIMES = table_columns.of(
     "task_times",
@@ -67,9 +67,9 @@ def cards(panels: Sequence[Panel]) -> None:
 def _card(panel: Panel) -> None:
     st.markdown(f"**{fmt.plain(fmt.shortened(panel.task, 60))}**")
     for crossover in panel.crossovers:
-        st.markdown(f"{_BASIS[crossover.basis]}: **{sentences.advice(crossover)}**")
+        st.markdown(f"{_BASIS[crossover.basis]}: **{sentences.recommend(crossover)}**")
         if crossover.state not in ("one device", "nothing in common"):
-            st.caption(sentences.why(crossover))
+            st.caption(sentences.describe_measurement(crossover))
 
 
 def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
@@ -96,9 +96,9 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
     st.subheader("Crossings", anchor=False)
     rows = crossing.as_frame(crossovers).assign(
         basis_title=[_BASIS[crossover.basis] for crossover in crossovers],
-        at=[sentences.crossing(crossover) for crossover in crossovers],
-        interval=[sentences.interval(crossover) for crossover in crossovers],
-        words=[sentences.sentence(crossover) for crossover in crossovers],
+        at=[sentences.format_crossing(crossover) for crossover in crossovers],
+        interval=[sentences.format_interval(crossover) for crossover in crossovers],
+        words=[sentences.describe_crossover(crossover) for crossover in crossovers],
     )
     tables.table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
     if more > 0:
@@ -134,18 +134,18 @@ def downloads(manifest: Manifest) -> None:
     st.subheader("Features for machine learning", anchor=False)
     library = session.library()
     st.caption(
-        f"One row per task and size, {len(features.columns())} columns: these times, the GPU, and what the"
+        f"One row per task and size, {len(features.feature_columns())} columns: these times, the GPU, and what the"
         " profile says about the ranges TASK\\_SIZE/gpu without warm\\-up (kernels, launch shapes, memcpy, busy"
         " time). For one table of several reports, run:"
     )
     st.code("warpdeck features REPORT... -o FILE", language=None)
     name = Path(fmt.visible(manifest.name)).stem
     made: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
-        ("CSV", "text/csv", lambda: spreadsheet.csv_text(features.frame(library, manifest)).encode()),
+        ("CSV", "text/csv", lambda: spreadsheet.csv_text(features.feature_rows(library, manifest)).encode()),
         (
             "Parquet",
             "application/vnd.apache.parquet",
-            lambda: features.content(features.table(library, [manifest]), "parquet"),
+            lambda: features.encode_table(features.feature_table(library, [manifest]), "parquet"),
         ),
     )
     with st.container(horizontal=True):

@@ -71,14 +71,14 @@ def _columns(unit: str) -> list[Col]:
 def _open(report_id: str, piece: Mapping[str, Any]) -> None:
     """Goes to the page that shows a piece of evidence."""
     if "kernel" in piece:
-        navigation.to(page_list.script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))
+        navigation.to(page_list.get_script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))
     elif "launch" in piece:
         measured = session.links().get(report_id, report_id)  # of a Systems report, in the one linked to it
         navigation.to(
-            page_list.script("kernel_profiles"), {session.PARAMETER: measured, "launch": str(piece["launch"])}
+            page_list.get_script("kernel_profiles"), {session.PARAMETER: measured, "launch": str(piece["launch"])}
         )
     elif "end_ns" in piece:
         times = float(piece["start_ns"]), float(piece["end_ns"])
         navigation.to(kernel_links.TIMELINE.path, kernel_links.timeline(report_id, *times))
     elif "range" in piece:
-        navigation.to(page_list.script("ranges"), page_selection.link(report_id, range=str(piece["range"])))
+        navigation.to(page_list.get_script("ranges"), page_selection.link(report_id, range=str(piece["range"])))

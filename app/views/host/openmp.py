@@ -1,45 +1,9 @@
 """OpenMP regions: how long they take, and how evenly their threads share the work."""
 
 import pandas as pd
-import streamlit as st
 
-from app import session
 from app.ui import format as fmt
-from app.ui import share_bar, table_columns, tables
-
-COLUMNS = table_columns.of(
-    "openmp_regions",
-    table_columns.use("range", width=180),
-    table_columns.use("region", width=125),
-    "wall_ns",
-    table_columns.bar("work_pct", width=110),
-    table_columns.bar("wait_pct", width=110),
-    "imbalance",
-    table_columns.use("lost_ns", label="Lost"),
-    "regions",
-    "threads",
-    "mean_ns",
-    "share_pct",
-    "barrier_ns",
-    "lock_ns",
-    "late_ns",
-)
-
-
-def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where the report has no OpenMP events."""
-    rows = session.run(report_id, "openmp_regions")
-    st.subheader("OpenMP regions", anchor=False)
-    if rows.empty:
-        st.caption("No OpenMP region begins in this selection.")
-        return
-    st.markdown(sentence(rows))
-    columns = table_columns.filled(rows, COLUMNS)
-    tables.table(rows, columns, key="openmp", download="openmp_regions.csv", height=share_bar.height(len(rows)))
-    st.caption(
-        "Working: in tasks of a region. Waiting: in barriers, for locks, or not yet there. Imbalance: the work of the"
-        " thread that works longest over the mean; 1 is even."
-    )
+from app.ui.analysis_table import AnalysisTable
 
 
 def sentence(rows: pd.DataFrame) -> str:
@@ -54,3 +18,18 @@ def sentence(rows: pd.DataFrame) -> str:
     return (
         f"{many} {fmt.duration(wall)}; their threads work {works} of it. Evenly shared work would save at most {lost}."
     )
+
+
+REGIONS = AnalysisTable(
+    "openmp_regions",
+    "OpenMP regions",
+    "No OpenMP region begins in this selection.",
+    {"lost_ns": {"label": "Lost"}},
+    lead=sentence,
+    note=(
+        "Working: in tasks of a region. Waiting: in barriers, for locks, or not yet there. Imbalance: the work of the"
+        " thread that works longest over the mean; 1 is even."
+    ),
+    filled=True,
+    few=True,
+)

@@ -2,18 +2,18 @@
 
 from app import session
 from app.ui import sections
-from app.ui.sections import Section
+from app.ui.sections import Part, Section
 from app.views.host import launches, openmp, samples, threads
 
 
 def page() -> None:
     """Draws the page."""
     report = session.report()
-    shown = (
+    shown: tuple[Part, ...] = (
         Section("CPU samples", samples.show),
-        Section("Threads", threads.show),
-        *([Section("OpenMP regions", openmp.show)] if report.rows.get("openmp_event") else []),
-        Section("OS runtime calls by thread", threads.os_runtime, loud=False),
+        threads.THREADS,
+        *([openmp.REGIONS] if report.rows.get("openmp_event") else []),
+        threads.OS_RUNTIME,
         Section("Where GPU work is launched", launches.show, loud=False),
     )
     sections.show(report.id, shown)

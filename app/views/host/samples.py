@@ -9,7 +9,8 @@ import streamlit as st
 from app import session
 from app.selection import page_selection
 from app.ui import format as fmt
-from app.ui import share_bar, table_columns, tables, url_widgets
+from app.ui import url_widgets
+from app.ui.analysis_table import AnalysisTable
 from app.views.host import flame, speedscope
 from profiledb import words
 
@@ -20,24 +21,8 @@ SOURCES = {"python": "Python samples", CPU: "CPU samples"}
 LEAST_PCT, LEAST_SAMPLES = 20.0, 20
 """Share of the samples of gaps, and number of these, from which on a function is named."""
 MOMENTS = {"all": "All samples", "idle": "While the GPU was idle"}
-FUNCTIONS = table_columns.of(
-    "cpu_functions",
-    table_columns.use("function", width=360),
-    table_columns.bar("self_pct", width=110),
-    "self_samples",
-    table_columns.bar("total_pct", width=110),
-    "total_samples",
-    table_columns.use("module", width=200),
-    "threads",
-)
-MODULES = table_columns.of(
-    "cpu_modules",
-    table_columns.use("module", width=360),
-    table_columns.bar("self_pct", width=110),
-    "self_samples",
-    table_columns.bar("total_pct", width=110),
-    "total_samples",
-)
+FUNCTIONS = AnalysisTable("cpu_functions", few=True)
+MODULES = AnalysisTable("cpu_modules", few=True)
 
 
 def show(report_id: str) -> None:
@@ -144,11 +129,7 @@ def _threads(tree: pd.DataFrame) -> dict[str, str]:
 def _tables(report_id: str, asked: dict[str, Any]) -> None:
     functions, modules = st.tabs(["By function", "By module"])
     with functions:
-        rows = session.run(report_id, "cpu_functions", **asked)
-        tables.table(
-            rows, FUNCTIONS, key="cpu-functions", download="cpu_functions.csv", height=share_bar.height(len(rows))
-        )
+        FUNCTIONS.table(session.run(report_id, "cpu_functions", **asked))
     with modules:
-        rows = session.run(report_id, "cpu_modules", **asked)
-        tables.table(rows, MODULES, key="cpu-modules", download="cpu_modules.csv", height=share_bar.height(len(rows)))
+        MODULES.table(session.run(report_id, "cpu_modules", **asked))
     st.caption("Self: found in it. Total: found in it, or in what it called.")

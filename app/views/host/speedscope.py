@@ -16,7 +16,7 @@ def button(report_id: str, asked: dict[str, Any]) -> None:
     name = session.report().name
     st.download_button(
         "For speedscope (JSON)",
-        partial(speedscope.text, session.library(), report_id, session.selected(report_id) | asked),
+        partial(speedscope.format_document, session.library(), report_id, session.selected(report_id) | asked),
         f"{Path(fmt.visible(name)).stem}.speedscope.json",
         "application/json",
         key="speedscope",

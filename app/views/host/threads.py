@@ -3,54 +3,9 @@
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
-from app import session
 from app.ui import format as fmt
-from app.ui import share_bar, table_columns, tables
-
-COLUMNS = table_columns.of(
-    "host_threads",
-    table_columns.use("thread", width=130),
-    table_columns.use("name", width=170),
-    table_columns.use("role", width=110),
-    "samples",
-    "idle_samples",
-    "running_ns",
-    "blocked_ns",
-    "waiting_ns",
-    "switches",
-    "cuda_ns",
-    "os_ns",
-    table_columns.use("os_calls", label="OS call count"),
-    table_columns.use("os_function", width=150),
-    "loading_ns",
-)
-OS_RUNTIME = table_columns.of(
-    "osrt_threads",
-    table_columns.use("thread", width=130),
-    table_columns.use("name", width=170),
-    table_columns.use("function", width=240),
-    "total_ns",
-    table_columns.bar("thread_pct", width=110),
-    "calls",
-    "max_ns",
-)
-
-
-def show(report_id: str) -> None:
-    """Draws the table of threads, and says what the threads did that launch work and that load data."""
-    rows = session.run(report_id, "host_threads")
-    st.subheader("Threads", anchor=False)
-    for sentence in sentences(rows):
-        st.markdown(sentence)
-    columns = table_columns.filled(rows, COLUMNS)
-    tables.table(rows, columns, key="threads", download="host_threads.csv", height=share_bar.height(len(rows)))
-    if rows["running_ns"].notna().any():
-        st.caption(
-            "Blocked in calls: off the core, inside a CUDA or OS runtime call. Waiting otherwise: off the core in no"
-            " call that was traced."
-        )
+from app.ui.analysis_table import AnalysisTable
 
 
 def sentences(rows: pd.DataFrame) -> list[str]:
@@ -78,16 +33,28 @@ def _name(row: "pd.Series[Any]") -> str:
     return f"{fmt.plain(str(row['thread']))}{name}"
 
 
-def os_runtime(report_id: str) -> None:
-    """Draws the calls into the operating system by thread; raises NotCapturedError where they were not traced."""
-    rows = session.run(report_id, "osrt_threads")
-    st.subheader("OS runtime calls by thread", anchor=False)
-    if rows.empty:
-        st.caption("No OS runtime calls in this selection.")
-        return
-    waiting = rows.loc[rows["waits"].astype(bool), "total_ns"].sum()
-    st.caption(
-        f"{fmt.duration(waiting)} of {fmt.duration(rows['total_ns'].sum())} are in functions that only"
-        " wait. A thread that waits for work all the time counts in full."
+def _offcore(rows: pd.DataFrame) -> str:
+    if rows["running_ns"].isna().all():
+        return ""
+    return (
+        "Blocked in calls: off the core, inside a CUDA or OS runtime call. Waiting otherwise: off the core in no call"
+        " that was traced."
     )
-    tables.table(rows, OS_RUNTIME, key="osrt-threads", download="osrt_threads.csv", height=share_bar.height(len(rows)))
+
+
+def _waiting(rows: pd.DataFrame) -> str:
+    waiting = rows.loc[rows["waits"].astype(bool), "total_ns"].sum()
+    return (
+        f"{fmt.duration(waiting)} of {fmt.duration(rows['total_ns'].sum())} are in functions that only wait. A thread"
+        " that waits for work all the time counts in full."
+    )
+
+
+THREADS = AnalysisTable(
+    "host_threads", "Threads", "No thread did anything in this selection.", {"os_calls": {"label": "OS call count"}},
+    lead=lambda rows: "\n\n".join(sentences(rows)), note=_offcore, filled=True, few=True,
+)  # fmt: skip
+OS_RUNTIME = AnalysisTable(
+    "osrt_threads", "OS runtime calls by thread", "No OS runtime calls in this selection.", caption=_waiting, few=True,
+    loud=False,
+)  # fmt: skip

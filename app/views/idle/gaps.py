@@ -9,47 +9,25 @@ import streamlit as st
 from app import session
 from app.selection import kernel_links
 from app.ui import format as fmt
-from app.ui import page_elements, share_bar, table_columns, tables
+from app.ui import page_elements, share_bar
+from app.ui.analysis_table import AnalysisTable
+from app.ui.table_columns import HeaderChanges
 from app.views.idle import sentences as idle_words
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import idle as places
+from profiledb.studies.summary import idle as places
 from profiledb.words import code
 
-REASON_COLUMNS = table_columns.of(
-    "idle_reasons",
-    table_columns.use("reason", name="words", width=180),
-    table_columns.bar("share_pct", width=120),
-    "idle_ns",
-    "gaps",
-    "longest_ns",
-    table_columns.use("range", width=260),
-    table_columns.use("function", width=200),
-)
-RANGE_COLUMNS = table_columns.of(
-    "idle_ranges",
-    table_columns.use("range", width=320),
-    table_columns.bar("share_pct", width=120),
-    "idle_ns",
-    "self_ns",
-    table_columns.use("reason", name="words", width=160),
-    "gaps",
-    "longest_ns",
-)
-GAP_COLUMNS = table_columns.of(
+_WORDS: HeaderChanges = {"name": "words"}
+REASONS = AnalysisTable("idle_reasons", changes={"reason": _WORDS}, hidden=("reason",))
+RANGES = AnalysisTable("idle_ranges", changes={"reason": _WORDS}, hidden=("reason",), few=True)
+GAPS = AnalysisTable(
     "idle_gaps",
-    "start_ns",
-    "duration_ns",
-    "gpu_id",
-    table_columns.use("reason", name="words", width=160),
-    "covered_pct",
-    table_columns.use("range", width=210),
-    "range_pct",
-    table_columns.use("function", width=150),
-    table_columns.use("next", width=230),
-    table_columns.use("next_range", label="In range", width=200),
-    "launched_ns",
-    table_columns.use("launch", width=160),
-    "thread",
+    changes={"reason": _WORDS, "next_range": {"label": "In range"}},
+    note="Gaps under 2 µs are grouped as “Between operations”.",
+    filled=True,
+    few=True,
+    hidden=("reason",),
+    download="gpu_gaps.csv",
 )
 
 
@@ -77,17 +55,10 @@ def show(report_id: str) -> None:
     share_bar.share_bar(reasons, "reason", "idle_ns", share_bar.REASONS, key="idle-bar")
     traits = frozenset(session.run(report_id, "program")["trait"])
     st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code"), traits))
-    tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
+    REASONS.table(_worded(reasons))
     if len(ranges):
         st.markdown("**Idle time by range**")
-        tables.table(
-            _worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))),
-            RANGE_COLUMNS,
-            key="idle-ranges",
-            download="idle_ranges.csv",
-            height=share_bar.height(len(ranges)),
-            hidden=("reason",),
-        )
+        RANGES.table(_worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))))
     if len(gaps):
         _gaps(report_id, _worded(gaps))
 
@@ -98,10 +69,10 @@ def _why(
     """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
-    where = places.place(ranges) if len(ranges) else None
+    where = places.find_place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
-    if top["reason"] == "host code" and (told := places.code(sampled)):
+    if top["reason"] == "host code" and (told := places.find_code(sampled)):
         sentence += f" {told}"
     gap_ns = usual_gap(top, gaps)
     path = None if where is None else where["range"]
@@ -122,17 +93,7 @@ def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
 
 def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
-    alone = gaps["gpu_id"].nunique() == 1
-    columns = [c for c in table_columns.filled(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
-    tables.table(
-        gaps,
-        columns,
-        key="gaps",
-        download="gpu_gaps.csv",
-        height=share_bar.height(len(gaps)),
-        hidden=("reason",),
-    )
-    st.caption("Gaps under 2 µs are grouped as “Between operations”.")
+    GAPS.table(gaps, without=("gpu_id",) if gaps["gpu_id"].nunique() == 1 else ())
     start, length = gaps["start_ns"].iloc[0], gaps["duration_ns"].iloc[0]
     kernel_links.to_timeline(report_id, "Longest gap on the timeline", start, start + length)
 

@@ -7,21 +7,10 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page_elements, share_bar, table_columns, tables
+from app.ui import page_elements
+from app.ui.analysis_table import AnalysisTable
 
-COLUMNS = table_columns.of(
-    "launch_times",
-    table_columns.use("name", width=190),
-    "launches",
-    "call_ns",
-    "queue_ns",
-    table_columns.use("kernel_ns", label="GPU time"),
-    "median_call_ns",
-    "median_queue_ns",
-    "median_kernel_ns",
-    "host_bound_pct",
-    table_columns.use("class", width=184),
-)
+LAUNCHES = AnalysisTable("launch_times", few=True, changes={"kernel_ns": {"label": "GPU time"}})
 MOST_PCT, FEW_PCT = 50.0, 10.0
 ENOUGH = 20
 """Launches from which on a share of them says something."""
@@ -53,13 +42,7 @@ def show(report_id: str) -> None:
         ]
     )
     st.markdown(meaning(total, _busy_pct(report_id)))
-    tables.table(
-        kernels.reset_index(drop=True),
-        COLUMNS,
-        key="launches",
-        download="launch_times.csv",
-        height=share_bar.height(len(kernels)),
-    )
+    LAUNCHES.table(kernels.reset_index(drop=True))
 
 
 def _busy_pct(report_id: str) -> float:

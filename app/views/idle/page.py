@@ -10,7 +10,7 @@ def page() -> None:
     """Draws the page."""
     shown = (
         Section("GPU idle", gaps.show),
-        Section("CPU code during gaps", code.show, loud=False),
+        Section(code.CODE.title, code.show, loud=False),
         Section("Launch, queue and execution", launch.show),
         Section("GPU metrics", metrics.show, loud=False),
     )

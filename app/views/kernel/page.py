@@ -27,7 +27,7 @@ def page() -> None:
     _limits(manifest.id, int(summary["kernel"]))
     _charts(manifest.id, summary)
     kernel_operators.section(manifest, int(summary["kernel"]))
-    tables.shapes(manifest.id, int(summary["kernel"]))
+    tables.SHAPES.draw(manifest.id, kernel=int(summary["kernel"]))
     tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
 
 

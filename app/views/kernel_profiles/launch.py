@@ -13,22 +13,8 @@ from profiledb.errors import NotCapturedError
 
 READING, RULES, SECTIONS, METRICS, COMPARE = "Reading", "Rules", "Sections", "All metrics", "Compare"
 TYPES = {"OPT": "to improve", "INF": "to know", "WRN": "warning", "ERR": "rule failed"}
-DETAIL_COLUMNS = table_columns.of(
-    "ncu_details",
-    table_columns.use("section", width=240),
-    table_columns.use("label", width=280),
-    "value",
-    "unit",
-    "text",
-    table_columns.use("metric", width=360),
-)
-METRIC_COLUMNS = table_columns.of(
-    "ncu_metrics",
-    table_columns.use("name", width=520),
-    "value",
-    table_columns.use("unit", width=110),
-    table_columns.use("text", width=260),
-)
+DETAIL_COLUMNS = table_columns.shown("ncu_details")
+METRIC_COLUMNS = table_columns.shown("ncu_metrics")
 
 
 PARTS = (READING, RULES, SECTIONS, METRICS, COMPARE)

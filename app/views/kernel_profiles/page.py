@@ -12,34 +12,21 @@ from app.ui import (
     chart_element,
     charts,
     summary_button,
-    table_columns,
-    tables,
     theme,
     verdicts,
 )
 from app.ui import format as fmt
+from app.ui.analysis_table import AnalysisTable
 from app.views.kernel_profiles import launch as ncu_launch
 
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
-COLUMNS = table_columns.of(
+LAUNCHES = AnalysisTable(
     "ncu_speed_of_light",
-    table_columns.use("launch_id", width=56),
-    table_columns.use("name", click="opens the launch", width=264),
-    table_columns.use("class", width=184),
-    "duration_ns",
-    table_columns.bar("compute_pct", width=104),
-    table_columns.bar("memory_pct", width=104),
-    table_columns.use("verdict", width=120),
-    "occupancy_pct",
-    "theoretical_occupancy_pct",
-    "waves_per_sm",
-    "dram_pct",
-    "l2_hit_pct",
-    "l1_hit_pct",
-    table_columns.use("grid", width=100),
-    table_columns.use("block", width=90),
-    "registers",
-    table_columns.use("nvtx", width=260),
+    "Launches",
+    changes={"name": {"click": "opens the launch"}},
+    filled=True,
+    hidden=("reason", "kernel", "process"),
+    download="ncu_launches.csv",
 )
 
 
@@ -84,15 +71,8 @@ def _part(row: "pd.Series[Any]") -> charts.Part:
 
 def _launches(rows: pd.DataFrame) -> int | None:
     """The table; answers the launch that is selected in it, else the one in the address, else the only one."""
-    st.subheader("Launches", anchor=False)
-    chosen = tables.table(
-        rows,
-        table_columns.filled(rows, COLUMNS),
-        key="launches",
-        download="ncu_launches.csv",
-        select=True,
-        hidden=("reason", "kernel", "process"),
-    )
+    st.subheader(LAUNCHES.title, anchor=False)
+    chosen = LAUNCHES.table(rows, select=True)
     known = [int(number) for number in rows["launch_id"]]
     if chosen is not None and st.query_params.get("launch") != str(known[chosen]):
         st.query_params["launch"] = str(known[chosen])

@@ -5,25 +5,13 @@ import streamlit as st
 from app import session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
-from app.ui import kernel_operators, table_columns, tables, theme, url_widgets
+from app.ui import kernel_operators, table_columns, theme, url_widgets
+from app.ui.analysis_table import AnalysisTable
 
 ALL = "All classes"
-COLUMNS = table_columns.of(
-    "kernels",
-    table_columns.use("name", click="opens the kernel", width=300),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    table_columns.use("class", width=184),
-    *kernel_operators.IN_LIST,
-    "calls",
-    "avg_ns",
-    "median_ns",
-    "min_ns",
-    "max_ns",
-    "stddev_ns",
-    table_columns.use("grid", width=110),
-    table_columns.use("block", width=100),
-    "registers",
+_OWN = table_columns.shown("kernels", {"name": {"click": "opens the kernel"}})
+KERNELS = AnalysisTable(
+    "kernels", columns=(*_OWN[:4], *kernel_operators.IN_LIST, *_OWN[4:]), hidden=("shapes", "demangled")
 )
 
 
@@ -47,14 +35,7 @@ def page() -> None:
         st.info("No kernels match these filters.")
         return
     told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # 0 of a single launch says nothing
-    chosen = tables.table(
-        kernel_operators.beside(manifest, told),
-        COLUMNS,
-        key="kernels",
-        download="kernels.csv",
-        select=True,
-        hidden=("shapes", "demangled"),
-    )
+    chosen = KERNELS.table(kernel_operators.beside(manifest, told), select=True)
     if chosen is not None:
         kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
 

@@ -11,7 +11,7 @@ from app.views.library import sidecars
 from app.web import access
 from profiledb.library import disk
 from profiledb.library.catalog import OPEN_STATES, Job
-from profiledb.library.workers import Seen, converters
+from profiledb.library.workers import WorkerInfo, list_converters
 
 REFRESH_S = 1.0
 FEW = 2
@@ -32,14 +32,16 @@ def first_are_coming() -> bool:
     if jobs := session.jobs():
         return any(job.state in OPEN_STATES for job in jobs)
     samples = session.settings().samples
-    return worker_process.status().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+    return (
+        worker_process.check_worker().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+    )
 
 
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
     """Worker, progress and failures."""
     with page_elements.boundary():
-        state = worker_process.status()
+        state = worker_process.check_worker()
         jobs = session.jobs()
         _announce(jobs)
         if st.session_state.get(_LISTED) != _listed():
@@ -69,7 +71,7 @@ def _announce(jobs: Sequence[Job]) -> None:
     st.session_state[_STATES] = {job.path: job.state for job in jobs}
 
 
-def _worker(status: worker_process.Status) -> None:
+def _worker(status: worker_process.WorkerStatus) -> None:
     """Nothing while all is well: only what keeps files from being read is worth a line."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
@@ -81,12 +83,12 @@ def _worker(status: worker_process.Status) -> None:
         page_elements.words(status.reason, "Last output")
 
 
-def _disk(status: worker_process.Status) -> None:
+def _disk(status: worker_process.WorkerStatus) -> None:
     """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
 
     The right to write is the importer's, which may be another user's process.
     """
-    trouble = disk.look(session.settings().library)
+    trouble = disk.find_trouble(session.settings().library)
     if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
@@ -103,7 +105,7 @@ def _skipped(jobs: Sequence[Job]) -> None:
             st.caption(f"and {len(jobs) - SHOWN} more")
 
 
-def _progress(jobs: Sequence[Job], status: worker_process.Status) -> None:
+def _progress(jobs: Sequence[Job], status: worker_process.WorkerStatus) -> None:
     running = [job for job in jobs if job.state != "waiting"]
     waiting = [job for job in jobs if job.state == "waiting"]
     if not jobs:
@@ -171,7 +173,7 @@ def _dismiss(path: str) -> None:
 
 def set_aside() -> None:
     """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
-    if damaged := session.library().catalog.set_aside():
+    if damaged := session.library().catalog.damaged_files():
         st.warning(
             "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
             f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",
@@ -181,16 +183,16 @@ def set_aside() -> None:
 
 def workers() -> None:
     """A line with the workers of a team: machines, how many on each, and the converters that they have."""
-    found: dict[str, list[Seen]] = {}
-    for one in worker_process.team(session.settings()):
-        found.setdefault(f"{one.host}: {converters([one])}", []).append(one)
+    found: dict[str, list[WorkerInfo]] = {}
+    for one in worker_process.list_team_workers(session.settings()):
+        found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
     if found:
         told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
         more = f" · and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
         st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
 
 
-def where(status: worker_process.Status, inbox: str) -> str:
+def where(status: worker_process.WorkerStatus, inbox: str) -> str:
     """One line: where files go, and who takes them from there."""
     words = {
         "here": "Importer running",

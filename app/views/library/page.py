@@ -23,7 +23,7 @@ def page() -> None:
     reports = session.reports()
     jobs.note_listed()
     st.header("Library", anchor=False)
-    upload.uploader(jobs.where(worker_process.status(), session.settings().inbox_text))
+    upload.uploader(jobs.where(worker_process.check_worker(), session.settings().inbox_text))
     with ui.boundary():
         jobs.workers()
     jobs.live()

@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
-from app import session
+from app import session, streamlit_private
 from app.ui import format as fmt
 from app.web import access
-from app.web.inbox_stream import note, save
-from app.web.upload_store import RECEIPT, store
+from app.web.inbox_upload import record_upload, save_file
+from app.web.upload_store import RECEIPT_PREFIX, get_upload_store
 from profiledb.errors import ConversionError, StorageError, WarpdeckError
 from profiledb.library.inbox import Inbox
 from profiledb.library.locations import open_inbox
@@ -42,7 +41,7 @@ def uploader(label: str) -> None:
     for file in files:
         try:
             path = _receive(file, identity, inbox, below)
-            note(audit, path, inbox)
+            record_upload(audit, path, inbox)
         except (ConversionError, StorageError) as error:
             wrong = error
         except OSError as error:
@@ -60,7 +59,7 @@ def uploader(label: str) -> None:
 
 def _folder() -> str:
     """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
-    spaces = session.library().catalog.spaces.seen()
+    spaces = session.library().catalog.spaces.visible_names()
     if not spaces:
         return ""
     chosen: str | None = st.selectbox(
@@ -70,13 +69,14 @@ def _folder() -> str:
     return folder(chosen or EVERYBODY)
 
 
-@st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))
+@st.cache_resource(
+    scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close_session(identity)
+)
 def _session() -> str:
     """The name of this session, from which the server takes files until the browser is gone."""
-    context = get_script_run_ctx()
-    assert context, "a page runs in a session"
-    store().open(context.session_id)
-    return context.session_id
+    session_id = streamlit_private.get_session_id()
+    get_upload_store().open_session(session_id)
+    return session_id
 
 
 def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
@@ -85,10 +85,10 @@ def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Pat
     It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
     """
     access.require_editor()
-    begin = file.read(len(RECEIPT) + 32)
+    begin = file.read(len(RECEIPT_PREFIX) + 32)
     file.seek(0)
-    if not begin.startswith(RECEIPT):
-        return save(file, file.name, inbox, below)
-    if arrived := store().take(identity, begin):
+    if not begin.startswith(RECEIPT_PREFIX):
+        return save_file(file, file.name, inbox, below)
+    if arrived := get_upload_store().take(identity, begin):
         return inbox.place(arrived, file.name, below)
     raise ConversionError(f"The upload of {fmt.visible(file.name)} was interrupted.", hint="Drop the file again.")

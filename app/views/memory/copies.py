@@ -4,36 +4,13 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import chart_element, share_bar, table_columns, tables, theme
+from app.ui import chart_element, theme
 from app.ui import format as fmt
+from app.ui.analysis_table import AnalysisTable
 from app.views.memory import charts as charts_memory
 
-COLUMNS = table_columns.of(
-    "copies",
-    table_columns.use("direction", width=190),
-    "total_ns",
-    "count",
-    "bytes",
-    "avg_bytes",
-    "bytes_per_s",
-    table_columns.bar("peak_pct", width=130),
-    "peak_bytes_per_s",
-    "traffic_bytes_per_s",
-)
-KIND_COLUMNS = table_columns.of(
-    "copy_kinds",
-    table_columns.use("direction", width=150),
-    "source",
-    "destination",
-    table_columns.use("function", width=180),
-    table_columns.use("held", width=182),
-    "call_ns",
-    "longest_call_ns",
-    "copy_ns",
-    "count",
-    "bytes",
-    "bytes_per_s",
-)
+COPIES = AnalysisTable("copies", filled=True, hidden=("contradiction",))
+KINDS = AnalysisTable("copy_kinds", filled=True, few=True, download="copies_by_kind.csv")
 HELD = {"synchronous": "Synchronous", "pageable": "Pageable memory"}
 ADVICE = {
     "pageable": (
@@ -56,9 +33,7 @@ def show(report_id: str) -> None:
     if rows.empty:
         st.caption("No memcpy or memset in this selection.")
         return
-    tables.table(
-        rows, table_columns.filled(rows, COLUMNS), key="copies", download="copies.csv", hidden=("contradiction",)
-    )
+    COPIES.table(rows)
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
     known = rows["peak_bytes_per_s"].notna()
@@ -111,6 +86,4 @@ def _kinds(rows: pd.DataFrame) -> None:
             )
     if rows["function"].notna().any() and rows["held"].isna().all():
         st.caption("No copy blocked the CPU: none was synchronous, and none used pageable memory.")
-    shown = rows.assign(held=rows["held"].map(HELD))
-    columns = table_columns.filled(shown, KIND_COLUMNS)
-    tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=share_bar.height(len(shown)))
+    KINDS.table(rows.assign(held=rows["held"].map(HELD)))

@@ -6,16 +6,13 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page_elements, share_bar, table_columns, tables
+from app.ui import page_elements
+from app.ui.analysis_table import AnalysisTable
 
 TITLE = "Allocator segments"
 MOST = 8
 """GPUs of which figures are shown."""
-COLUMNS = table_columns.of(
-    "tensor_segments", "device", "pool", "stream", "bytes", "used_bytes", "rounding_bytes", "free_bytes",
-    table_columns.bar("free_pct", label="Free share", width=110), "largest_free_bytes", "free_blocks", "tensors",
-    table_columns.use("line", width=300), "address",
-)  # fmt: skip
+SEGMENTS = AnalysisTable("tensor_segments", changes={"free_pct": {"label": "Free share"}}, filled=True, few=True)
 
 
 def show(report_id: str) -> None:
@@ -29,11 +26,7 @@ def show(report_id: str) -> None:
         _facts(row, alone=len(devices) == 1)
     rows = session.run(report_id, "tensor_segments")
     st.caption("When the snapshot was taken. Free memory serves an allocation only where one block of it is as large.")
-    shown = rows.drop(columns="device") if len(devices) == 1 else rows
-    columns = table_columns.filled(shown, COLUMNS if len(devices) > 1 else COLUMNS[1:])
-    tables.table(
-        shown, columns, key="tensor_segments", download="tensor_segments.csv", height=share_bar.height(len(shown))
-    )
+    SEGMENTS.table(rows, without=("device",) if len(devices) == 1 else ())
 
 
 def _facts(row: Any, *, alone: bool) -> None:

@@ -10,6 +10,7 @@ from app import session
 from app.selection import chart_drag
 from app.ui import format as fmt
 from app.ui import page_elements, share_bar, table_columns, tables, theme, url_widgets
+from app.ui.analysis_table import AnalysisTable
 from app.views.memory import charts as charts_memory
 from app.views.memory import stacks
 from profiledb.query.analysis import rows_or_none
@@ -26,23 +27,8 @@ ALLOCATIONS = (
     "bytes", table_columns.bar("share_pct", width=130), "allocations", "avg_bytes", "largest_bytes", "median_ns",
     "net_bytes",
 )  # fmt: skip
-LIFETIMES = table_columns.of(
-    "tensor_lifetimes",
-    "bytes",
-    table_columns.use("start_ns", width=110),
-    table_columns.use("end_ns", width=110),
-    "duration_ns",
-    table_columns.use("operator", width=230),
-    table_columns.use("module", width=230),
-    table_columns.use("line", width=300),
-    table_columns.use("stack", width=300),
-    table_columns.use("freed_by", width=230),
-)
-STEPS = table_columns.of(
-    "tensor_steps", "step", "name", "start_ns", "start_bytes", table_columns.use("change_bytes", signed=True),
-    "peak_bytes",
-    "kept_bytes",
-)  # fmt: skip
+LIFETIMES = AnalysisTable("tensor_lifetimes", filled=True, few=True)
+STEPS = AnalysisTable("tensor_steps", changes={"change_bytes": {"signed": True}}, filled=True, few=True)
 
 
 def show(report_id: str) -> None:
@@ -69,7 +55,7 @@ def show(report_id: str) -> None:
     if len(growth):
         steps = _of(session.whole(report_id, "tensor_steps", **STEADY), device)
         st.markdown("**From step to step**")
-        _table(steps, STEPS, "tensor_steps")
+        STEPS.table(steps)
 
 
 def _of(rows: pd.DataFrame, device: str) -> pd.DataFrame:
@@ -175,7 +161,7 @@ def _tables(report_id: str, device: str) -> None:
     largest = _of(session.run(report_id, "tensor_lifetimes"), device)
     st.markdown("**Largest tensors**")
     st.caption(f"The {len(largest)} largest. No start: allocated before the capture. No end: they outlive it.")
-    _table(largest, LIFETIMES, "tensor_lifetimes")
+    LIFETIMES.table(largest)
 
 
 def _table(rows: pd.DataFrame, columns: Sequence[table_columns.Col], name: str) -> None:

@@ -3,25 +3,14 @@
 import streamlit as st
 
 from app import session
-from app.ui import table_columns, tables, url_widgets
-from app.views.operators.tables import cut
-from profiledb.studies import prefetch
+from app.ui import url_widgets
+from app.ui.analysis_table import AnalysisTable
+from app.views.operators.tables import MOST, cut
 
 _INDENT = "\u2003\u2002"
 _DEEPEST = 12
-COLUMNS = table_columns.of(
-    "operator_modules",
-    table_columns.use("name", name="tree", width=280),
-    table_columns.bar("share_pct", width=100),
-    "device_ns",
-    "device_self_ns",
-    "forward_device_ns",
-    "backward_device_ns",
-    "calls",
-    "forward_host_ns",
-    "backward_host_ns",
-    table_columns.use("flops", width=96),
-    table_columns.use("flops_per_s", width=110),
+MODULES = AnalysisTable(
+    "operator_modules", changes={"name": {"name": "tree"}}, hidden=("path", "level"), download="modules.csv"
 )
 
 
@@ -35,15 +24,14 @@ def show(report_id: str) -> None:
         "Levels", list(range(1, _DEEPEST + 1)), index=None, placeholder="All",
         **url_widgets.option("levels", range(1, _DEEPEST + 1)), width=140,
     )  # fmt: skip
-    limit = {"limit": prefetch.OPERATOR_ROWS}
+    limit = {"limit": MOST}
     rows = session.run(report_id, "operator_modules", **(limit | {"depth": depth} if depth else limit))
     if rows.empty:
         st.info("No module is called in this selection.")
         return
     indents = [_INDENT * min(int(level), _DEEPEST) for level in rows["level"]]
     shown = rows.assign(tree=[indent + name for indent, name in zip(indents, rows["name"], strict=True)])
-    height = tables.ROW_PX * 26 if len(rows) > 25 else None
-    tables.table(shown, COLUMNS, key="modules", download="modules.csv", hidden=("path", "level"), height=height)
+    MODULES.table(shown)
     cut(rows)
     st.caption(
         "A backward operator belongs to the modules around its forward operator, which the trace tells by sequence"

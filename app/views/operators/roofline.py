@@ -6,39 +6,27 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import chart_element, table_columns, tables, theme
+from app.ui import chart_element, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
+from app.ui.analysis_table import AnalysisTable
 from app.ui.roofline.charts import Roof, Roofline, roofline
 from app.ui.roofline.points import Point
-from profiledb.studies import prefetch
+from app.views.operators.tables import MOST
 
 _POINTS = 150
 _LEAST_PCT = 0.02
 """Share of the GPU time below which an operator is in the table alone."""
 _ABOVE = 3
 _NONE = "Moves data only"
-COLUMNS = table_columns.of(
-    "operator_roofline",
-    table_columns.use("operator", width=240),
-    table_columns.use("shape", width=280),
-    table_columns.use("roof_gap_ns", width=136),
-    table_columns.bar("pct_of_roof", width=130),
-    "work_ns",
-    table_columns.bar("share_pct", width=100),
-    "calls",
-    table_columns.use("bound", width=90),
-    "intensity",
-    "flops_per_s",
-    "least_bytes_per_s",
-    table_columns.use("precision", width=90),
-    table_columns.use("types", width=160),
+OPERATORS = AnalysisTable(
+    "operator_roofline", hidden=("peak_flops_per_s", "peak_bytes_per_s", "peak_from", "above_roof", "gpu")
 )
 
 
 def show(report_id: str) -> None:
     """Draws facts, chart and table."""
-    rows = session.run(report_id, "operator_roofline", limit=prefetch.OPERATOR_ROWS)
+    rows = session.run(report_id, "operator_roofline", limit=MOST)
     if rows.empty:
         st.info("No operator here has shapes that a formula knows, and GPU time.")
         return
@@ -49,11 +37,7 @@ def show(report_id: str) -> None:
     _facts(rows)
     _chart(rows)
     _above(rows)
-    ordered = rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable")
-    tables.table(
-        ordered, COLUMNS, key="roofline", download="operator_roofline.csv",
-        hidden=("peak_flops_per_s", "peak_bytes_per_s", "peak_from", "above_roof", "gpu"),
-    )  # fmt: skip
+    OPERATORS.table(rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable"))
 
 
 def _facts(rows: pd.DataFrame) -> None:

@@ -6,33 +6,29 @@ import streamlit as st
 from app import page_list, session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
-from app.ui import table_columns, tables, url_widgets
-from profiledb.studies import prefetch
+from app.ui import url_widgets
+from app.ui.analysis_table import AnalysisTable
+from profiledb.query import header
 
-MOST = prefetch.OPERATOR_ROWS
+MOST = header.get("operators").limit
 OPERATOR = "op"  # the parameter of the address that names the operator in detail
-_TIMES = ("device_self_ns", "device_ns", table_columns.bar("share_pct", width=100), "calls", "host_self_ns", "host_ns")
-_WORK = (
-    table_columns.use("flops", width=96), table_columns.use("flops_per_s", width=110),
-    table_columns.use("least_bytes", width=100),
-    table_columns.use("least_bytes_per_s", width=110), table_columns.use("flops_from", width=100),
-)  # fmt: skip
-COLUMNS = table_columns.of(
-    "operators", table_columns.use("operator", click="shows its shapes below", width=260), *_TIMES, "shapes", *_WORK
-)
-SHAPE_COLUMNS = table_columns.of(
-    "operator_shapes", table_columns.use("operator", width=240), table_columns.use("shape", width=300),
-    table_columns.use("types", width=150),
-    *_TIMES, *_WORK,
-)  # fmt: skip
-LINE_COLUMNS = table_columns.of(
-    "operator_lines", table_columns.use("line", width=390), "device_ns", table_columns.bar("share_pct", width=100),
-    "forward_device_ns",
-    "backward_device_ns", "calls", "host_ns", "backward_host_ns", table_columns.use("operators", width=280),
-)  # fmt: skip
 WORK_NOTE = (
     "FLOPs come from the trace, else from a formula of the shapes, and count at the innermost operator that has any."
     " Least bytes are a model, too: each input and output moved once."
+)
+OPERATORS = AnalysisTable(
+    "operators",
+    changes={"operator": {"click": "shows its shapes below"}},
+    note=WORK_NOTE,
+    hidden=("longest_start_ns", "longest_end_ns"),
+)
+SHAPES = AnalysisTable("operator_shapes", hidden=("dims",))
+LINES = AnalysisTable(
+    "operator_lines",
+    note=(
+        "The innermost function that is not PyTorch's or Python's own; the line is where the function begins in traces"
+        " since 2022. A backward operator belongs to the line of its forward operator."
+    ),
 )
 
 
@@ -43,11 +39,7 @@ def operators(report_id: str) -> None:
     if rows.empty:
         st.info("No operator's name contains this text.")
         return
-    chosen = tables.table(
-        rows, COLUMNS, key="operators", download="operators.csv", select=True,
-        hidden=("longest_start_ns", "longest_end_ns"), height=tables.ROW_PX * 17 if len(rows) > 16 else None,
-    )  # fmt: skip
-    st.caption(WORK_NOTE)
+    chosen = OPERATORS.table(rows, select=True)
     if chosen is not None:
         st.query_params[OPERATOR] = str(rows["operator"].iloc[chosen])
     if named := st.query_params.get(OPERATOR):
@@ -63,7 +55,7 @@ def shapes(report_id: str) -> None:
         return
     if not session.run(report_id, "operator_facts")["shaped"].iloc[0]:
         st.info("The trace has no shapes. To record them: `torch.profiler.profile(record_shapes=True)`.")
-    tables.table(rows, SHAPE_COLUMNS, key="shapes", download="operator_shapes.csv", hidden=("dims",))
+    SHAPES.table(rows)
     cut(rows)
     st.caption(WORK_NOTE)
 
@@ -74,12 +66,7 @@ def lines(report_id: str) -> None:
     if rows.empty:
         st.info("The trace has no stacks. To record them: `torch.profiler.profile(with_stack=True)`.")
         return
-    shown = rows.assign(line=rows["line"].fillna("Not called by the program"))
-    tables.table(shown, LINE_COLUMNS, key="lines", download="operator_lines.csv")
-    st.caption(
-        "The innermost function that is not PyTorch's or Python's own; the line is where the function begins in traces"
-        " since 2022. A backward operator belongs to the line of its forward operator."
-    )
+    LINES.table(rows.assign(line=rows["line"].fillna("Not called by the program")))
 
 
 def _search() -> str:
@@ -110,9 +97,9 @@ def _one(report_id: str, name: str) -> None:
             _link("kernels", "Its kernels", page_selection.link(report_id, range=name))
         _link("ranges", "Where it is called", page_selection.link(report_id, find=name))
     found = session.run(report_id, "operator_shapes", operator=name, limit=MOST)
-    tables.table(found, SHAPE_COLUMNS[1:], key="operator-shapes", download="operator_shapes.csv", hidden=("dims",))
+    SHAPES.table(found, without=("operator",))
 
 
 def _link(url: str, label: str, query: dict[str, str | list[str]]) -> None:
-    view = page_list.at(url)
+    view = page_list.get_view(url)
     st.page_link(view.path, label=f":primary[{label}]", icon=view.icon, query_params=query, width="content")

@@ -4,15 +4,13 @@ import streamlit as st
 
 from app.selection import page_selection
 from app.ui import format as fmt
-from app.ui import table_columns, tables
+from app.ui.analysis_table import AnalysisTable
 
-COLUMNS = table_columns.of(
+ITERATIONS = AnalysisTable(
     "detected_iterations",
-    table_columns.use("number", click="shows the phases of this iteration", width=90),
-    "start_ns",
-    "duration_ns",
-    "busy_ns",
-    "kernels",
+    changes={"number": {"click": "shows the phases of this iteration"}},
+    hidden=("marker", "stream"),
+    key="detected",
 )
 
 NONE = "Iterations were looked for in the kernels: no period explains them."
@@ -32,9 +30,7 @@ def show(report_id: str) -> None:
             " iteration lasts from one launch of it to the next. This is a guess; the starting point is"
             " arbitrary."
         )
-        picked = tables.table(
-            rows, COLUMNS, key="detected", download="detected_iterations.csv", select=True, hidden=("marker", "stream")
-        )
+        picked = ITERATIONS.table(rows, select=True)
         if picked is not None:
             row = rows.iloc[picked]
             label = f"Phases of iteration {fmt.count(row['number'])} alone"

@@ -4,23 +4,13 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import page_elements, table_columns, tables
-from app.views.phases import phase_bars, sentences
+from app.ui.analysis_table import AnalysisTable
+from app.views.phases import phase_bars
 from app.views.phases.report_side import Side
 from profiledb.rules.phases import ALL
+from profiledb.studies.summary.split import describe_matmul
 
-PHASE_COLUMNS = table_columns.of(
-    "matmul_split",
-    table_columns.use("phase", name="title", width=120),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    "matmul_pct",
-    "rest_pct",
-    "matmul_ns",
-    "rest_ns",
-    "calls",
-    "pass_ns",
-    "pass_calls",
-)
+PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, filled=True, hidden=("phase",))
 
 
 def show(side: Side) -> None:
@@ -38,18 +28,11 @@ def show(side: Side) -> None:
             ("Kernel time per step", fmt.duration(whole["pass_ns"]), "Mean kernel time inside a step."),
         ]
     page_elements.facts(facts)
-    st.markdown(sentences.alone(rows, titles))
+    st.markdown(describe_matmul(rows, titles))
     phase_bars.bars([side], key="bars")
     st.caption(f"{phase_bars.mode_words(side)} {phase_bars.pass_words([side])}")
     if len(rows) > 2:
-        drawn = rows.assign(title=[titles.get(name, name) for name in rows["phase"]])
-        tables.table(
-            drawn,
-            table_columns.filled(drawn, PHASE_COLUMNS),
-            key="phases",
-            download="matmul_split.csv",
-            hidden=("phase",),
-        )
+        PHASES.table(rows.assign(title=[titles.get(name, name) for name in rows["phase"]]))
     _classes(side, titles)
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 
 from app.ui import format as fmt
 from profiledb.rules.phases import ALL, NONE
-from profiledb.studies.split import alone, amount, listed, phase_title
+from profiledb.studies.summary.split import describe_share, join_names, phase_title
 
-__all__ = ["alone", "between", "class_changes"]
+__all__ = ["between", "class_changes"]
 
 STEADY = 0.5
 """Points up to which a share counts as unchanged."""
@@ -66,7 +66,9 @@ def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles:
     told = [
         f"{fmt.plain(titles.get(name, name))} {_points(change[name])}" for name in order if abs(change[name]) >= STEADY
     ]
-    return f"Other classes, in points: {listed(told[:5])}." if told else ("The shares of other classes stay the same.")
+    return (
+        f"Other classes, in points: {join_names(told[:5])}." if told else ("The shares of other classes stay the same.")
+    )
 
 
 def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool) -> str:
@@ -111,11 +113,11 @@ def _reason(first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, 
         for rows in (first, second)
     )
     if not _has(first, phase):
-        return f"{title} adds {fmt.percent(new_share)} of the time, {amount(new_matmul)} of it matmul{points}"
+        return f"{title} adds {fmt.percent(new_share)} of the time, {describe_share(new_matmul)} of it matmul{points}"
     if not _has(second, phase):
-        return f"{title} is gone, {fmt.percent(share)} of the time with {amount(matmul)} of it matmul{points}"
+        return f"{title} is gone, {fmt.percent(share)} of the time with {describe_share(matmul)} of it matmul{points}"
     if abs(new_matmul - matmul) >= STEADY:
-        return f"{title} is {amount(new_matmul)} matmul instead of {amount(matmul)}{points}"
+        return f"{title} is {describe_share(new_matmul)} matmul instead of {describe_share(matmul)}{points}"
     return f"{title} takes {fmt.percent(new_share)} of the time instead of {fmt.percent(share)}{points}"
 
 

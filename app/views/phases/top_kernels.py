@@ -10,26 +10,15 @@ from app.ui import format as fmt
 from app.ui import table_columns, tables, url_widgets
 from app.views.phases import phase_bars
 from app.views.phases.report_side import Side
+from profiledb.query import header
 from profiledb.rules.phases import ALL
-from profiledb.studies import prefetch
 
-TOP = prefetch.PHASE_TOP
+TOP = header.get("top_kernels").limit
 _ONE, _TWO = "forward", "backward"
 TOGETHER = f"{_ONE},{_TWO}"
 """What ``top_kernels`` takes for both phases as one."""
 
-COLUMNS = table_columns.of(
-    "top_kernels",
-    table_columns.use("rank", width=60),
-    table_columns.use("name", click="opens the kernel", width=300),
-    table_columns.bar("share_pct", width=110),
-    "total_ns",
-    "calls",
-    "pass_calls",
-    "pass_ns",
-    "avg_ns",
-    table_columns.use("class", width=184),
-)
+COLUMNS = table_columns.shown("top_kernels", {"name": {"click": "opens the kernel"}})
 
 
 def show(side: Side, other: Side | None = None) -> None:

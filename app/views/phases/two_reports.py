@@ -77,7 +77,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     st.subheader("By kernel", anchor=False)
     by_pass = bool(first.passes and second.passes) and not in_shares
     a, b = matching.gather(first.run), matching.gather(second.run)
-    rows = changes.kernels(compared.kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
+    rows = changes.kernels(compared.compare_kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
     counts = rows["why"].value_counts()
     st.caption(
         "  ·  ".join(f"{word} {fmt.count(counts[word])}" for word in _ORDER if word in counts)

@@ -10,9 +10,9 @@ from app.ui import format as fmt
 from app.ui import icicle as boxes
 from app.ui.figure_cache import kept
 from app.ui.icicle import Node
-from profiledb.studies import prefetch
+from profiledb.studies import range_tree
 
-MOST = prefetch.TREE_BOXES
+MOST = range_tree.BOXES
 """Boxes that a browser draws at ease."""
 DEEPEST = 24
 """Levels that are drawn: a capture whose ranges are never popped has hundreds, each in the one before."""

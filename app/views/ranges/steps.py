@@ -9,26 +9,17 @@ import streamlit as st
 from app import page_list, session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
-from app.ui import page_elements, table_columns, tables
+from app.ui import page_elements
+from app.ui.analysis_table import AnalysisTable
 from app.views.ranges import charts, pace
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 NONE = (
     "No steps were recognized. A range counts as a step if its name says step, iter, batch or epoch, with or"
     " without a number, or if it repeats at least three times and fills most of the range around it."
 )
 _NUMBER = re.compile(r"(?<!\d)(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$", re.ASCII)
-COLUMNS = table_columns.of(
-    "iterations",
-    "number",
-    table_columns.use("name", width=200),
-    "start_ns",
-    "gpu_ns",
-    "busy_ns",
-    "cpu_ns",
-    "gap_ns",
-    "operations",
-)
+STEPS = AnalysisTable("iterations", filled=True, hidden=("path", "thread", "is_warmup", "closed"), download="steps.csv")
 
 
 def show(report_id: str, path: str) -> None:
@@ -53,9 +44,9 @@ def show(report_id: str, path: str) -> None:
         drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
         title = charts.IN_ORDER if numbers is None else "Step"
         pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
-    if step := headline.slowest(rows):
+    if step := headline.find_slowest(rows):
         st.page_link(
-            page_list.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
+            page_list.get_script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
             icon=":material/table_rows:", query_params=page_selection.link(report_id, range=step.selected),
             width="content",
         )  # fmt: skip
@@ -65,9 +56,7 @@ def show(report_id: str, path: str) -> None:
         )
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps in the chart"):
         told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
-        shown = [column for column in table_columns.filled(rows, COLUMNS) if not (told and column.name == "number")]
-        hidden = ("path", "thread", "is_warmup", "closed", *(["number"] if told else []))
-        tables.table(rows, shown, key="steps", download="steps.csv", hidden=hidden)
+        STEPS.table(rows, without=("number",) if told else ())
 
 
 def own_numbers(names: "pd.Series[str]") -> list[int] | None:

@@ -10,9 +10,9 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import table_columns, tables, url_widgets
-from profiledb.studies import prefetch
+from profiledb.studies import range_tree
 
-ROWS = prefetch.TREE_ROWS
+ROWS = range_tree.ROWS
 HEIGHT_ROWS = 13
 PARAMETER = "path"
 _CLICKED = "nvtx-clicked"
@@ -59,7 +59,7 @@ def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | No
 
 def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
     """The text to find, and how many levels to show: None for all."""
-    levels, opens = prefetch.levels(top), prefetch.opened(top)
+    levels, opens = range_tree.levels(top), range_tree.opened(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", placeholder="Part of a name", width=360, **url_widgets.text("find"))
         depth = opens
@@ -73,7 +73,7 @@ def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
                 **url_widgets.option("levels", range(1, len(levels) + 1), opens, partial(_level, len(levels))),
                 width=140,
             )
-    return search.strip(), prefetch.asked_depth(top, depth)
+    return search.strip(), range_tree.asked_depth(top, depth)
 
 
 def _level(deepest: int, level: int) -> str:
@@ -121,4 +121,4 @@ def choose(report_id: str, top: pd.DataFrame, clicked: str | None) -> str:
         if len(session.run(report_id, "nvtx_tree", path=named, limit=1)):
             return named
         st.info(f"The range {fmt.plain(fmt.shortened(named, 120))} is not in this selection.")
-    return prefetch.outermost(top)
+    return range_tree.outermost(top)

@@ -10,6 +10,7 @@ from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.ui import report_links, table_columns, tables
+from app.ui.analysis_table import AnalysisTable
 from app.ui.report_links import Candidate
 from app.ui.roofline import elements
 from app.ui.roofline.charts import Roofline
@@ -37,16 +38,13 @@ COLUMNS = table_columns.of(
     table_columns.use("block", width=90),
     "launches",
 )
-REST_COLUMNS = table_columns.of(
+REST = AnalysisTable(
     "time_weighted_roofline",
-    table_columns.use("name", width=300),
-    table_columns.bar("share_pct", width=104),
-    "total_ns",
-    "calls",
-    table_columns.use("class", width=184),
-    table_columns.use("grid", width=100),
-    table_columns.use("block", width=90),
-    table_columns.use("match", name="found", help="Other shapes: measured, with other grids or blocks", width=130),
+    "Not measured",
+    changes={"match": {"name": "found", "help": "Other shapes: measured, with other grids or blocks"}},
+    hidden=("full_name",),
+    key="unmeasured",
+    download="not_measured.csv",
 )
 
 
@@ -223,12 +221,9 @@ def _unmeasured(rows: pd.DataFrame) -> None:
     """The kernels of which nothing is known but their time."""
     if rows.empty:
         return
-    st.subheader("Not measured", anchor=False)
+    st.subheader(REST.title, anchor=False)
     st.caption(f"{fmt.percent(rows['share_pct'].sum())} of kernel time is in launch shapes that ncu did not measure.")
-    tables.table(
-        rows.assign(found=rows["match"].map(MATCHES)), REST_COLUMNS, key="unmeasured", download="not_measured.csv",
-        hidden=("full_name",),
-    )  # fmt: skip
+    REST.table(rows.assign(found=rows["match"].map(MATCHES)))
 
 
 page()

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import script_queue, session
+from app import session
 from app.ui import format as fmt
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.report import sidecar
@@ -24,9 +24,9 @@ _KEY = "scaling-with"
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """The page's report and those beside it, and how many of its family are left out for their number."""
     named = session.about(TIMELINE, without=manifest.id)
-    own, *others = family.together([_named(manifest), *map(_named, named.values())])
+    own, *others = family.join_overlapping([_named(manifest), *map(_named, named.values())])
     known = {one.id: one for one in others}
-    relatives = family.family(own, known.values())[1:]
+    relatives = family.find_family(own, known.values())[1:]
     usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
     asked = st.query_params.get_all(WITH)
     chosen = session.named(WITH, named) if asked else usual
@@ -52,14 +52,13 @@ def _write(usual: list[str]) -> None:
 
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
-    """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
-    with script_queue.of_pages.aside():
-        return _gather(tuple((report, session.stamp(report.id)) for report in named))
+    """Return the runs of reports, and a sentence for each that is left out; worked out once for these reports."""
 
+    def read() -> tuple[list[Run], list[str]]:
+        with st.spinner("Reading the reports of all ranks"):
+            return runs.gather_runs(named, _answers)
 
-@st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
-def _gather(key: tuple[tuple[Named, tuple[Any, ...]], ...]) -> tuple[list[Run], list[str]]:
-    return runs.gather([report for report, _ in key], _answers)
+    return session.worked_out(tuple((one, session.key(one.id, "runs", {})) for one in named), read)
 
 
 def _answers(report_id: str) -> RunAnalysis:
@@ -77,4 +76,4 @@ def _named(manifest: Manifest) -> Named:
 
 @st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})
 def _read(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
-    return family.named(session.library(), manifest)
+    return family.read_named(session.library(), manifest)

@@ -34,22 +34,22 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
         _none(manifest, runs)
         return
     run = _choose(with_nccl, own)
-    if nccl.unknown_bytes(with_nccl):
+    if nccl.lacks_sizes(with_nccl):
         traced = bool(manifest.rows.get("operator"))  # by a profiler that knows no NVTX
         st.info(fmt.plain(sentences.NO_SIZES if traced else sentences.SIZES))
-    rows = nccl.waits(run)
+    rows = nccl.wait_rows(run)
     if rows.empty:
         _one_rank(manifest, run)
         return
-    st.markdown(fmt.plain(sentences.skew(run, rows)))
+    st.markdown(fmt.plain(sentences.state_waits(run, rows)))
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
     figure = charts_scaling.waits(rows, color, theme.theme())
     chart_element.chart(figure, "waits-chart")
     st.caption("Mean wait of each rank per step.")
-    operations = nccl.operations(run)
+    operations = nccl.operation_rows(run)
     columns = table_columns.filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
-    by_size = nccl.sizes(run)
+    by_size = nccl.size_rows(run)
     if len(by_size) > 1:
         st.markdown("**By message size**")
         columns = table_columns.filled(by_size, scaling_tables.SIZE_COLUMNS)
@@ -91,17 +91,14 @@ def _one_rank(manifest: Manifest, run: Run) -> None:
     )
     rows = session.whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
     if len(rows):
-        columns = table_columns.filled(rows, scaling_tables.ONE_RANK_COLUMNS)
-        tables.table(rows, columns, key="nccl-sum", download="nccl_sum.csv")
+        scaling_tables.ONE_RANK.table(rows)
 
 
 def _none(manifest: Manifest, runs: Sequence[Run]) -> None:
     rows = session.whole(manifest.id, "nccl_sum")
     if len(rows):
         st.caption("NCCL ran only outside of steps:")
-        tables.table(
-            rows, table_columns.filled(rows, scaling_tables.ONE_RANK_COLUMNS), key="nccl-sum", download="nccl_sum.csv"
-        )
+        scaling_tables.ONE_RANK.table(rows)
     elif all(run.size == 1 for run in runs):
         st.caption("One GPU and no NCCL kernels: no rank waits for another.")
     else:

@@ -15,7 +15,7 @@ from app.views.scaling import family, nccl, tables
 from profiledb.errors import NotCapturedError
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import sentences
-from profiledb.studies.scaling.runs import Run, base_of, scaling_of
+from profiledb.studies.scaling.runs import Run, classify_scaling, find_base
 
 KIND = "scaling"  # the parameter of the address that says what scaling is where no program tells
 _MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
@@ -42,8 +42,8 @@ def page() -> None:
         session.whole(manifest.id, "rank_split")  # says what it lacks
         raise NotCapturedError("No steps in this report.", command="nsys profile --trace=cuda,nvtx")
     assumed = _assumed(runs)
-    rows = scaling_rows.runs(runs, assumed)
-    sentence = sentences.efficiency(rows) or sentences.split(own)
+    rows = scaling_rows.run_rows(runs, assumed)
+    sentence = sentences.state_efficiency(rows) or sentences.state_parts(own)
     st.markdown(fmt.plain(sentence))
     _facts(own, rows[rows["run"] == own.name].iloc[0])
     ranks = [report.id for report in named[1:] if report.run == named[0].run]
@@ -51,14 +51,14 @@ def page() -> None:
         kernel_links.to_timelines(manifest.id, ranks, "Ranks on the Timeline", "collective")
     _charts(runs, rows)
     tables.runs(rows)
-    _notes([*sentences.missing(runs), *sentences.kinds(runs, assumed), *left_out], rows, cut)
+    _notes([*sentences.state_gaps(runs), *sentences.state_kinds(runs, assumed), *left_out], rows, cut)
     nccl.show(manifest, runs, own)
 
 
 def _assumed(runs: Sequence[Run]) -> str:
     """Strong or weak, as the reader says; asked only where neither programs nor items tell."""
-    bases = [(run, base) for run in runs if (base := base_of(run, runs))]
-    if all(scaling_of(run, base, "strong").told_by != "nothing" for run, base in bases):
+    bases = [(run, base) for run in runs if (base := find_base(run, runs))]
+    if all(classify_scaling(run, base, "strong").told_by != "nothing" for run, base in bases):
         return "strong"
     chosen = st.segmented_control(
         "Scaling", ["strong", "weak"], required=True, **url_widgets.option(KIND, ["strong", "weak"], "strong"),

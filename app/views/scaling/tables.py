@@ -3,6 +3,7 @@
 import pandas as pd
 
 from app.ui import table_columns, tables
+from app.ui.analysis_table import AnalysisTable
 from profiledb.studies.scaling.nccl import OPERATIONS, SIZES
 from profiledb.studies.scaling.rows import RUNS
 
@@ -49,17 +50,7 @@ SIZE_COLUMNS = table_columns.of(
     "algbw_gb_per_s",
     "busbw_gb_per_s",
 )
-ONE_RANK_COLUMNS = table_columns.of(
-    "nccl_sum",
-    table_columns.use("operation", width=130),
-    "count",
-    "total_ns",
-    "mean_ns",
-    "min_ns",
-    "max_ns",
-    "bytes",
-    "algbw_gb_per_s",
-)
+ONE_RANK = AnalysisTable("nccl_sum", filled=True)
 
 
 def runs(rows: pd.DataFrame) -> None:

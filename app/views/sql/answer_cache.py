@@ -1,49 +1,29 @@
-"""The answers of this page: the last few are kept, so that choosing another chart asks nothing."""
+"""The answers of this page: they are kept, so that choosing another chart asks nothing."""
 
-from copy import copy
-from functools import lru_cache
-from pathlib import Path
-
-from app import script_queue, session
+from app import session
 from profiledb.console import question_limits
 from profiledb.console.question_process import Answer
 from profiledb.console.question_process import ask as ask_process
-from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
-from profiledb.library.visitor import Visitor
-from profiledb.studies.trends.summary_store import FILE as SUMMARIES
+from profiledb.studies.trends.team_summary_store import summaries_of
 
 
 def ask(manifest: Manifest, sql: str) -> Answer:
-    """The answer as far as a page shows it; raises as ``profiledb.console.question_process``."""
+    """Return the answer as far as a page shows it; raises as ``profiledb.console.question_process``.
+
+    Each visitor has it asked anew: the audit says who asks what.
+    """
     shelf = session.library()
-    files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
-    stamps = tuple(map(shelf.stamp, files))
-    with script_queue.of_pages.aside():
-        found = _asked(shelf.folder, shelf.catalog.sight.reports(), shelf.catalog.visitor, manifest.id, sql, stamps)
-    if isinstance(found, AnalysisError):
-        raise copy(found)
-    return found
+    seen = (shelf.catalog.visibility.report_ids(), shelf.catalog.visitor, summaries_of(shelf).version())
+    return session.asked(
+        session.key(manifest.id, "SQL", {}, (sql, seen)),
+        lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.settings())),
+    )
 
 
 def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer:
     """The answer as far as a file holds it; when a button is clicked, a library knows who asks, and no session does."""
     if not shown.cut:
         return shown
-    return ask_process(shelf, manifest.id, sql, question_limits.saved(session.settings()))
-
-
-@lru_cache(maxsize=8)
-def _asked(
-    folder: Path,  # noqa: ARG001 (part of the key)
-    seen: frozenset[str] | None,  # noqa: ARG001 (part of the key)
-    visitor: Visitor,  # noqa: ARG001 (part of the key: the audit says who asks what)
-    report_id: str,
-    sql: str,
-    stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)
-) -> Answer | AnalysisError:
-    try:
-        return ask_process(session.library(), report_id, sql, question_limits.shown(session.settings()))
-    except AnalysisError as error:
-        return error
+    return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.settings()))

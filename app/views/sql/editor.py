@@ -7,7 +7,7 @@ from app.ui import format as fmt
 from app.web import access
 from profiledb.console import table_list
 from profiledb.console.question_limits import LONGEST
-from profiledb.console.saved_questions import LONGEST_NAME, Question, questions_of
+from profiledb.console.saved_questions import LONGEST_NAME, Question, open_questions
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 
@@ -21,8 +21,8 @@ _HEIGHT_PX = 190
 
 def show(manifest: Manifest) -> str:
     """Draws the editor and answers the question that was asked last; empty where none was."""
-    _open(questions_of(session.library()).get(st.query_params.get(ADDRESS, "")))
-    examples = table_list.examples(manifest)
+    _open(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
+    examples = table_list.list_examples(manifest)
     st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
     _choices(manifest, examples)
     st.text_area("Question", key=_TEXT, height=_HEIGHT_PX, max_chars=LONGEST, label_visibility="collapsed")
@@ -50,7 +50,7 @@ def _ask() -> None:
 
 def _choices(manifest: Manifest, examples: list[table_list.Example]) -> None:
     titles = {one.title: one.sql for one in examples}
-    kept = {one.id: one for one in questions_of(session.library()).all()}
+    kept = {one.id: one for one in open_questions(session.library()).all()}
     with st.container(horizontal=True):
         st.selectbox(
             "Examples", list(titles), index=None, key=f"sql-example-{manifest.id}", placeholder="Choose an example",
@@ -91,7 +91,7 @@ def _keeping() -> None:
 
 
 def _keep() -> None:
-    question = questions_of(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
+    question = open_questions(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
     st.query_params[ADDRESS] = question.id
     st.session_state[_OPENED] = question.id
     st.toast(f"Saved as {fmt.plain(question.name)}.", icon=":material/check:")
@@ -99,7 +99,7 @@ def _keep() -> None:
 
 def _remove() -> None:
     named = st.query_params.get(ADDRESS, "")
-    kept = questions_of(session.editing())
+    kept = open_questions(session.editing())
     if kept.get(named) is None:
         raise AnalysisError("This question is gone.")
     kept.remove(named)

@@ -59,7 +59,7 @@ def _files(manifest: Manifest, sql: str, answer: Answer) -> None:
                 "Parquet",
                 "answer.parquet",
                 "application/vnd.apache.parquet",
-                lambda: answer_file.text(answer_cache.whole(shelf, manifest, sql, answer).rows, "parquet"),
+                lambda: answer_file.encode_rows(answer_cache.whole(shelf, manifest, sql, answer).rows, "parquet"),
             )
 
 

@@ -16,7 +16,7 @@ _VIEWS = [Col("name", "View", width=220), Col("comment", "Meaning", width=700)]
 def show(manifest: Manifest) -> None:
     """Draws both, below the answer."""
     st.subheader("Tables", anchor=False)
-    known = {table.name: (table, rows) for table, rows in table_list.tables(manifest)}
+    known = {table.name: (table, rows) for table, rows in table_list.list_tables(manifest)}
     chosen = st.selectbox(
         "Table",
         list(known),
@@ -29,7 +29,7 @@ def show(manifest: Manifest) -> None:
         pd.DataFrame([vars(column) for column in table.columns]), _COLUMNS, key="sql-columns",
         download=f"{table.name}.columns.csv",
     )  # fmt: skip
-    views = [*table_list.LIBRARY, *table_list.known_views()]
+    views = [*table_list.LIBRARY, *table_list.list_views()]
     with st.expander(f"Views ({len(views)})"):
         st.markdown("Each answers like a table. `DESCRIBE selected_named_kernel` tells the columns of one.")
         tables.table(pd.DataFrame([vars(view) for view in views]), _VIEWS, key="sql-views", download="views.csv")

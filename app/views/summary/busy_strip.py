@@ -9,7 +9,7 @@ from app import session
 from app.selection import chart_drag, page_selection
 from app.ui import charts, page_elements, theme
 from app.ui import format as fmt
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlapping operations count once."
 ACTIVE = "Share of the time from the first to the last GPU operation."

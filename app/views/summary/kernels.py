@@ -6,20 +6,15 @@ import streamlit as st
 from app.selection import kernel_links
 from app.ui import class_bar, table_columns, tables
 from app.ui import format as fmt
+from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
 from profiledb.rules.classes import OTHER
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 
 TOP = 10
 CLASS_TABLE_PX = 620
 """Four narrow columns: wider, the eye loses the row."""
-CLASS_COLUMNS = table_columns.of(
-    "class_split",
-    table_columns.use("class", width=190),
-    table_columns.bar("share_pct", width=130),
-    "total_ns",
-    "calls",
-)
+CLASSES = AnalysisTable("class_split", download="kernel_classes.csv")
 TOP_COLUMNS = table_columns.of(
     "kernels",
     table_columns.use("name", click="opens the kernel", width=320),
@@ -47,7 +42,7 @@ def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
     class_bar.bar(rows, key="classes-bar")
     st.caption(other_share(rows, kernels))
     with st.container(width=CLASS_TABLE_PX):
-        tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
+        CLASSES.table(rows)
 
 
 def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
@@ -61,7 +56,7 @@ def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
     other = rows.loc[rows["class"] == OTHER, "share_pct"]
     if other.empty:
         return f"{total} of kernel time, all classified."
-    share, names = fmt.percent(other.iloc[0]), headline.without_class(kernels)
+    share, names = fmt.percent(other.iloc[0]), headline.name_without_class(kernels)
     return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
 
 

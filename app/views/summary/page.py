@@ -9,8 +9,7 @@ from app.ui import page_elements as ui
 from app.views.summary import busy_strip, kernels, statements, tables, top_findings
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
-from profiledb.studies import headline
-from profiledb.studies.summary import memory
+from profiledb.studies.summary import headline, memory
 
 
 def page() -> None:
@@ -25,7 +24,7 @@ def page() -> None:
         busy_strip.show(manifest.id, ask, part=steady is not None)
         kernels.show(manifest, ask)
     except NotCapturedError as error:
-        if memory.alone(manifest):
+        if memory.is_snapshot_only(manifest):
             tables.memory(manifest.id)
         else:
             ui.not_captured(error)
@@ -45,7 +44,7 @@ def _head(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)
         said = top_findings.show(findings, manifest)
-        statements.show(manifest.id, ask, findings, frozenset() if memory.alone(manifest) else said)
+        statements.show(manifest.id, ask, findings, frozenset() if memory.is_snapshot_only(manifest) else said)
 
 
 page()

@@ -11,19 +11,19 @@ from app.ui import judged_findings
 from profiledb.findings import judge
 from profiledb.findings.finding import Finding
 from profiledb.library.catalog import Manifest
+from profiledb.query import header
 
 MOST = 3
-_COVERS = {"idle": ("idle", "host"), "memory": ("copies",), "kernels": ("steps",)}
-"""Groups of rules that say what a statement leading to a page says."""
-_IDLE = ("idle", "Why the GPU is idle")
-_LEADS = {
-    "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("memory", "All copies"), "steps": ("ranges", "All steps"),
+_IDLE = ("idle_reasons", "Why the GPU is idle")
+_WHOLE = {
+    "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("copies", "All copies"),
+    "steps": ("iterations", "All steps"),
 }  # fmt: skip
-"""The page that shows the whole of what a group of rules is about, and the words of the way to it."""
+"""The analysis that tells the whole of what a group of rules is about, and the words of the way to its page."""
 
 
 def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
-    """Draws them; answers the pages whose statements they make superfluous. Nothing where no rule fires."""
+    """Draw them and return the groups of their rules; draw nothing where no rule fires."""
     fires = judge.costly(findings)
     if not fires:
         return frozenset()
@@ -37,16 +37,16 @@ def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
             )
         all_of_them = "All findings" if len(fires) > len(first) else "What to do"
         _ways(manifest.id, [one.rule.group for one in first], all_of_them)
-    told = {one.rule.group for one in first}
-    return frozenset(page for page, groups in _COVERS.items() if told.intersection(groups))
+    return frozenset(one.rule.group for one in first)
 
 
 def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
     """The ways to all findings, and to the pages that show what those above are about."""
-    ways = dict.fromkeys([("findings", all_of_them), *(_LEADS[group] for group in groups if group in _LEADS)])
+    shown = [_WHOLE[group] for group in groups if group in _WHOLE]
+    ways = {"findings": all_of_them} | {header.get(name).page: label for name, label in shown}
     with st.container(horizontal=True, key="findings-ways"):
-        for page, label in ways:
+        for page, label in ways.items():
             st.page_link(
-                page_list.script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
+                page_list.get_script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
                 query_params=page_selection.link(report_id), width="content",
             )  # fmt: skip

@@ -20,8 +20,8 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
-    component.show(
-        component.Shown(
+    component.draw_timeline(
+        component.TimelineData(
             manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
             added_reports.choose(manifest),
         ),
@@ -32,7 +32,7 @@ def page() -> None:
 def _marks(report_id: str) -> list[marks.Mark]:
     """The marks that people left; none where the catalog cannot be read, of which other parts of the page tell."""
     try:
-        return session.library().catalog.marks.of(report_id)
+        return session.library().catalog.marks.get(report_id)
     except CatalogError:
         return []
 
@@ -41,7 +41,7 @@ def _mark() -> None:
     """Keeps the marks that the browser sends beside the report, for those who may change it."""
     told = st.session_state.get(component.NAME, {}).get("mark")
     told = told if isinstance(told, dict) else {}
-    found = marks.read(told.get("marks"))
+    found = marks.parse_marks(told.get("marks"))
     known = [report.id for report in session.reports() if report.id == told.get("report")]
     if found and known:
         session.editing().catalog.marks.change(known[0], found)

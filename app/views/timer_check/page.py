@@ -6,28 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import chart_element, size_charts, table_columns, tables, theme
+from app.ui import chart_element, size_charts, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
+from app.ui.analysis_table import AnalysisTable
 from profiledb.library.catalog import Manifest
 from profiledb.report.sidecar import stem
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
-COLUMNS = table_columns.of(
-    "timing_compare",
-    table_columns.use("label", width=240),
-    table_columns.use("timings", width=84),
-    table_columns.use("ranges", width=72),
-    table_columns.use("pairs", width=64),
-    "timer_mean_ns",
-    "cpu_mean_ns",
-    "gpu_mean_ns",
-    "over_cpu_ns",
-    "over_cpu_pct",
-    "over_gpu_ns",
-    "over_gpu_pct",
-    *(f"{side}_{name}_ns" for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
-)
+TIMINGS = AnalysisTable("timing_compare", hidden=("gpu_pairs",), download="timings.csv")
 
 
 def page() -> None:
@@ -40,7 +27,7 @@ def page() -> None:
     _facts(rows)
     st.caption(_words(rows))
     _chart(manifest.id, rows)
-    tables.table(rows, COLUMNS, key="timings", download="timings.csv", hidden=("gpu_pairs",))
+    TIMINGS.table(rows)
 
 
 def _how(manifest: Manifest) -> None:

@@ -13,12 +13,12 @@ from app.views.trends import compared_sides, sentences
 from app.views.trends.url_state import MEASURE
 from app.web import access
 from profiledb.library.series_decisions import LONGEST, Note, State
-from profiledb.studies.compare.verdict import signed
-from profiledb.studies.trends.explain import Explained, Part
+from profiledb.studies.compare.verdict import format_difference
+from profiledb.studies.trends.explain import Explanation, Part
 from profiledb.studies.trends.measures import PARTS
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_board import LISTED, Board
-from profiledb.studies.trends.series_changes import Shift, Trend, said_by_program
+from profiledb.studies.trends.series_changes import Shift, Trend, program_differences
 
 CHANGE = "change"
 """The parameter of the address that names a change: the first report after it."""
@@ -103,7 +103,7 @@ def _decide(trend: Trend, shift: Shift) -> None:
 
 def _say(key: str, report_id: str, measure: str, state: State) -> None:
     text = str(st.session_state.get(key, ""))
-    session.editing().catalog.decided.say(report_id, measure, Note(state, text))
+    session.editing().catalog.decisions.write_note(report_id, measure, Note(state, text))
 
 
 def _explain(board: Board, before: Point, after: Point) -> None:
@@ -114,17 +114,17 @@ def _explain(board: Board, before: Point, after: Point) -> None:
         f"From {fmt.plain(before.facts.name)} to {fmt.plain(after.facts.name)}, the reports nearest to the levels on"
         " both sides. Each table adds up to its first line."
     )
-    if said := said_by_program(before, after):
+    if said := program_differences(before, after):
         st.markdown("Different in the program's own facts: " + ", ".join(map(fmt.plain, said[:8])) + ".")
     if told is None:
         st.info("These two reports tell no step time, or ran on different numbers of GPUs.")
         return
-    _table(told.wall, told.work, "work", f"Step time {signed(told.wall.change)}")
+    _table(told.wall, told.work, "work", f"Step time {format_difference(told.wall.change)}")
     if told.kernels is not None:
         _kernels(told, told.kernels)
 
 
-def _kernels(told: Explained, whole: Part) -> None:
+def _kernels(told: Explanation, whole: Part) -> None:
     titles = {kind: f"By {title.lower()}" for kind, title in PARTS.items() if kind in told.by}
     if not titles:
         return
@@ -132,7 +132,9 @@ def _kernels(told: Explained, whole: Part) -> None:
         "Kernel time", list(titles), format_func=titles.__getitem__, required=True,
         **url_widgets.option("parts", list(titles), "kernel" if "kernel" in titles else None),
     )  # fmt: skip
-    _table(whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {signed(whole.change)}")
+    _table(
+        whole, told.by[kind or next(iter(titles))], kind or "kernel", f"Kernel time {format_difference(whole.change)}"
+    )
 
 
 def _table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:

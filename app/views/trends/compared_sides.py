@@ -8,14 +8,14 @@ from profiledb.studies.trends import explain
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift, Trend
 
-COMPARE = page_list.at("compare")
+COMPARE = page_list.get_view("compare")
 OTHER = "other"
 """The parameter of Compare's address that names the second report."""
 
 
 def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
     """The reports nearest to the levels on both sides."""
-    return explain.sides(trend, shift.change.index)
+    return explain.level_reports(trend, shift.change.index)
 
 
 def compare(before: str, after: str) -> None:

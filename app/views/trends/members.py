@@ -65,7 +65,7 @@ def _move(board: Board, series: Series) -> None:
             placeholder="A series, or a new name", format_func=fmt.visible,
         )  # fmt: skip
         if st.form_submit_button("Move") and moved and to:
-            decided = session.editing().catalog.decided
+            decided = session.editing().catalog.decisions
             for report_id in moved:
                 decided.choose(report_id, {_RULES: None, _OUT: LEFT_OUT}.get(to, to))
             st.rerun()
@@ -73,5 +73,5 @@ def _move(board: Board, series: Series) -> None:
 
 def _left_out(board: Board) -> dict[str, str]:
     """The names of the reports that somebody left out of all series, by their ids."""
-    choices = board.library.catalog.decided.choices()
+    choices = board.library.catalog.decisions.choices()
     return {report.id: report.name for report in session.reports() if choices.get(report.id) == LEFT_OUT}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.ui import format as fmt
-from profiledb.studies.compare.verdict import signed_percent
+from profiledb.studies.compare.verdict import format_percent_change
 from profiledb.studies.trends.measures import Measure
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift
@@ -24,7 +24,7 @@ def value(measure: Measure, number: float) -> str:
 
 def signed_share(share: float | None) -> str:
     """A change as a share of the level before: ``+11.1 %``."""
-    return fmt.MISSING if share is None else signed_percent(100 * share)
+    return fmt.MISSING if share is None else format_percent_change(100 * share)
 
 
 def when(point: Point) -> str:

@@ -36,7 +36,7 @@ COLUMNS = (
 
 def show(board: Board) -> None:
     """Draws the table, and opens the series that is clicked."""
-    waiting = summary_refresh.waiting(board.library, session.reports())
+    waiting = summary_refresh.count_waiting(board.library, session.reports())
     if waiting:
         st.caption(
             f"{fmt.counted(waiting, 'report')} not summarized yet. The worker does it when it has nothing else to do;"

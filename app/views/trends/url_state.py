@@ -19,7 +19,7 @@ def asked_series(board: Board) -> Series | None:
     if not asked:
         return None
     try:
-        return series.find(board.series, asked[:400])
+        return series.find_series(board.series, asked[:400])
     except AnalysisError:
         st.warning(f"There is no series {fmt.plain(fmt.shortened(asked, 40))}.")
         return None

@@ -1,4 +1,4 @@
-"""``warpdeck analyses``: what can be asked, and the parameters of each."""
+"""``warpdeck analyses``: list the analyses and their parameters."""
 
 import argparse
 import json
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "analyses", "list the analyses and their parameters", "--format json", parents=[common]
     )
@@ -24,7 +23,6 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(_: "Library", arguments: argparse.Namespace) -> None:
-    """Prints all analyses."""
     from profiledb.query import header
 
     if arguments.format == "json":
@@ -40,18 +38,18 @@ def run(_: "Library", arguments: argparse.Namespace) -> None:
 
 
 def entries() -> list[dict[str, Any]]:
-    """Every analysis as JSON has it, without its SQL."""
+    """Describe every analysis for JSON, without its SQL."""
     from profiledb.query import header
 
-    told = [
+    described = [
         asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]}
         for a in header.analyses().values()
     ]
-    return [{k: v for k, v in entry.items() if k != "sql"} for entry in told]
+    return [{k: v for k, v in entry.items() if k != "sql"} for entry in described]
 
 
 def _selection(mode: str) -> "tuple[Param, ...]":
-    """Parameters of an analysis that looks at a part of a report, and counts by ``mode`` unless told otherwise."""
+    """Return the parameters of an analysis of a selection, whose mode of attribution is ``mode`` by default."""
     from profiledb.query.header import Param
 
     defaults = {name: choices[0] for name, choices in model.CHOICES.items()} | {"mode": mode}

@@ -1,4 +1,4 @@
-"""``warpdeck audit``: who did what in the library."""
+"""``warpdeck audit``: print who did what in the library."""
 
 import argparse
 import csv
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from profiledb.library.catalog import Catalog
 
 USUAL = 1_000
-"""Lines for people, where they do not say how many."""
+"""Default number of lines in plain text."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "audit", "list who did what", "--search edith --format csv", parents=[common],
         description="Uploads, labels, marks, links, deletions, decisions, tokens; logins, downloads, questions in SQL,"
@@ -38,10 +37,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
-    """Prints an entry a line, as they are read."""
+    """Print entries as they are read, one per line."""
     from profiledb.library.audit import COLUMNS, MOST
 
-    entries = catalog.audit.each(arguments.search, most=MOST if arguments.most is None else arguments.most)
+    entries = catalog.audit.iterate(arguments.search, most=MOST if arguments.most is None else arguments.most)
     if arguments.format == "json":
         _print_json(entries)
     elif arguments.format == "csv":
@@ -57,7 +56,7 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
 
 
 def _print_json(entries: "Iterable[Entry]") -> None:
-    """A list, of which no more than one entry is in memory."""
+    """Print a JSON list with one entry in memory at a time."""
     before = "[\n"
     for entry in entries:
         print(before + textwrap.indent(json.dumps(asdict(entry), indent=1), " "), end="")

@@ -1,4 +1,4 @@
-"""``warpdeck backup DIR``: a copy of the library that is whole, while a worker writes."""
+"""``warpdeck backup DIR``: copy the library consistently while a worker writes."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "backup", "copy the library into a folder, while a worker may write", "/backup/warpdeck",
         parents=[common],
@@ -23,9 +22,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Copies, and says how much was new."""
-    from profiledb.library.backup import backup
+    """Copy the library and print how many files were new."""
+    from profiledb.library.move.backup import backup
 
     count, size = backup(library, arguments.to)
-    library.catalog.audit.tell("backed up", about=str(arguments.to))
+    library.catalog.audit.write_or_log("backed up", about=str(arguments.to))
     terminal.say(f"{words.counted(count, 'file')} copied to {arguments.to}: {words.bytes_(size)}.")

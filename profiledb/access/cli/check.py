@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 WORSE = 1
-"""Exit status where the report is worse than is allowed."""
+"""Exit status of a report that is worse than allowed."""
 MEASURES = (
     "wall_ns", "busy_ns", "kernel_ns", "idle_ns", "copy_ns", "memset_ns", "launches", "copy_bytes", "memory_bytes",
     "mfu_pct", "energy_j", "findings",
@@ -25,7 +25,6 @@ _STATUS = "Exit status: 0; 1 if the report is worse or above a budget; 2 after a
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "check", "say whether a new report is worse than others, for continuous integration",
         "new.nsys-rep --against series --budget budget.toml --format md", parents=[common], description=_ABOUT,
@@ -51,7 +50,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int:
-    """Prints what came of the check, or writes it to a file."""
+    """Print the outcome of the check, or write it to a file."""
     from profiledb import config
     from profiledb.findings import rulebook
     from profiledb.studies.trends import budget, gate, printout
@@ -62,8 +61,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         )
     allowed = budget.Budget()
     if arguments.budget:
-        allowed = budget.read(arguments.budget, list(rulebook.load(config.load().rules)))
-    checked = gate.check(
+        allowed = budget.read_budget(arguments.budget, list(rulebook.load(config.load().rules)))
+    checked = gate.check_report(
         library,
         library.find(arguments.report),
         arguments.against,
@@ -71,5 +70,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         arguments.measure or (MEASURES[0],),
         anywhere=arguments.anywhere,
     )
-    terminal.write(printout.text(checked, arguments.format, arguments.url).encode(), arguments.output)
+    terminal.write(printout.format_check(checked, arguments.format, arguments.url).encode(), arguments.output)
     return WORSE if checked.fails else 0

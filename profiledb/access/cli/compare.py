@@ -1,4 +1,4 @@
-"""``warpdeck compare A B``: the rows of a comparison, and a limit for continuous integration."""
+"""``warpdeck compare A B``: print a comparison, and check a limit for continuous integration."""
 
 import argparse
 import math
@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import DEFAULT, REPORT, given
+from profiledb.access.cli.params import DEFAULT, REPORT, parse_params
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -23,13 +23,12 @@ _STATUS = (
     "or the figure that --metric names; 2 after any error."
 )
 ABOVE = 1
-"""Exit status where B is above the limit."""
+"""Exit status if B exceeds the limit."""
 TROUBLE = 2
-"""Exit status of an error, so that a limit that was never looked at is told from one that was not held."""
+"""Exit status of an error, so that an unchecked limit differs from an exceeded one."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "compare", "compare two Systems reports", "before.nsys-rep after.nsys-rep --fail-above 5%%",
         parents=[common], description=_ABOUT, status=_STATUS,
@@ -60,7 +59,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def percent(text: str) -> float:
-    """5, 5% or 5 %; argparse turns a ValueError into its own words."""
+    """Parse 5, 5% or 5 %; argparse reports a ValueError."""
     value = float(text.strip().removesuffix("%"))
     if not math.isfinite(value):
         raise ValueError(text)
@@ -68,28 +67,33 @@ def percent(text: str) -> float:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int:
-    """Prints the rows on standard output, verdict and limit on standard error; returns the exit status."""
-    from profiledb.studies import row_text  # it takes pandas along, which the other commands do without
+    """Print the rows on standard output, verdict and limit on standard error; return the exit status."""
+    from profiledb.studies import row_text  # imports pandas, which other commands do not need
     from profiledb.studies.compare import answer, columns, matching, verdict
 
     limit = arguments.fail_above
     if arguments.metric and limit is None:
-        raise AnalysisError("--metric says what --fail-above judges.", hint="Give both, or neither.")
-    mine, other = given(arguments.param), given(arguments.other_param)
+        raise AnalysisError("--metric needs --fail-above.", hint="Give both, or neither.")
+    mine, other = parse_params(arguments.param), parse_params(arguments.other_param)
     reports = [library.find(name) for name in (arguments.a, arguments.b)]
-    a, b = answer.side(library, reports[0], mine), answer.side(library, reports[1], {**mine, **other})
+    a, b = answer.gather_side(library, reports[0], mine), answer.gather_side(library, reports[1], {**mine, **other})
     basis = matching.choose_basis(a, b, arguments.basis)
     if arguments.table == "kernels":
-        answer.need_kernels(reports, [a, b])
-    held = None if limit is None else verdict.limit(a, b, limit, arguments.metric or METRICS[0])
-    rows = answer.table(arguments.table, a, b, basis)
+        answer.require_kernels(reports, [a, b])
+    held = None if limit is None else verdict.check_limit(a, b, limit, arguments.metric or METRICS[0])
+    rows = answer.make_table(arguments.table, a, b, basis)
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
         print(row_text.csv_text(rows, columns.TABLES[arguments.table]), end="")
     if matching.other_gpus(a, b):
         terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
-    for sentence in (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)):
+    for sentence in (
+        verdict.state_headline(a, b),
+        verdict.state_figures(a, b),
+        verdict.explain_change(a, b),
+        verdict.state_outside(a, b),
+    ):
         if sentence:
             terminal.say(sentence, sys.stderr)
     if held is None:

@@ -1,4 +1,4 @@
-"""``warpdeck crossover REPORT``: the size from which the GPU beats the CPU."""
+"""``warpdeck crossover REPORT``: print the size from which the GPU beats the CPU."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ _HEADINGS = ("task", "basis", "crossing", "95 % interval", "use the GPU from")
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "crossover", "find the size from which the GPU beats the CPU", "tasks.nsys-rep", parents=[common]
     )
@@ -27,10 +26,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the crossovers of a report on standard output.
+    """Print the crossovers of a report on standard output.
 
     Raises:
-        NotCapturedError: no times of tasks lie beside the report.
+        NotCapturedError: the report has no times of tasks.
     """
     from profiledb.query import analysis
     from profiledb.studies import row_text
@@ -38,11 +37,13 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
 
     report = library.find(arguments.report)
-    crossovers = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
+    crossovers = crossing.find_crossovers(analysis.run(library, report.id, "task_repetitions"))
     if arguments.format == "table":
         print(_text(crossovers), end="")
         return
-    rows = crossing.as_frame(crossovers).assign(words=[crossover_words.sentence(crossover) for crossover in crossovers])
+    rows = crossing.as_frame(crossovers).assign(
+        words=[crossover_words.describe_crossover(crossover) for crossover in crossovers]
+    )
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
@@ -50,13 +51,14 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
 
 def _text(crossovers: Sequence["Crossover"]) -> str:
-    """Aligned columns, and below them a sentence each."""
+    """Format aligned columns, with a sentence per crossover below."""
     from profiledb.studies.cpu_vs_gpu import sentences as crossover_words
 
     cells = [_HEADINGS] + [
         (
-            visible(crossover.task), crossover_words.BASES[crossover.basis], crossover_words.crossing(crossover) or "-",
-            crossover_words.interval(crossover) or "-",
+            visible(crossover.task), crossover_words.BASES[crossover.basis],
+            crossover_words.format_crossing(crossover) or "-",
+            crossover_words.format_interval(crossover) or "-",
             f"{crossover.threshold:,}" if crossover.threshold is not None else "-",
         )
         for crossover in crossovers
@@ -64,7 +66,8 @@ def _text(crossovers: Sequence["Crossover"]) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     sentences = [
-        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}: {crossover_words.sentence(crossover)}"
+        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}:"
+        f" {crossover_words.describe_crossover(crossover)}"
         for crossover in crossovers
     ]
     return "\n".join([*lines, "", *sentences, ""])

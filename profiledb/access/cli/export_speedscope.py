@@ -1,18 +1,17 @@
-"""``warpdeck export_speedscope REPORT``: the CPU samples of a report as a file for speedscope."""
+"""``warpdeck export_speedscope REPORT``: write the CPU samples of a report for speedscope."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "export_speedscope", "write the CPU samples as JSON for https://www.speedscope.app",
         "my.nsys-rep -o my.speedscope.json --param moments=idle", parents=[common],
@@ -24,8 +23,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the file, or writes it; raises WarpdeckError where it cannot be written."""
-    from profiledb.studies import speedscope  # brings pandas, 0.3 s, which other commands do without
+    """Print the file or write it; raise WarpdeckError if it cannot be written."""
+    from profiledb.studies import speedscope  # imports pandas, 0.3 s, which other commands do not need
 
-    text = speedscope.text(library, library.find(arguments.report).id, given(arguments.param))
+    text = speedscope.format_document(library, library.find(arguments.report).id, parse_params(arguments.param))
     terminal.write(text.encode(), arguments.output)

@@ -1,18 +1,17 @@
-"""``warpdeck export_stats REPORT DIR``: every analysis as CSV into a folder."""
+"""``warpdeck export_stats REPORT DIR``: write every analysis as CSV into a folder."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import PARAM, REPORT, given
+from profiledb.access.cli.params import PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "export_stats", "write every analysis as CSV into a folder", "my.nsys-rep stats/", parents=[common]
     )
@@ -23,9 +22,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the files and says how many."""
     from profiledb.query import export
 
-    index = export.write_all(library, library.find(arguments.report), arguments.folder, given(arguments.param))
+    index = export.write_all(library, library.find(arguments.report), arguments.folder, parse_params(arguments.param))
     written = sum(1 for *_, why in index if not why)
     terminal.say(f"{written} of {len(index)} analyses have data; {arguments.folder / export.INDEX} lists all.")

@@ -1,4 +1,4 @@
-"""``warpdeck export_trace REPORT -o FILE``."""
+"""``warpdeck export_trace REPORT -o FILE``: write a report for Perfetto."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import config, terminal
-from profiledb.access.cli.params import REPORT, given
+from profiledb.access.cli.params import REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -15,7 +15,6 @@ PARAM = "the part to write: range=NAME (may be repeated), skip_first, from_ns, t
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "export_trace", "write the timeline as a trace for Perfetto",
         "my.nsys-rep -o my.pftrace --param range=step_2", parents=[common],
@@ -29,7 +28,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the file, which is there only when it is whole, and says how many events it holds."""
+    """Write the file, which appears when it is complete, and print its number of events."""
     from profiledb import words
     from profiledb.rules import classes
     from profiledb.selection import model
@@ -37,14 +36,14 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.timeline.store import Timelines
 
     report = library.find(arguments.report)
-    selection = model.parse(given(arguments.param))
+    selection = model.parse(parse_params(arguments.param))
     settings = config.load()
     shelf = Timelines(library, classes.load(settings.classes), settings.memory_limit)
     opened = shelf.wait(report.id)
     part = arguments.output.with_name(f".{arguments.output.name}.{os.getpid()}")
     try:
         with shelf.cursor(report.id) as cursor, part.open("wb") as file:
-            count = trace.write(cursor, opened, file, spans.of(cursor, opened, selection))
+            count = trace.write_trace(cursor, opened, file, spans.selected_spans(cursor, opened, selection))
         part.replace(arguments.output)
     finally:
         part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""``warpdeck features REPORT...``: a table for machine learning, a row per report, task and size."""
+"""``warpdeck features REPORT...``: write a table for machine learning, one row per report, task and size."""
 
 import argparse
 import sys
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "features", "write a table for machine learning, a row per report, task and size",
         "tasks.nsys-rep -o features.parquet", parents=[common],
@@ -27,7 +26,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the feature table of the reports; what is left out is said on standard error.
+    """Write the feature table of the reports; print on standard error which reports are left out.
 
     Raises:
         AnalysisError: none of them has times of tasks.
@@ -42,6 +41,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise WarpdeckError("Parquet cannot be printed on a terminal.", hint="Name a file: -o features.parquet")
     reports = [library.find(name) for name in arguments.reports]
-    rows = features.table(library, reports, lambda words: terminal.say(words, sys.stderr))
-    data = features.content(rows, form)
+    rows = features.feature_table(library, reports, lambda words: terminal.say(words, sys.stderr))
+    data = features.encode_table(rows, form)
     terminal.write(data, arguments.output)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, STARTUP, given
+from profiledb.access.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, STARTUP, parse_params
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     if not arguments.report:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
     report = library.find(arguments.report)
-    params = document.page_params(library, report, given(arguments.param))
+    params = document.page_params(library, report, parse_params(arguments.param))
     part = None if arguments.startup else judge.steady_part(library, report, params)
     found = judge.judge(library, report, params, rules.values(), part)
     text = output.text(found, arguments.format, report.name, part)

@@ -1,18 +1,17 @@
-"""``warpdeck html REPORT -o report.html``: a report as one file that opens without a server."""
+"""``warpdeck html REPORT -o report.html``: write a report as one file that opens without a server."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "html", "write a report as one HTML file", "my.nsys-rep -o report.html", parents=[common],
         description="The file holds summary, charts and findings. It needs no server, no network and no scripts.",
@@ -25,11 +24,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Writes the file, or prints it; raises WarpdeckError where it cannot be written."""
+    """Write the file or print it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies.html import document
     from profiledb.studies.summary.document import page_params
 
     report = library.find(arguments.report)
-    params = page_params(library, report, given(arguments.param))
-    text = document.page(library, report, params, startup=arguments.startup)
+    params = page_params(library, report, parse_params(arguments.param))
+    text = document.write_page(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -1,4 +1,4 @@
-"""``warpdeck link NSYS OTHER``: links reports of the same program."""
+"""``warpdeck link NSYS OTHER``: link reports of the same program."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "link", "link a Systems report to a Compute report or a PyTorch trace of the same program",
         "my.nsys-rep my.ncu-rep", parents=[common],
@@ -27,7 +26,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Links, or removes the links, and says what the other report covers."""
+    """Add or remove links, and print how much the other report covers."""
     from profiledb.query import analysis
     from profiledb.studies.trace_link import links
 
@@ -43,8 +42,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         )
     ncu = library.find(arguments.other)
     if ncu.rows.get("operator"):
-        told = links.link(library, nsys.id, ncu.id).told
-        terminal.say(f"{nsys.name} is linked to {ncu.name}: {told}.")
+        match_text = links.link_trace(library, nsys.id, ncu.id).told
+        terminal.say(f"{nsys.name} is linked to {ncu.name}: {match_text}.")
         return
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]
     library.link(nsys.id, ncu.id)

@@ -1,4 +1,4 @@
-"""``warpdeck list``: reports, and files that are being read or failed."""
+"""``warpdeck list``: list reports, and files that are being imported or have failed."""
 
 import argparse
 import json
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from profiledb.library.catalog import Catalog
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+@%][A-Za-z0-9_+@%.,=-]{0,199}")
-"""Names that a shell takes as they are, and no command for an option."""
+"""Names that a shell takes literally and that no command mistakes for an option."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
     command.add_argument(
         "--format",
@@ -29,7 +28,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
-    """Prints an entry a line, or as JSON, or what shells complete a report with."""
+    """Print entries one per line, as JSON, or as completions for a shell."""
     if arguments.format == "words":
         print("\n".join(completions(catalog)))
         return
@@ -38,21 +37,23 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
         print(json.dumps(entries, indent=1))
         return
     for e in entries:
-        told = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
+        remark = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
         labels = ", ".join(e["labels"])
-        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{told}"
+        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{remark}"
         terminal.say(line.rstrip())
 
 
 def completions(catalog: "Catalog") -> list[str]:
-    """What names a report on a command line: each name that means one report and no shell reads, and every id."""
+    """Return the texts that name a report on a command line: every id, and each unambiguous name that needs no
+    quoting.
+    """
     reports = catalog.reports()
     times = Counter(r.name for r in reports)
     return [r.name for r in reports if times[r.name] == 1 and _PLAIN.fullmatch(r.name)] + [r.id for r in reports]
 
 
 def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
-    """Every report, and every file that is being read or failed, with the keys of ``list --format json``."""
+    """Describe every report, and every file being imported or failed, with the keys of ``list --format json``."""
     labels, links = catalog.labels(), catalog.links.all()
     entries = [
         {

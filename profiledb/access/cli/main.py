@@ -1,4 +1,4 @@
-"""``python -m profiledb``: the library from the command line. ``warpdeck`` offers the same commands."""
+"""``python -m profiledb``: ask the library from the command line. ``warpdeck`` offers the same commands."""
 
 import argparse
 from typing import Any
@@ -27,19 +27,21 @@ from profiledb.access.cli import (
     space,
     sql,
     summary,
+    whatif,
 )
 from profiledb.access.cli import list as listing
 from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
-    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, compare,
     crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
-"""In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
+"""Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it
+runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command and returns its exit status, see ``terminal.guarded``; a gate's after any error is 2."""
+    """Run a command and return its exit status, see ``terminal.guarded``; a gate returns 2 after any error."""
     parser = terminal.Parser(
         prog="python -m profiledb",
         description="Ask the reports of the library.",
@@ -51,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def add_all(commands: Any) -> None:
-    """Adds all commands to those of a parser; ``arguments.execute(arguments)`` runs what it reads."""
+    """Add all commands to a parser; ``arguments.execute(arguments)`` runs the parsed one."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
     common.set_defaults(trouble=terminal.FAILED, execute=execute, asks="reports")
@@ -60,7 +62,7 @@ def add_all(commands: Any) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs the command that was read, on the library or, where it asks no report, on its catalog alone."""
+    """Run the parsed command on the library, or on its catalog alone if it needs no report."""
 
     def action() -> int | None:
         settings = config.load(library=arguments.library)

@@ -1,4 +1,4 @@
-"""``warpdeck move FROM``: takes a folder library into the library and database that the settings name."""
+"""``warpdeck move FROM``: copy a folder library into the library and database that the settings name."""
 
 import argparse
 import sys
@@ -17,7 +17,6 @@ EVERY_S = 5.0
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "move", "take a folder library, or a copy by backup, into this library", "/srv/warpdeck/library",
         parents=[common],
@@ -30,7 +29,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int | None:
-    """Moves, and says how far it is."""
+    """Copy the library and print the progress."""
     from profiledb.library.move.move import move
 
     settings = config.load(library=arguments.library)
@@ -38,34 +37,34 @@ def run(library: "Library", arguments: argparse.Namespace) -> int | None:
         from profiledb.library import migrations
 
         migrations.move(settings.database)
-    told = _Told()
+    progress = _ProgressPrinter()
     try:
-        moved = move(arguments.source.expanduser().absolute(), library, told.look)
+        moved = move(arguments.source.expanduser().absolute(), library, progress.look)
     except WarpdeckError:
-        told.say(at_once=True)
+        progress.say(at_once=True)
         raise
-    told.say(at_once=True)
+    progress.say(at_once=True)
     terminal.say(f"{words.counted(moved.rows, 'row')} written to the catalog. {arguments.source} is as it was.")
     for name in moved.damaged:
         terminal.say(f"{name} is damaged and stays behind. Drop its source file again.", sys.stderr)
     return terminal.FAILED if moved.damaged else None
 
 
-class _Told:
-    """Says now and then how far it is."""
+class _ProgressPrinter:
+    """Prints the progress from time to time."""
 
     def __init__(self) -> None:
         self._moved: Moved | None = None
         self._said = time.monotonic()
 
     def look(self, moved: "Moved") -> None:
-        """Takes note."""
+        """Take a new state of the progress."""
         self._moved = moved
         if time.monotonic() - self._said >= EVERY_S:
             self.say()
 
     def say(self, *, at_once: bool = False) -> None:
-        """Prints a line, where anything has been done."""
+        """Print a line, unless nothing has been done yet."""
         if self._moved is None:
             if at_once:
                 terminal.say("No report to move.")

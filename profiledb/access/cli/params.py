@@ -1,17 +1,17 @@
-"""``--param NAME=VALUE``, and what arguments of several commands mean."""
+"""``--param NAME=VALUE``, and the help of arguments that several commands share."""
 
 from profiledb.errors import AnalysisError
 
 REPORT = "id of the report, the start of its id, or its file name"
-"""What names a report."""
+"""Help of an argument that names a report."""
 PARAM = "parameter of the analysis or of the selection; may be repeated; the command analyses lists them"
 OUTPUT = "write to this file instead of printing"
 STARTUP = "cover what the program does before and after its steps, too"
 DEFAULT = "default: %(default)s"
 
 
-def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
-    """The parameters of ``--param``; a range may be given several times. Raises AnalysisError."""
+def parse_params(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
+    """Parse the values of ``--param``; a range may be repeated. Raises AnalysisError."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise AnalysisError(f"--param takes NAME=VALUE, not {wrong[0]!r}.")

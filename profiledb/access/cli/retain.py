@@ -1,4 +1,4 @@
-"""``warpdeck retain``: removes what the rules of retention let go; the worker does the same every hour."""
+"""``warpdeck retain``: remove what the retention rules release; the worker does so every hour."""
 
 import argparse
 from datetime import UTC, datetime
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "retain", "remove reports and uploads by the rules of retention", "--dry-run", parents=[common],
         description="WARPDECK_RETENTION names the file of rules; docs/team.md has its format. Reports with a label and"
@@ -20,12 +19,12 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--inbox", metavar="DIR", help="folder or bucket of the uploads (default: WARPDECK_INBOX)")
     command.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
-    command.add_argument("--by-worker", action="store_true", help=argparse.SUPPRESS)  # who it was, for the audit
+    command.add_argument("--by-worker", action="store_true", help=argparse.SUPPRESS)  # recorded in the audit
     command.set_defaults(command=run)
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Removes, with a line for each thing that goes."""
+    """Remove it and print a line for each thing removed."""
     from profiledb.library.locations import open_inbox
     from profiledb.library.visitor import WORKER
     from profiledb.monitoring import logs
@@ -34,8 +33,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     settings = config.load(inbox=arguments.inbox)
     if settings.retention is None:
-        raise ConfigError("There are no rules of retention.", hint="WARPDECK_RETENTION names their file.")
-    logs.prepare(settings.log)
+        raise ConfigError("No retention rules are set.", hint="Set WARPDECK_RETENTION to their file.")
+    logs.configure(settings.log)
     inbox = open_inbox(settings)
     if arguments.by_worker:
         library = library.asked_by(WORKER)
@@ -46,5 +45,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         if settings.log != logs.JSON:
             terminal.say(f"{one.what:<7} {one.report_id or '-':<16}  {one.name}  ({one.why})")
     if settings.log != logs.JSON:
-        told = "would go" if arguments.dry_run else "removed"
-        terminal.say(f"{words.counted(count, 'thing')} {told}: {words.bytes_(size)}.")
+        outcome = "would go" if arguments.dry_run else "removed"
+        terminal.say(f"{words.counted(count, 'thing')} {outcome}: {words.bytes_(size)}.")

@@ -1,18 +1,17 @@
-"""``warpdeck run ANALYSIS REPORT``."""
+"""``warpdeck run ANALYSIS REPORT``: print the rows of an analysis."""
 
 import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import DEFAULT, PARAM, REPORT, given
+from profiledb.access.cli.params import DEFAULT, PARAM, REPORT, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "run", "run an analysis on a report", "cuda_gpu_kern_sum my.nsys-rep --param range=step_2",
         parents=[common],
@@ -25,11 +24,11 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the rows of the analysis as CSV or JSON."""
+    """Print the rows as CSV or JSON."""
     from profiledb.query import analysis, output
 
     report = library.find(arguments.report)
-    params = given(arguments.param)
+    params = parse_params(arguments.param)
     if arguments.format == "json":
         frame = analysis.run(library, report.id, arguments.analysis, params)
         print(frame.to_json(orient="records", indent=1, date_format="iso", double_precision=15))

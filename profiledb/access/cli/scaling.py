@@ -1,4 +1,4 @@
-"""``warpdeck scaling REPORT...``: steps, efficiency and waits of runs on several GPUs."""
+"""``warpdeck scaling REPORT...``: print steps, efficiency and waits of runs on several GPUs."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "scaling", "print how well a program scales over GPUs",
         "ddp_1.sqlite ddp_strong_4_rank0.sqlite ddp_strong_4_rank1.sqlite", parents=[common],
@@ -28,10 +27,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the rows of the runs that the named reports are of; raises AnalysisError as ``printed.text``."""
-    from profiledb.studies.scaling import printout  # it takes pandas along, which the other commands do without
+    """Print the rows of the runs that contain the named reports; raises AnalysisError as ``printout.format_runs``."""
+    from profiledb.studies.scaling import printout  # imports pandas, which other commands do not need
 
-    text = printout.text(library, arguments.reports, arguments.format, arguments.scaling)
+    text = printout.format_runs(library, arguments.reports, arguments.format, arguments.scaling)
     if arguments.format != "table":
         print(text)
         return

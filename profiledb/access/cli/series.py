@@ -1,4 +1,4 @@
-"""``warpdeck series``: which reports belong together, and what changed in each series."""
+"""``warpdeck series``: print which reports belong together, and the changes in each series."""
 
 import argparse
 import json
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "series", "list series of reports and what changed in them", "--format json", parents=[common],
         description="A series is the same program on the same GPU model; profiledb/rules/series.toml has the rules.",
@@ -40,7 +39,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the series, worst first, or the reports of one."""
+    """Print the series, worst first, or the reports of one series."""
     from profiledb.studies.trends import summary_refresh
     from profiledb.studies.trends.series_board import Board
 
@@ -50,7 +49,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if arguments.series and not arguments.move:
         from profiledb.studies.trends import series
 
-        _print(_reports(board, series.find(board.series, arguments.series)), arguments.format)
+        _print(_reports(board, series.find_series(board.series, arguments.series)), arguments.format)
     else:
         _print([_entry(trend) for trend in board.listed], arguments.format)
 
@@ -63,10 +62,10 @@ def _decide(library: "Library", arguments: argparse.Namespace) -> None:
         if report := getattr(arguments, name):
             if name == "move" and not arguments.series:
                 raise AnalysisError("--move needs the name of a series.", hint="warpdeck series NAME --move REPORT")
-            library.catalog.decided.choose(library.find(report).id, to)
+            library.catalog.decisions.choose(library.find(report).id, to)
     if arguments.accept:
         accepted = library.find(arguments.accept)
-        library.catalog.decided.say(accepted.id, arguments.measure, Note("accepted", ""))
+        library.catalog.decisions.write_note(accepted.id, arguments.measure, Note("accepted", ""))
 
 
 def _entry(trend: "Trend") -> dict[str, Any]:
@@ -93,8 +92,8 @@ def _entry(trend: "Trend") -> dict[str, Any]:
     }
 
 
-def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
-    trend = board.one(of)
+def _reports(board: "Board", series: "Series") -> list[dict[str, Any]]:
+    trend = board.one(series)
     values = dict(zip((point.id for point in trend.points), trend.values, strict=True)) if trend else {}
     return [
         {
@@ -105,13 +104,13 @@ def _reports(board: "Board", of: "Series") -> list[dict[str, Any]]:
             "moved": point.moved,
             "wall_ns": values.get(point.id),
         }
-        for point in of.points
+        for point in series.points
     ]
 
 
 def _print(entries: list[dict[str, Any]], form: str) -> None:
     from profiledb import words
-    from profiledb.studies.compare.verdict import signed_percent
+    from profiledb.studies.compare.verdict import format_percent_change
 
     if form == "json":
         print(json.dumps(entries, indent=1))
@@ -122,5 +121,7 @@ def _print(entries: list[dict[str, Any]], form: str) -> None:
             terminal.say(f"{e['report']}  {e['at'][:16]}  {commit:<12}  {words.duration(e['wall_ns']):>9}  {e['name']}")
             continue
         change = e["change"]
-        told = f"{e['measure']} {signed_percent(change['change_pct'])} {change['kind']}" if change else "-"
-        terminal.say(f"{e['key']}  {e['reports']:>5}  {told:<36}  {e['series']}")
+        newest_change = (
+            f"{e['measure']} {format_percent_change(change['change_pct'])} {change['kind']}" if change else "-"
+        )
+        terminal.say(f"{e['key']}  {e['reports']:>5}  {newest_change:<36}  {e['series']}")

@@ -1,4 +1,4 @@
-"""``warpdeck space``: who sees which reports, as the page Admin has it."""
+"""``warpdeck space``: set who sees which reports, as on the page Admin."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "space", "list, make, change and remove spaces", "set kernels kernel-team 'token:nightly build'",
         parents=[common],
@@ -25,12 +24,12 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
-    """Does it; lists a space a line."""
+    """Change a space, or print all spaces, one per line."""
     from profiledb.library.spaces import folder
 
     spaces, name = catalog.spaces, arguments.name
     if arguments.action == "list":
-        for one in spaces.listed():
+        for one in spaces.list_all():
             terminal.say(f"{folder(one.name)}  {words.counted(one.reports, 'report')}  {one.seen_by}")
         return
     if not name:

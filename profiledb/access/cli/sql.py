@@ -1,4 +1,4 @@
-"""``warpdeck sql REPORT "SELECT ..."``: a question of one's own."""
+"""``warpdeck sql REPORT "SELECT ..."``: run a SELECT on a report."""
 
 import argparse
 import sys
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "sql", "ask a report a question in SQL", "my.nsys-rep 'SELECT count(*) FROM kernel'",
         parents=[common],
@@ -28,16 +27,16 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the rows, or writes them to a file; says on standard error where there are more than the limit."""
+    """Print the rows or write them to a file; report on standard error if the limit cut them."""
     from profiledb import config
     from profiledb.console import answer_file, question_limits
     from profiledb.console.question_process import ask
 
     report = library.find(arguments.report)
-    limits = question_limits.saved(config.load())
+    limits = question_limits.file_limits(config.load())
     sql = sys.stdin.read(question_limits.LONGEST + 1) if arguments.sql == "-" else arguments.sql
     answer = ask(library, report.id, sql, limits)
-    content = answer_file.text(answer.rows, arguments.format)
+    content = answer_file.encode_rows(answer.rows, arguments.format)
     terminal.write(content, arguments.output)
     if answer.cut:
         terminal.say(f"There are more rows: only {answer.rows.num_rows:,} were read.", sys.stderr)

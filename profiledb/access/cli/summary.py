@@ -1,18 +1,17 @@
-"""``warpdeck summary REPORT``: the answers of the pages as Markdown."""
+"""``warpdeck summary REPORT``: print the answers of the pages as Markdown."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, given
+from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, parse_params
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "summary", "print the answers of the pages as Markdown", "my.nsys-rep -o summary.md", parents=[common]
     )
@@ -24,10 +23,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints the summary, or writes it to a file; raises WarpdeckError where that cannot be written."""
-    from profiledb.studies.summary import document  # brings pandas, 0.3 s, which other commands do without
+    """Print the summary, or write it to a file; raise WarpdeckError if that fails."""
+    from profiledb.studies.summary import document  # imports pandas, 0.3 s, which other commands do not need
 
     report = library.find(arguments.report)
-    params = document.page_params(library, report, given(arguments.param))
-    text = document.text(library, report, params, startup=arguments.startup)
+    params = document.page_params(library, report, parse_params(arguments.param))
+    text = document.write_summary(library, report, params, startup=arguments.startup)
     terminal.write(text.encode(), arguments.output)

@@ -1,1 +1,1 @@
-"""What programs may ask: one registry of operations, which the HTTP API and the MCP server offer (docs/api.md)."""
+"""Operations for programs: one registry, from which the HTTP API and the MCP server are made (docs/api.md)."""

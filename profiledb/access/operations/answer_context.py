@@ -1,4 +1,4 @@
-"""What stands beside figures: the report, units, what shares are of, what is covered, a page to look at."""
+"""The context of an answer: report, units, the whole of each share, coverage, and a page to look at."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -12,13 +12,13 @@ from profiledb.query import analysis, header
 from profiledb.query.header import Analysis, Column
 
 _OPENING = {"summary": TIMELINE, "kernel_profiles": LAUNCHES}
-"""Pages on which a report opens, and what it must be about."""
+"""Pages on which a report opens, with the subject that it must have."""
 _ADDRESSED = ("range", "warmup", "mode", "device", "stream", "kernel", "launch")
 _MOST_NOTES = 20
 
 
-def report(one: Manifest) -> dict[str, Any]:
-    """A report in short."""
+def describe_report(one: Manifest) -> dict[str, Any]:
+    """Describe a report in short."""
     return {
         "id": one.id,
         "name": one.name,
@@ -30,13 +30,15 @@ def report(one: Manifest) -> dict[str, Any]:
     }
 
 
-def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
-    """Columns with unit and meaning; what a share is of stands in its meaning."""
+def describe_columns(listed: Sequence[Column]) -> list[dict[str, str]]:
+    """Describe columns with unit and meaning, which also says what a share is of."""
     return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
 
 
-def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
-    """The address of a page with a report and a selection, below that of the dashboard; without a page the first."""
+def page_address(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
+    """Return the address of a page with a report and a selection, below the dashboard's; without a page, the first
+    one.
+    """
     if not url or (url in _OPENING and _OPENING[url] not in one.subjects):
         url = "summary" if TIMELINE in one.subjects else "kernel_profiles"
     query = {"report": one.id} | more
@@ -47,21 +49,21 @@ def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, 
 
 
 def _milliseconds(ns: Any) -> str:
-    """A time as the address of a page has it; whatever a selection takes for a whole number."""
+    """Format a time for the address of a page; any whole number that a selection accepts."""
     return f"{Decimal(int(ns)) / 1_000_000:f}"
 
 
-def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
-    """How much of the report is selected, and what the capture says of its own gaps."""
-    told: dict[str, Any] = {"notes": _notes(library, one)}
+def describe_coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe how much of the report is selected, and the gaps that the capture reports itself."""
+    covered: dict[str, Any] = {"notes": _notes(library, one)}
     if TIMELINE not in one.subjects:
-        return told
+        return covered
     asked = header.get("selection_summary").taken(params)
     try:
         rows = analysis.run(library, one.id, "selection_summary", asked)
     except WarpdeckError:
-        return told
-    return told | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
+        return covered
+    return covered | {str(name): int(value) for name, value in rows.iloc[0].dropna().items()}
 
 
 def _notes(library: Library, one: Manifest) -> list[str]:
@@ -69,15 +71,17 @@ def _notes(library: Library, one: Manifest) -> list[str]:
     return [str(text) for text in rows.loc[rows["severity"] != "info", "text"].head(_MOST_NOTES)]
 
 
-def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]) -> dict[str, Any]:
-    """All of it for an analysis."""
+def describe_analysis_context(
+    library: Library, one: Manifest, asked: Analysis, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Describe the whole context of an analysis."""
     return {
-        "report": report(one),
+        "report": describe_report(one),
         "analysis": asked.name,
         "title": asked.title,
         "about": asked.prose,
         "parameters": dict(params),
-        "columns": columns(asked.columns),
-        "coverage": coverage(library, one, params),
-        "page": page(one, asked.page, params) if asked.page else None,
+        "columns": describe_columns(asked.columns),
+        "coverage": describe_coverage(library, one, params),
+        "page": page_address(one, asked.page, params) if asked.page else None,
     }

@@ -1,7 +1,7 @@
 """The operations as tools of an MCP server, so that an assistant answers with our numbers.
 
-The ``mcp`` package is optional (``pip install 'warpdeck[mcp]'``). A tool answers what the HTTP API answers, with fewer
-rows: what an assistant reads is bounded.
+The package ``mcp`` is optional (``pip install 'warpdeck[mcp]'``). A tool answers as the HTTP API does with fewer rows,
+because an assistant reads a limited amount.
 """
 
 import importlib.util
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 USUAL_ROWS = 50
 MOST_ROWS = 500
-"""Rows of an answer, unless asked otherwise, and at most."""
+"""Default and largest number of rows of an answer."""
 MOST_CHARACTERS = 60_000
-"""Characters of an answer; rows are left out where it is longer, and then its other lists and texts are cut."""
+"""Length limit of an answer in characters; a longer one loses rows, then entries of other lists and ends of texts."""
 FURTHER = "params"
-"""The argument that holds the parameters of the analysis and of the selection."""
+"""Name of the argument that holds the parameters of the analysis and of the selection."""
 _ABOUT = (
     "Answers about GPU profile reports of Nsight Systems, Nsight Compute and the PyTorch profiler. Begin with"
     " list_reports, then get_summary and get_findings of a report; list_analyses names what run_analysis takes."
@@ -34,13 +34,13 @@ _ABOUT = (
 )
 
 
-def available() -> bool:
-    """Whether the package is installed."""
+def is_available() -> bool:
+    """Return True if the package is installed."""
     return importlib.util.find_spec("mcp") is not None
 
 
 Run = Callable[[str, Callable[[], str]], Awaitable[str]]
-"""Runs what answers a tool of this name in a thread."""
+"""Runs the function that answers a tool of this name in a thread."""
 
 
 async def _in_thread(_: str, work: Callable[[], str]) -> str:
@@ -50,17 +50,17 @@ async def _in_thread(_: str, work: Callable[[], str]) -> str:
 
 
 def server(library: Callable[[], Library], address: str = "", run: Run = _in_thread) -> "Server[Any]":
-    """The MCP server of a library.
+    """Create the MCP server of a library.
 
     Args:
-        library: tells what is asked, at each call of a tool.
-        address: where the dashboard is, so that answers link its pages; empty where nobody knows.
-        run: where a tool is answered; it may raise WarpdeckError.
+        library: returns the library, at each call of a tool.
+        address: of the dashboard, for links to its pages; empty if unknown.
+        run: answers a tool; may raise WarpdeckError.
 
     Raises:
         ConfigError: the package is not installed.
     """
-    if not available():
+    if not is_available():
         raise ConfigError("The package mcp is not installed.", hint="pip install 'warpdeck[mcp]'")
     import mcp_types as types
     from mcp.server.lowlevel import Server
@@ -80,15 +80,15 @@ def server(library: Callable[[], Library], address: str = "", run: Run = _in_thr
         try:
             text = await run(asked.name, partial(answer, library(), asked.name, asked.arguments or {}, address))
         except WarpdeckError as error:
-            said = f"{error.message} {error.hint}".strip()
-            return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+            message = f"{error.message} {error.hint}".strip()
+            return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=json.loads(text))
 
     return Server("warpdeck", instructions=_ABOUT, on_list_tools=listed, on_call_tool=called)
 
 
 async def serve_stdio(library: Library, address: str) -> None:
-    """Answers on standard input and output until the reader goes."""
+    """Answer on standard input and output until the client closes them."""
     made = server(lambda: library, address)
     from mcp.server.stdio import stdio_server
 
@@ -97,7 +97,7 @@ async def serve_stdio(library: Library, address: str) -> None:
 
 
 def schema(one: Operation) -> dict[str, Any]:
-    """What a tool takes, as JSON Schema."""
+    """Return the JSON Schema of a tool's arguments."""
     properties = {param.name: {"description": param.help, **openapi.schema(param)} for param in one.params}
     if one.further:
         text: dict[str, Any] = {"type": "string"}
@@ -111,20 +111,20 @@ def schema(one: Operation) -> dict[str, Any]:
 
 
 def answer(library: Library, name: str, arguments: Mapping[str, Any], address: str = "") -> str:
-    """The answer of a tool as JSON, of at most ``MOST_CHARACTERS``; raises WarpdeckError."""
+    """Answer a tool as JSON of at most ``MOST_CHARACTERS``; raises WarpdeckError."""
     operation = get(name)
     given = dict(arguments)
     most = given.pop("rows", USUAL_ROWS) if operation.rows else USUAL_ROWS
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_ROWS:
         raise AnalysisError(f"rows takes a whole number from 1 to {MOST_ROWS}.")
-    told = operation.run(library, operation.check(_values(operation, given))).plain(most)
-    if isinstance(page := told.get("page"), str):
-        told["page"] = address + page
-    return _bounded(told)
+    content = operation.run(library, operation.check(_to_values(operation, given))).plain(most)
+    if isinstance(page := content.get("page"), str):
+        content["page"] = address + page
+    return _bound_content(content)
 
 
-def _values(operation: Operation, given: dict[str, Any]) -> Values:
-    """The arguments as texts; AnalysisError for what is none."""
+def _to_values(operation: Operation, given: dict[str, Any]) -> Values:
+    """Convert the arguments to texts; raises AnalysisError for an invalid one."""
     further = given.pop(FURTHER, None) if operation.further else None
     if further is not None and not isinstance(further, dict):
         raise AnalysisError(f"{FURTHER} takes an object.")
@@ -139,18 +139,18 @@ def _text(name: str, value: Any) -> str | tuple[str, ...]:
     raise AnalysisError(f"{name} takes a text, a number or a list of texts.")
 
 
-def _bounded(told: dict[str, Any]) -> str:
-    """As JSON, with fewer rows and entries of lists, and shorter texts, where it is too long."""
+def _bound_content(content: dict[str, Any]) -> str:
+    """Format as JSON, with fewer rows and list entries and shorter texts if it is too long."""
     longest = 4_000
-    while len(text := json.dumps(told, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
-        told = _halved(told, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
+    while len(text := json.dumps(content, ensure_ascii=False, default=str)) > MOST_CHARACTERS:
+        content = _halve(content, longest) | {"shortened": "The answer was too long: lists and texts are cut."}
         longest //= 2
     return text
 
 
-def _halved(value: Any, longest: int) -> Any:
+def _halve(value: Any, longest: int) -> Any:
     if isinstance(value, dict):
-        return {name: _halved(one, longest) for name, one in value.items()}
+        return {name: _halve(one, longest) for name, one in value.items()}
     if isinstance(value, list):
-        return [_halved(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]]
+        return [_halve(one, longest) for one in value[: max(1, len(value) // 2) if len(value) > 3 else len(value)]]
     return value[:longest] if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The description of the HTTP API (OpenAPI 3.1), made of the registry."""
+"""The description of the HTTP API (OpenAPI 3.1), made from the registry."""
 
 import re
 from typing import Any
@@ -22,7 +22,6 @@ _ERRORS = {
 
 
 def description() -> dict[str, Any]:
-    """The whole description."""
     paths: dict[str, Any] = {PREFIX + one.path: {"get": _get(one)} for one in operations().values()}
     paths[f"{PREFIX}/uploads"] = {"post": _upload()}
     schemas = {"Problem": _problem()}
@@ -37,35 +36,35 @@ def description() -> dict[str, Any]:
 
 
 def parameter(param: Param, where: str = "query") -> dict[str, Any]:
-    """A parameter as OpenAPI has it."""
-    told = {"name": param.name, "in": where, "description": param.help, "schema": schema(param)}
-    return told | ({"required": True} if param.required else {})
+    """Describe a parameter for OpenAPI."""
+    described = {"name": param.name, "in": where, "description": param.help, "schema": schema(param)}
+    return described | ({"required": True} if param.required else {})
 
 
 def schema(param: Param) -> dict[str, Any]:
-    """What a parameter takes, as JSON Schema has it."""
+    """Return the JSON Schema of a parameter."""
     one: dict[str, Any] = {"type": "string"} | ({"enum": list(param.choices)} if param.choices else {})
     return {"type": "array", "items": one} if param.many else one
 
 
 def _get(one: Operation) -> dict[str, Any]:
-    parts = set(re.findall(r"{(\w+)}", one.path))
-    told = [parameter(param, "path" if param.name in parts else "query") for param in one.params]
+    path_names = set(re.findall(r"{(\w+)}", one.path))
+    parameters = [parameter(param, "path" if param.name in path_names else "query") for param in one.params]
     if one.further:
         free = {"type": "object", "additionalProperties": {"type": "string"}}
         about = "parameters of the analysis and of the selection, each by its name"
-        told.append(
+        parameters.append(
             {"name": "further", "in": "query", "style": "form", "explode": True, "schema": free, "description": about}
         )
     if one.rows:
-        told.append(parameter(Param("format", "how rows are told", choices=tuple(FORMATS))))
+        parameters.append(parameter(Param("format", "how rows are told", choices=tuple(FORMATS))))
     kinds = list(FORMATS.values()) if one.rows else ["application/json"]
     content = {kind: {"schema": {"type": "object"} if kind == "application/json" else {}} for kind in kinds}
     return {
         "operationId": one.name,
         "summary": one.title,
         "description": one.help,
-        "parameters": told,
+        "parameters": parameters,
         "responses": {"200": {"description": one.title, "content": content}, **_problems()},
     }
 
@@ -89,9 +88,9 @@ def _upload() -> dict[str, Any]:
 
 
 def _problems(*more: str) -> dict[str, Any]:
-    told = dict.fromkeys(more, "The file cannot be taken; the answer says why.") | _ERRORS
+    problems = dict.fromkeys(more, "The file cannot be taken; the answer says why.") | _ERRORS
     content = {"application/problem+json": {"schema": _PROBLEM}}
-    return {status: {"description": text, "content": content} for status, text in told.items()}
+    return {status: {"description": text, "content": content} for status, text in problems.items()}
 
 
 def _problem() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An operation: what it is called, what it takes, and what it answers."""
+"""An operation: its name, parameters and answer."""
 
 import io
 import json
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Values = Mapping[str, str | tuple[str, ...]]
-"""What was asked: texts by name, several where a parameter may be repeated."""
+"""Values of a call: texts by name, several if a parameter may be repeated."""
 FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
     "arrow": "application/vnd.apache.arrow.stream",
     "parquet": "application/vnd.apache.parquet",
 }
-"""How rows are told, with their media types."""
+"""Formats of rows with their media types."""
 MOST_ROWS = 100_000
-"""Rows of an answer in JSON; the other formats have all."""
+"""Largest number of rows of an answer in JSON; other formats have all rows."""
 MOST_BYTES = 512 << 20
-"""Bytes of an answer in memory."""
+"""Size limit of an answer in memory, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Param:
 
     Args:
         name: as programs write it.
-        help: what it means.
-        required: whether it must be given.
-        many: whether it may be repeated.
-        choices: values that it takes; empty where any goes.
+        help: its meaning.
+        required: True if it must be given.
+        many: True if it may be repeated.
+        choices: possible values; empty for any.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Param:
 
 @dataclass(frozen=True)
 class Result:
-    """An answer: what it tells as JSON, and its rows where it has any.
+    """An answer: content for JSON, and rows if it has any.
 
-    ``csv`` writes the rows as the command line does; without it they are written as they are.
+    ``csv`` writes the rows as the command line does; None writes them as they are.
     """
 
     told: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Result:
     csv: Callable[[], bytes] | None = None
 
     def plain(self, most: int = MOST_ROWS) -> dict[str, Any]:
-        """As JSON takes it: at most so many rows, with the number of all."""
+        """Return the content for JSON, with at most ``most`` rows and the number of all."""
         if self.rows is None:
             return dict(self.told)
         shown = self.rows.head(most)
@@ -67,7 +67,7 @@ class Result:
         return {**self.told, "total": len(self.rows), "cut": len(self.rows) > most, "rows": rows}
 
     def written(self, form: str) -> bytes:
-        """In one of ``FORMATS``; AnalysisError where it has no rows for that."""
+        """Encode in one of ``FORMATS``; raises AnalysisError if that needs rows and there are none."""
         if form == "json":
             return json.dumps(self.plain(), ensure_ascii=False, allow_nan=False, default=str).encode(errors="replace")
         if self.rows is None:
@@ -92,17 +92,17 @@ def _arrow(rows: "pd.DataFrame", form: str) -> bytes:
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that programs may ask.
+    """A question that programs may ask.
 
     Args:
-        name: as tools and the description call it.
+        name: of the tool and in the description.
         path: below the address of the API; names in braces are parameters.
-        title: what it does, in a line.
-        help: what the answer holds.
-        params: what it takes.
-        run: answers for a library and these values; raises WarpdeckError.
-        further: whether further parameters go to the analysis and the selection.
-        rows: whether it answers rows, which come in all ``FORMATS``.
+        title: purpose, in one line.
+        help: content of the answer.
+        params: its parameters.
+        run: answers, given a library and values; raises WarpdeckError.
+        further: True if further parameters go to the analysis and the selection.
+        rows: True if it answers rows, in all ``FORMATS``.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Operation:
     rows: bool = False
 
     def check(self, values: Values) -> Values:
-        """The values, where the operation takes them; raises AnalysisError."""
+        """Return the values if the operation accepts them; else raise AnalysisError."""
         known = {param.name: param for param in self.params}
         for name, value in values.items():
             param = known.get(name)

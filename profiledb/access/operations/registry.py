@@ -1,4 +1,4 @@
-"""All operations. Each calls what the command line calls; the HTTP API and the MCP server are made of this list."""
+"""All operations. Each calls the code behind a command; the HTTP API and the MCP server are made from this list."""
 
 from dataclasses import asdict
 from functools import cache
@@ -19,7 +19,7 @@ _OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "
 
 
 def _further(values: Values) -> dict[str, Any]:
-    """The parameters of the analysis and of the selection."""
+    """Return the parameters of the analysis and of the selection."""
     return {name: value for name, value in values.items() if name not in _OWN}
 
 
@@ -34,21 +34,21 @@ def _report(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     facts = analysis.run(library, one.id, "report_facts").iloc[0].dropna()
-    told = {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}
+    plain_facts = {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}
     rest = {
-        "facts": told,
+        "facts": plain_facts,
         "rows": dict(one.rows),
-        "coverage": answer_context.coverage(library, one, {}),
-        "page": answer_context.page(one),
+        "coverage": answer_context.describe_coverage(library, one, {}),
+        "page": answer_context.page_address(one),
     }
-    return Result(answer_context.report(one) | rest)
+    return Result(answer_context.describe_report(one) | rest)
 
 
 def _analyses(_: Library, values: Values) -> Result:
     from profiledb.query import header
 
     topic = values.get("topic")
-    told = [
+    described = [
         {
             "name": one.name,
             "title": one.title,
@@ -59,7 +59,7 @@ def _analyses(_: Library, values: Values) -> Result:
         for one in header.analyses().values()
         if topic in (None, one.topic)
     ]
-    return Result({"analyses": told, "selection": dict(model.HELP)})
+    return Result({"analyses": described, "selection": dict(model.HELP)})
 
 
 def _described(_: Library, values: Values) -> Result:
@@ -84,7 +84,7 @@ def _analysis(library: Library, values: Values) -> Result:
         output.write_csv(library, one, name, params, out)
         return out.getvalue()
 
-    return Result(answer_context.of_analysis(library, one, asked, params), rows, csv)
+    return Result(answer_context.describe_analysis_context(library, one, asked, params), rows, csv)
 
 
 def _findings(library: Library, values: Values) -> Result:
@@ -94,8 +94,8 @@ def _findings(library: Library, values: Values) -> Result:
     one, verdict = library.find(str(values["report"])), values.get("verdict")
     params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
     part = judge.steady_part(library, one, params) if steady else None
-    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
-    told = [output.record(finding) for finding in found if verdict in (None, finding.verdict)]
+    findings = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), part)
+    records = [output.record(finding) for finding in findings if verdict in (None, finding.verdict)]
     units = {
         "saving_ns": "ns",
         "saving_pct": "%",
@@ -103,16 +103,24 @@ def _findings(library: Library, values: Values) -> Result:
     }
     return Result(
         {
-            "report": answer_context.report(one),
+            "report": answer_context.describe_report(one),
             "parameters": params,
             "judged": asdict(part) if part else None,
-            "program": program.records(judge.program_of(found)),
+            "program": program.records(judge.program_of(findings)),
             "units": units,
-            "findings": told,
-            "coverage": answer_context.coverage(library, one, params),
-            "page": answer_context.page(one, "findings", params),
+            "findings": records,
+            "coverage": answer_context.describe_coverage(library, one, params),
+            "page": answer_context.page_address(one, "findings", params),
         }
     )
+
+
+def _what_if(library: Library, values: Values) -> Result:
+    from profiledb.replay import output, prediction
+
+    one, asked = library.find(str(values["report"])), values.get("change", ())
+    changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
+    return Result(output.record(one, prediction.predict(library, one.id, changes)))
 
 
 def _compare(library: Library, values: Values) -> Result:
@@ -121,25 +129,31 @@ def _compare(library: Library, values: Values) -> Result:
 
     reports = [library.find(str(values[name])) for name in ("a", "b")]
     table, params = str(values.get("table", "kernels")), _further(values)
-    a, b = (answer.side(library, one, params) for one in reports)
+    a, b = (answer.gather_side(library, one, params) for one in reports)
     basis = matching.choose_basis(a, b, str(values.get("basis", "auto")))
     if table == "kernels":
-        answer.need_kernels(reports, [a, b])
-    rows = answer.table(table, a, b, basis)
-    said = [verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)]
-    told = {
-        "a": answer_context.report(reports[0]),
-        "b": answer_context.report(reports[1]),
+        answer.require_kernels(reports, [a, b])
+    rows = answer.make_table(table, a, b, basis)
+    sentences = [
+        verdict.state_headline(a, b),
+        verdict.state_figures(a, b),
+        verdict.explain_change(a, b),
+        verdict.state_outside(a, b),
+    ]
+    content = {
+        "a": answer_context.describe_report(reports[0]),
+        "b": answer_context.describe_report(reports[1]),
         "basis": basis,
-        "verdict": [sentence for sentence in said if sentence],
+        "verdict": [sentence for sentence in sentences if sentence],
         "different_gpus": matching.other_gpus(a, b),
-        "columns": answer_context.columns(columns.TABLES[table]),
+        "columns": answer_context.describe_columns(columns.TABLES[table]),
         "coverage": {
-            name: answer_context.coverage(library, one, params) for name, one in zip("ab", reports, strict=True)
+            name: answer_context.describe_coverage(library, one, params)
+            for name, one in zip("ab", reports, strict=True)
         },
-        "page": answer_context.page(reports[0], "compare", other=reports[1].id),
+        "page": answer_context.page_address(reports[0], "compare", other=reports[1].id),
     }
-    return Result(told, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
+    return Result(content, rows, lambda: row_text.csv_text(rows, columns.TABLES[table]).encode())
 
 
 def _summary(library: Library, values: Values) -> Result:
@@ -147,8 +161,10 @@ def _summary(library: Library, values: Values) -> Result:
 
     one = library.find(str(values["report"]))
     params, startup = document.page_params(library, one, _further(values)), values.get("startup") == "yes"
-    text = document.text(library, one, params, startup=startup)
-    return Result({"report": answer_context.report(one), "markdown": text, "page": answer_context.page(one)})
+    text = document.write_summary(library, one, params, startup=startup)
+    return Result(
+        {"report": answer_context.describe_report(one), "markdown": text, "page": answer_context.page_address(one)}
+    )
 
 
 def _sql(library: Library, values: Values) -> Result:
@@ -157,30 +173,30 @@ def _sql(library: Library, values: Values) -> Result:
     from profiledb.query.analysis import frame_of
 
     one, sql = library.find(str(values["report"])), str(values["sql"])
-    answer = ask(library, one.id, sql, question_limits.shown(config.load()))
-    told = {
-        "report": answer_context.report(one),
+    answer = ask(library, one.id, sql, question_limits.page_limits(config.load()))
+    content = {
+        "report": answer_context.describe_report(one),
         "sql": sql,
         "columns": [{"name": field.name, "type": str(field.type)} for field in answer.rows.schema],
         "more": answer.cut,
-        "page": answer_context.page(one, "sql"),
+        "page": answer_context.page_address(one, "sql"),
     }
-    return Result(told, frame_of(answer.rows), lambda: answer_file.text(answer.rows, "csv"))
+    return Result(content, frame_of(answer.rows), lambda: answer_file.encode_rows(answer.rows, "csv"))
 
 
 def _jobs(library: Library, values: Values) -> Result:
     wanted = values.get("name")
     listed = library.catalog.jobs()
     names = ("name", "state", "report_id", "message", "hint", "changed_at", "seconds")
-    found = [{name: getattr(job, name) for name in names} for job in listed if wanted in (None, job.name)]
-    return Result({"jobs": found[:1_000]})
+    records = [{name: getattr(job, name) for name in names} for job in listed if wanted in (None, job.name)]
+    return Result({"jobs": records[:1_000]})
 
 
 _SELECTING = "Further parameters are those of the selection: range, warmup, mode, within, device, stream ..."
 
 
 def _of_library() -> tuple[Operation, ...]:
-    """Those about the library, and about two reports of it."""
+    """Return the operations on the library, and on two of its reports."""
     from profiledb.access.cli.compare import BASES, TABLES
 
     return (
@@ -218,7 +234,7 @@ def _of_library() -> tuple[Operation, ...]:
 
 
 def _of_report() -> tuple[Operation, ...]:
-    """Those about one report."""
+    """Return the operations on one report."""
     return (
         Operation(
             "get_report", "/reports/{report}", "Tell the facts of a report",
@@ -240,6 +256,12 @@ def _of_report() -> tuple[Operation, ...]:
             further=True,
         ),
         Operation(
+            "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
+            "The steps of the program are replayed with each change, and with all of them together; without any, with"
+            " every change that applies, the best first. Lengths in ns, with an interval.",
+            (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
+        ),
+        Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",
             f"The figures of all pages, with the three statements that matter most. {_SELECTING}",
             (_REPORT, _STARTUP), _summary,
@@ -255,12 +277,12 @@ def _of_report() -> tuple[Operation, ...]:
 
 @cache
 def operations() -> dict[str, Operation]:
-    """All operations by name."""
+    """Return all operations by name."""
     return {one.name: one for one in (*_of_library(), *_of_report())}
 
 
 def get(name: str) -> Operation:
-    """The operation of a name; AnalysisError where there is none."""
+    """Return an operation by name; raises AnalysisError if it is unknown."""
     try:
         return operations()[name]
     except KeyError:

@@ -1,5 +1,6 @@
-"""Tokens for programs: kept as hashes in the library's folder, or a team's database, each with a name, a role and an
-end."""
+"""Tokens for programs: each has a name, a role and an expiry; hashes lie in the library's folder or the team's
+database.
+"""
 
 import hashlib
 import hmac
@@ -14,7 +15,7 @@ from typing import Literal, get_args
 
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError, WarpdeckError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.database import Shared
 from profiledb.report import durable
 from profiledb.words import counted, visible
@@ -22,24 +23,24 @@ from profiledb.words import counted, visible
 Role = Literal["viewer", "editor", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 MOST = 200
-"""Tokens of a library."""
+"""Tokens per library."""
 LONGEST_NAME = 100
 DAYS = 90
-"""How long a token lasts where nobody says otherwise, and one of an earlier version from the upgrade on."""
+"""Default lifetime of a token in days, and that of an earlier version's token from the upgrade on."""
 MOST_DAYS = 3_650
 NEVER = ""
-"""The end of a token that has none."""
+"""Expiry of a token that has none."""
 LARGEST = 1 << 20
-"""Bytes of the file that are read."""
+"""Size limit of the file, in bytes."""
 FILE = "tokens.json"
 _TOKEN = re.compile(r"wd_([0-9a-f]{12})_([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret: ``digest`` is the SHA-256 of that, which holds 256 random bits.
+    """A token without its secret: ``digest`` is the SHA-256 of the secret, which holds 256 random bits.
 
-    ``ends_at`` is ISO 8601 in UTC, or ``NEVER``; None for a token of an earlier version, whose end ``date`` sets.
+    ``ends_at`` is ISO 8601 in UTC, or ``NEVER``; None for a token of an earlier version until ``date`` sets it.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Token:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it opens nothing any more; so does one whose end cannot be read."""
+        """Return True if the token has expired or its expiry is unreadable."""
         try:
             return bool(self.ends_at) and datetime.fromisoformat(str(self.ends_at)) <= datetime.now(UTC)
         except (TypeError, ValueError):
@@ -59,38 +60,38 @@ class Token:
 
     @property
     def lasts(self) -> str:
-        """How long, in words."""
+        """Describe the remaining lifetime."""
         if not self.ends_at:
             return "never ends"
         return f"{'ended' if self.has_ended else 'ends'} {self.ends_at}"
 
 
 class Tokens:
-    """The tokens of a folder. Every call reads the file, so that one that is taken away ends at once."""
+    """The tokens of a folder. Every call reads the file, so that a removed token stops working at once."""
 
     def __init__(self, library: Path) -> None:
         self._file = library / FILE
 
     def all(self) -> list[Token]:
-        """All tokens; a file that cannot be read has none, so that it opens nothing."""
+        """Return all tokens; none if the file cannot be read."""
         try:
             with self._file.open("rb") as file:
-                told = json.loads(file.read(LARGEST))
-            found = [Token(**one) for one in told]
+                stored = json.loads(file.read(LARGEST))
+            tokens = [Token(**one) for one in stored]
         except (OSError, ValueError, TypeError):
             return []
-        return [one for one in found if one.role in ROLES and isinstance(one.digest, str)]
+        return [one for one in tokens if one.role in ROLES and isinstance(one.digest, str)]
 
     def new(self, name: str, role: Role, days: int | None = DAYS) -> str:
-        """Makes a token and answers its text, which nobody can tell again.
+        """Make a token and return its text, which cannot be retrieved later.
 
         Args:
-            name: what lists and the audit call it.
-            role: what it allows.
-            days: how long it lasts; None: until somebody removes it.
+            name: name in lists and in the audit.
+            role: its permissions.
+            days: its lifetime; None until somebody removes it.
 
         Raises:
-            AnalysisError: the name is empty, too long or taken, there are too many, or it would last too long.
+            AnalysisError: the name is empty, too long or taken, the lifetime is too long, or there are too many tokens.
             WarpdeckError: the library cannot be written.
         """
         name = " ".join(visible(name).split())
@@ -100,21 +101,21 @@ class Tokens:
             raise AnalysisError(f"A token lasts from 1 to {MOST_DAYS:,} days.")
         known = self.all()
         if any(one.name == name for one in known):
-            raise _taken(name)
+            raise _name_taken_error(name)
         if len(known) >= MOST:
             raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
         number, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._add(Token(number, name, role, _digest(secret), made, _after(days)))
+        self._add(Token(number, name, role, _digest(secret), made, _expiry_after(days)))
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
-        """Takes a token away; raises AnalysisError where there is none of this name."""
+        """Remove a token; raises AnalysisError if it is unknown."""
         if not self._drop(name):
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
 
     def shown(self, text: str) -> Token | None:
-        """The token that a program shows, also one that has ended; None where it is none of ours."""
+        """Return the token with this text, expired or not; None if it is unknown."""
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
@@ -122,10 +123,10 @@ class Tokens:
         return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
 
     def date(self) -> None:
-        """Has tokens of an earlier version end ``DAYS`` from now; raises WarpdeckError where they cannot be written."""
+        """Let tokens of an earlier version expire ``DAYS`` from now; raises WarpdeckError if they cannot be written."""
         known = self.all()
         if any(one.ends_at is None for one in known):
-            self._write([replace(one, ends_at=_after(DAYS)) if one.ends_at is None else one for one in known])
+            self._write([replace(one, ends_at=_expiry_after(DAYS)) if one.ends_at is None else one for one in known])
 
     def _add(self, token: Token) -> None:
         self._write([*self.all(), token])
@@ -133,9 +134,9 @@ class Tokens:
     def _drop(self, name: str) -> bool:
         known = self.all()
         rest = [one for one in known if one.name != name]
-        if found := len(rest) < len(known):
+        if is_known := len(rest) < len(known):
             self._write(rest)
-        return found
+        return is_known
 
     def _write(self, tokens: list[Token]) -> None:
         text = json.dumps([asdict(one) for one in tokens], indent=1)
@@ -155,17 +156,15 @@ class SharedTokens(Tokens):
         self._connect = shared.connect
 
     def all(self) -> list[Token]:
-        """All tokens."""
         with self._connect() as db:
             query = "SELECT id, name, role, digest, created_at, ends_at FROM token ORDER BY created_at, id"
             rows = db.execute(query).fetchall()
         return [Token(*row) for row in rows if row["role"] in ROLES]
 
     def date(self) -> None:
-        """The same."""
         with self._connect() as db:
             if db.execute("SELECT 1 FROM token WHERE ends_at IS NULL").fetchone():
-                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_after(DAYS)])
+                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_expiry_after(DAYS)])
 
     def _add(self, token: Token) -> None:
         with self._connect() as db:
@@ -174,32 +173,32 @@ class SharedTokens(Tokens):
                 " VALUES (:id, :name, :role, :digest, :created_at, :ends_at) ON CONFLICT DO NOTHING",
                 asdict(token),
             )
-            if not added.rowcount:  # somebody else was quicker
-                raise _taken(token.name)
+            if not added.rowcount:  # another process was faster
+                raise _name_taken_error(token.name)
 
     def _drop(self, name: str) -> bool:
         with self._connect() as db:
             return db.execute("DELETE FROM token WHERE name = ?", [name]).rowcount > 0
 
 
-def tokens_of(settings: Settings) -> Tokens:
-    """The tokens that the settings name, wherever they are kept."""
+def open_tokens(settings: Settings) -> Tokens:
+    """Return the tokens of the settings, wherever they are kept."""
     if settings.database:
-        return SharedTokens(database.shared(settings.database))
+        return SharedTokens(team_database.open_database(settings.database))
     return Tokens(settings.library)
 
 
-def _taken(name: str) -> AnalysisError:
+def _name_taken_error(name: str) -> AnalysisError:
     return AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
 
 
-def told_days(days: int | None) -> str:
-    """How long a token lasts, as the audit says it."""
+def describe_days(days: int | None) -> str:
+    """Describe a lifetime for the audit."""
     return "never ends" if days is None else counted(days, "day")
 
 
-def _after(days: int | None) -> str:
-    """The end of a token that lasts so many days from now."""
+def _expiry_after(days: int | None) -> str:
+    """Return the expiry of a token that lasts this many days from now."""
     return NEVER if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
 
 

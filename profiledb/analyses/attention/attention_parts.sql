@@ -13,6 +13,10 @@
 -- is held against that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed
 -- from.
 -- page: attention
+-- show: variant 190, tokens 64, part 76, calls 52, kernel_ns 92, share_pct bar 104, matmul_ns 92, flops 96
+-- show: useful_flops 104, flops_per_s 104, pct_of_peak 88, bytes 84, bytes_per_s 88, pct_of_bandwidth 136
+-- show: kernels 80, cpu_ns
+-- prefetch: whole
 -- needs: range or kernel
 -- includes: sidecar, peak, attention, share
 -- selects: part

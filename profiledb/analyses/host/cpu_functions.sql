@@ -4,6 +4,11 @@
 -- stacks are taken in equal intervals instead, of threads that run and of those that wait. Looked at are all threads,
 -- in the time that the selection covers; of ranges that is their time on the GPU.
 -- page: host
+-- show: function 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples, module 200, threads
+-- prefetch: part
+-- prefetch: part moments=idle
+-- prefetch: part source=python
+-- prefetch: part source=python moments=idle
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

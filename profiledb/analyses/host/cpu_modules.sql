@@ -2,6 +2,9 @@
 -- In which files of code the CPU was found: CPU samples by the module of the innermost function of their call chains
 -- (self), and in how many samples a module stands anywhere in the chain (total). See `cpu_functions`.
 -- page: host
+-- show: module 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples
+-- prefetch: part
+-- prefetch: part source=python
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

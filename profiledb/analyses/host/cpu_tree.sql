@@ -3,6 +3,8 @@
 -- the thread on top: what a flame graph draws. The rows with the most samples are answered, each with all that stand
 -- around it. A way ends after 96 functions; samples further in count for its last one. Rows as `cpu_functions`.
 -- page: host
+-- prefetch: part
+-- prefetch: part source=python
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

@@ -5,6 +5,9 @@
 -- a page, or in a call that is not traced). A thread whose first event puts it off a core ran before; one whose last
 -- event puts it on a core runs to the end of the scheduling data. Threads of which there is none of this are left out.
 -- page: host
+-- show: thread 130, name 170, role 110, samples, idle_samples, running_ns, blocked_ns, waiting_ns, switches
+-- show: cuda_ns, os_ns, os_calls, os_function 150, loading_ns
+-- prefetch: part
 -- needs: cpu_sample or sched_event or osrt_call or api_call
 -- includes: selection, host, memory, waiting
 -- selects: part

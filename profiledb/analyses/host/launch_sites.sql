@@ -3,6 +3,8 @@
 -- else the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
 -- launched. Only calls with a back trace are in here: nsys takes them of calls that last longer than a threshold.
 -- page: host
+-- show: site 300, module 200, gpu_ns, operations, cuda_ns, calls, function 180, inner 220
+-- prefetch: part
 -- needs: api_call
 -- includes: selection, host, memory
 -- selects: part

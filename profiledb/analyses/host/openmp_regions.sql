@@ -4,6 +4,9 @@
 -- task of the region, the implicit one included, and waits neither in a barrier nor for a lock; the rest of the time
 -- in which it is in no task it came late. A region inside another one counts in both rows.
 -- page: host
+-- show: range 180, region 125, wall_ns, work_pct bar 110, wait_pct bar 110, imbalance, lost_ns, regions, threads
+-- show: mean_ns, share_pct, barrier_ns, lock_ns, late_ns
+-- prefetch: part
 -- needs: openmp_event
 -- includes: selection, idle, openmp
 -- selects: part

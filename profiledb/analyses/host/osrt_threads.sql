@@ -3,6 +3,8 @@
 -- inside another one counts in both rows. `waits` says that the function is there to wait: for a lock, for data, for
 -- time to pass.
 -- page: host
+-- show: thread 130, name 170, function 240, total_ns, thread_pct bar 110, calls, max_ns
+-- prefetch: part
 -- needs: osrt_call
 -- includes: selection, host
 -- selects: part

@@ -2,6 +2,9 @@
 -- How the time of the kernels divides among classes such as matmul and attention (classes.toml). The share is of the
 -- sum of kernel durations, so kernels that run at the same time both count.
 -- page: summary
+-- show: class 190, share_pct bar 130, total_ns, calls
+-- prefetch: part
+-- prefetch: steady
 -- needs: kernel
 -- includes: selection
 -- selects: part

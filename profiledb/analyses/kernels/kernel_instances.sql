@@ -1,6 +1,7 @@
 -- title: Longest launches of a kernel
 -- Single launches of one kernel, the longest first.
 -- page: kernel
+-- show: duration_ns, since_start_ns, gpu_id, stream, grid 120, block 100, registers, shared_bytes, correlation_id
 -- needs: kernel
 -- includes: selection, launch
 -- selects: part

@@ -3,6 +3,7 @@
 -- of a Systems report are those of the trace of the PyTorch profiler that it is linked to; durations are its own.
 -- Launches that the trace lacks, or that no operator made, have an empty operator. The longest total comes first.
 -- page: kernels
+-- prefetch: part
 -- needs: kernel
 -- needs: trace_operator
 -- includes: selection, traced

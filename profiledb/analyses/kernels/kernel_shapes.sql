@@ -6,6 +6,8 @@
 -- 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can be set
 -- to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
 -- page: kernel
+-- show: grid 120, block 100, calls, share_pct bar 110, total_ns, avg_ns, occupancy_pct, limiter 120, blocks_per_sm
+-- show: waves, registers, static_shared_bytes, dynamic_shared_bytes, local_bytes
 -- needs: kernel
 -- includes: selection, occupancy
 -- selects: part

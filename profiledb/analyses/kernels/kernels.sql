@@ -2,6 +2,12 @@
 -- One row per kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
 -- the filter keeps. Full names that differ only in their mangled form are one kernel.
 -- page: kernels
+-- show: name 300, share_pct bar 110, total_ns, class 184, calls, avg_ns, median_ns, min_ns, max_ns, stddev_ns
+-- show: grid 110, block 100, registers
+-- prefetch: part limit=1
+-- prefetch: part
+-- prefetch: steady limit=1
+-- prefetch: steady
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part

@@ -5,6 +5,9 @@
 -- than its call and began at most `idle_ns` after it: the GPU waited for the CPU. Kernels without a call in the report
 -- are left out, and so are nodes of CUDA graphs, of which one call launches many.
 -- page: idle
+-- show: name 190, launches, call_ns, queue_ns, kernel_ns, median_call_ns, median_queue_ns, median_kernel_ns
+-- show: host_bound_pct, class 184
+-- prefetch: part
 -- needs: kernel
 -- needs: api_call
 -- includes: selection

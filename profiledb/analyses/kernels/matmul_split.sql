@@ -3,6 +3,9 @@
 -- `matmul`. Fused attention and convolutions belong to the rest. `phase_split` says what a phase is, and which steps
 -- count.
 -- page: phases
+-- show: phase 120, share_pct bar 110, total_ns, matmul_pct, rest_pct, matmul_ns, rest_ns, calls, pass_ns
+-- show: pass_calls
+-- prefetch: part
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

@@ -3,6 +3,9 @@
 -- called, and which of them lead among those that are no matmul. `phase_split` says what a phase is, and which steps
 -- count.
 -- page: phases
+-- show: rank 60, name 300, share_pct bar 110, total_ns, calls, pass_calls, pass_ns, avg_ns, class 184
+-- prefetch: part limit=12
+-- prefetch: part limit=12 phase=forward,backward
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

@@ -5,6 +5,10 @@
 -- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes. A
 -- share above 105 % of the peak is impossible: it stays empty, and `contradiction` says why.
 -- page: memory
+-- show: direction 190, total_ns, count, bytes, avg_bytes, bytes_per_s, peak_pct bar 130, peak_bytes_per_s
+-- show: traffic_bytes_per_s
+-- prefetch: part
+-- prefetch: steady
 -- needs: memop
 -- includes: memory, share
 -- selects: part

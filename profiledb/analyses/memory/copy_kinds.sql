@@ -6,6 +6,9 @@
 -- until the data is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here
 -- also for functions of the driver and counted once each.
 -- page: memory
+-- show: direction 150, source, destination, function 180, held 182, call_ns, longest_call_ns, copy_ns, count, bytes
+-- show: bytes_per_s
+-- prefetch: part
 -- needs: memop
 -- includes: memory
 -- selects: part

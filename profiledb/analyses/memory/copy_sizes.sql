@@ -3,6 +3,7 @@
 -- operations first: what limits small copies is their latency, and large ones their link. Operations without a duration
 -- or size have no bandwidth and are left out.
 -- page: memory
+-- prefetch: part
 -- needs: memop
 -- includes: memory
 -- selects: part

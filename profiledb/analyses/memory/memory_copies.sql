@@ -2,6 +2,9 @@
 -- The sums of `copies` under the names of nsys: by kind and direction, the longest total first, in exact bytes. The
 -- rate is bytes over the time in which copies of this direction ran, each for itself.
 -- page: summary
+-- show: operation 260, total_ns, count, bytes, avg_bytes, bytes_per_s
+-- prefetch: part
+-- prefetch: steady
 -- needs: memop
 -- includes: memory
 -- selects: part

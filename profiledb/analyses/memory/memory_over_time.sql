@@ -3,6 +3,7 @@
 -- has more events than `points`, the capture is cut into bins and of each the least, the most and the last are kept:
 -- peaks stay.
 -- page: memory
+-- prefetch: part
 -- needs: memory_event
 -- includes: selection, memory
 -- param: points = 1000 at most this many rows per GPU

@@ -4,6 +4,7 @@
 -- the start. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
 -- themselves. The selection keeps GPUs, never times.
 -- page: memory
+-- prefetch: part
 -- needs: memory_event
 -- includes: selection, memory
 -- column: gpu_id | id | | number of the GPU

@@ -4,6 +4,7 @@
 -- a lower end: of all ranks together `warpdeck scaling` takes the waits out. It is that of the operations
 -- whose bytes are known, `sized`; where there are none it is empty.
 -- page: scaling
+-- show: operation 130, count, total_ns, mean_ns, min_ns, max_ns, bytes, algbw_gb_per_s
 -- needs: kernel
 -- includes: nccl
 -- selects: part

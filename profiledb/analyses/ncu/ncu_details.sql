@@ -1,6 +1,7 @@
 -- title: Details page of a launch
 -- The rows of ncu's details page for one launch, in its order, in base units.
 -- page: kernel_profiles
+-- show: section 240, label 280, value, unit, text, metric 360
 -- needs: ncu_detail
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch

@@ -1,6 +1,7 @@
 -- title: Metrics of a launch
 -- All metrics that ncu stored for one launch, by name, in base units.
 -- page: kernel_profiles
+-- show: name 520, value, unit 110, text 260
 -- needs: ncu_metric
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- param: search =  keeps metrics whose name contains this text, in upper or lower case; not a pattern

@@ -5,6 +5,9 @@
 -- compute or memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control
 -- only.
 -- page: kernel_profiles
+-- show: launch_id 56, name 264, class 184, duration_ns, compute_pct bar 104, memory_pct bar 104, verdict 120
+-- show: occupancy_pct, theoretical_occupancy_pct, waves_per_sm, dram_pct, l2_hit_pct, l1_hit_pct, grid 100
+-- show: block 90, registers, nvtx 260
 -- needs: ncu_launch
 -- includes: selection
 -- param: launch =  keeps this launch only

@@ -6,6 +6,7 @@
 -- They hold under ncu's clock control, and for the one launch that was measured: total, calls and shares are those of
 -- the Systems report.
 -- page: roofline_by_time
+-- show: name 300, share_pct bar 104, total_ns, calls, class 184, grid 100, block 90, match 130
 -- includes: selection, pair
 -- selects: part
 -- joins: ncu

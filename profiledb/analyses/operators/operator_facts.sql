@@ -1,6 +1,7 @@
 -- title: Operators in a nutshell
 -- A single row: what operators and their launches come to, and how much ran outside of any.
 -- page: operators
+-- prefetch: part
 -- needs: operator
 -- includes: selection, operator_time
 -- selects: part

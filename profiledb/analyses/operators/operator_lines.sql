@@ -4,6 +4,8 @@
 -- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022,
 -- these decide.
 -- page: operators
+-- show: line 390, device_ns, share_pct bar 100, forward_device_ns, backward_device_ns, calls, host_ns
+-- show: backward_host_ns, operators 280
 -- needs: python_call or operator
 -- includes: operator_time, program_frame
 -- selects: part

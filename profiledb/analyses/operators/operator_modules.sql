@@ -5,6 +5,8 @@
 -- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside. A module in more than 31
 -- others is one with the module around it.
 -- page: operators
+-- show: name 280, share_pct bar 100, device_ns, device_self_ns, forward_device_ns, backward_device_ns, calls
+-- show: forward_host_ns, backward_host_ns, flops 96, flops_per_s 110
 -- needs: module_call
 -- includes: selection, operator, operator_model
 -- selects: part

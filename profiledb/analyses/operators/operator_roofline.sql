@@ -4,6 +4,8 @@
 -- The traffic that Nsight Compute measures can be more, and less where a cache holds the inputs. Roofs are dense peaks
 -- of the GPU with the most kernel time. FP32 operators that ran kernels of TF32 are held against the peak of TF32.
 -- page: operators
+-- show: operator 240, shape 280, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls, bound 90
+-- show: intensity, flops_per_s, least_bytes_per_s, precision 90, types 160
 -- needs: operator
 -- includes: selection, operator_group, operator_peak, share
 -- selects: part

@@ -2,6 +2,8 @@
 -- One row per operator, sizes and types of its inputs; times and FLOPs as in `operators`. The profiler records shapes
 -- where it is asked to (record_shapes).
 -- page: operators
+-- show: operator 240, shape 300, types 150, device_self_ns, device_ns, share_pct bar 100, calls, host_self_ns
+-- show: host_ns, flops 96, flops_per_s 110, least_bytes 100, least_bytes_per_s 110, flops_from 100
 -- needs: operator
 -- includes: operator_group
 -- selects: part

@@ -5,6 +5,9 @@
 -- else those of a model of the shapes, and count only at the innermost operator that has any: aten::linear has none,
 -- the aten::addmm in it has.
 -- page: operators
+-- show: operator 260, device_self_ns, device_ns, share_pct bar 100, calls, host_self_ns, host_ns, shapes, flops 96
+-- show: flops_per_s 110, least_bytes 100, least_bytes_per_s 110, flops_from 100
+-- prefetch: part limit=1000
 -- needs: operator
 -- includes: selection, operator_group
 -- selects: part

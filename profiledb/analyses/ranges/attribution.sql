@@ -3,6 +3,7 @@
 -- inferred: only the thread that drives the launching one had, as in a backward pass of PyTorch, so that the mode
 -- `process` counts it; unattributed: in no range. The three rows add up to the selection.
 -- page: ranges
+-- prefetch: part
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: selection

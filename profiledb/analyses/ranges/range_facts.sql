@@ -2,6 +2,7 @@
 -- A single row: how many ranges there are, and what the outermost ones took together. Those of several threads may lie
 -- beside each other, so that the sums can be longer than the capture.
 -- page: ranges
+-- prefetch: part
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -2,6 +2,9 @@
 -- Durations of ranges on the CPU by name and style, with the names as the program gave them. A range counts in
 -- full, whatever ranges it encloses.
 -- page: summary
+-- show: name 380, total_ns, instances, avg_ns, median_ns, max_ns, style
+-- prefetch: part
+-- prefetch: steady
 -- needs: range
 -- includes: selection, nsys
 -- selects: part

@@ -3,6 +3,7 @@
 -- and whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts
 -- its own work in them.
 -- page: summary
+-- prefetch: part
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: GPUs and streams
 -- One row per GPU and CUDA stream of the whole report that ran anything, with how much.
 -- page: summary
+-- prefetch: whole
 -- needs: kernel or memop or graph_launch
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell

@@ -2,6 +2,7 @@
 -- What the profiler and the conversion have to say: errors first, then warnings, then the rest. Equal messages are one
 -- row.
 -- page: summary
+-- prefetch: part
 -- column: severity | text | | error, warning or info
 -- column: source | text | | warpdeck, or the part of the profiler that reports it
 -- column: text | text | | the message

@@ -4,6 +4,9 @@
 -- program did not use has 0 operations and no times. Of a selection its own work counts, in full even
 -- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
 -- page: summary
+-- prefetch: whole
+-- prefetch: part
+-- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: Facts of a report
 -- A single row: what was captured, when, with what and on which machine. What the report does not tell is empty.
 -- page: summary
+-- prefetch: part
 -- column: kind | text | | nsys or ncu
 -- column: tool | text | | profiler that captured
 -- column: tool_version | text | | its version

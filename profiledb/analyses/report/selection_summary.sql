@@ -1,6 +1,8 @@
 -- title: How much of the report a selection keeps
 -- A single row: the work on the GPUs that the selection keeps, that of the whole report, and the time that both cover.
 -- page: summary
+-- prefetch: whole
+-- prefetch: part
 -- needs: kernel or memop or graph_launch
 -- includes: selection, attention
 -- selects: part

@@ -17,6 +17,8 @@
 -- several that always come together, and where an iteration begins is arbitrary. What lies in one step that a range
 -- tells is none: layers repeat there. What runs before the first and after the last marker is in none.
 -- page: phases
+-- show: number 90, start_ns, duration_ns, busy_ns, kernels
+-- prefetch: whole
 -- needs: kernel
 -- includes: selection, step
 -- selects: part

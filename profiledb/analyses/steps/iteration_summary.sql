@@ -3,6 +3,8 @@
 -- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest
 -- are the steps that count, on every page and in every analysis that tells something of a step.
 -- page: ranges
+-- prefetch: part
+-- prefetch: part by=gpu
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -12,6 +12,8 @@
 -- those that lie in a range called warm-up are one. Where a pattern has more than `points`, the extremes of each
 -- stretch are kept.
 -- page: ranges
+-- show: number, name 200, start_ns, gpu_ns, busy_ns, cpu_ns, gap_ns, operations
+-- prefetch: part rank=1
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -7,6 +7,7 @@
 -- a CPU that does not wait for the GPU is done early. What is not known leaves the figure empty. So does a share above
 -- 105 %, which is impossible: `contradiction` says what it would be and of what.
 -- page: phases
+-- prefetch: part
 -- needs: kernel
 -- includes: selection, sidecar, ranges, peak, share, tensor
 -- selects: part, mode

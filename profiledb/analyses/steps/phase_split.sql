@@ -4,6 +4,7 @@
 -- PyTorch launches from threads of its own. The columns `pass_*` are per step: means over the steps of the loop that
 -- `iterations` finds (rank 1) and that do not look like a warm-up, with the kernels inside them.
 -- page: phases
+-- prefetch: part
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

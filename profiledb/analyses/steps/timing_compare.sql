@@ -8,6 +8,9 @@
 -- The figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then
 -- nothing is said of the overhead. Ranges that were never closed do not count.
 -- page: timer_check
+-- show: label 240, timings 84, ranges 72, pairs 64, timer_mean_ns, cpu_mean_ns, gpu_mean_ns, over_cpu_ns
+-- show: over_cpu_pct, over_gpu_ns, over_gpu_pct, timer_std_ns, cpu_std_ns, gpu_std_ns, timer_p50_ns, cpu_p50_ns
+-- show: gpu_p50_ns, timer_p95_ns, cpu_p95_ns, gpu_p95_ns
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing

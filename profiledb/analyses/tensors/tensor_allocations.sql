@@ -4,6 +4,7 @@
 -- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
 -- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

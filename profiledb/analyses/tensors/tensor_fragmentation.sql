@@ -3,6 +3,7 @@
 -- An allocation that is larger than the largest free block makes the allocator take more of the device, however much is
 -- free: the rest is scattered.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

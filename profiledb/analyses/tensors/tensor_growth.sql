@@ -4,6 +4,7 @@
 -- and the steps together add more than a thousandth of what was held; so a single step that adds
 -- something, which later ones reuse, is no growth. Three steps are needed.
 -- page: memory
+-- prefetch: whole warmup=exclude
 -- needs: tensor_event
 -- needs: range
 -- includes: tensor_step

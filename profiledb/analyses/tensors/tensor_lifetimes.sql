@@ -2,6 +2,8 @@
 -- The largest allocations of the selection, and those before the capture that it sees released: who made them, when
 -- they were released and by which operator. A block of memory that is allocated again is another allocation.
 -- page: memory
+-- show: bytes, start_ns 110, end_ns 110, duration_ns, operator 230, module 230, line 300, stack 300, freed_by 230
+-- prefetch: part
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

@@ -6,6 +6,7 @@
 -- the end are those of the capture. Where the trace does not state what is allocated, it is allocations less releases.
 -- As in TensorBoard's plugin the peak is the most that "Total Allocated" says; it counts CPU and GPUs apart, too.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

@@ -3,6 +3,7 @@
 -- whole capture. Where a device has more events than `points`, the capture is cut into bins and of each the
 -- least, the most and the last are kept, and the most reserved: peaks stay. The selection keeps GPUs, never times.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

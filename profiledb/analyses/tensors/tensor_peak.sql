@@ -5,6 +5,7 @@
 -- only allocate for others (`aten::empty`) count as the operator around them, unlike in TensorBoard's plugin;
 -- `innermost` counts as there. Backward operators belong to the module of their forward ones.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part

@@ -4,6 +4,9 @@
 -- block is as large: that is fragmentation. Rounding is what blocks are larger than what was asked for. Numbers are
 -- those of `stats` of PyTorch's viewer (torch/cuda/_memory_viz.py): free external, free internal.
 -- page: memory
+-- show: device, pool, stream, bytes, used_bytes, rounding_bytes, free_bytes, free_pct bar 110, largest_free_bytes
+-- show: free_blocks, tensors, line 300, address
+-- prefetch: part
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

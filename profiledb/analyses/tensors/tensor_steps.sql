@@ -2,6 +2,8 @@
 -- What tensors hold when each step begins, and at most within it. Steps are those of `iterations` without what looks
 -- like a warm-up, of the best loop. `tensor_growth` says whether it grows.
 -- page: memory
+-- show: step, name, start_ns, start_bytes, change_bytes, peak_bytes, kept_bytes
+-- prefetch: whole warmup=exclude
 -- needs: tensor_event
 -- needs: range
 -- includes: selection, tensors, tensor_step

@@ -3,6 +3,7 @@
 -- stacks from the outermost function in: a row for each way that leads to memory, what a flame graph draws. The rows
 -- with the most bytes are answered, each with all that stand around it. A way ends after 64 functions.
 -- page: memory
+-- prefetch: part
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

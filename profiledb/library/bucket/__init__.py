@@ -1,1 +1,1 @@
-"""A library in a bucket: objects there, copies here of those in use, and rows of the catalog that say which count."""
+"""A library's files in a bucket: objects there, copies here, and rows of the catalog that say which object counts."""

@@ -1,4 +1,4 @@
-"""Prepared answers of a report as one file, so that a server that has never seen it need not work them out."""
+"""Pack the prepared answers of a report into one file, so that a new server need not compute them."""
 
 import io
 import os
@@ -9,22 +9,22 @@ from pathlib import Path
 
 ENDING = ".answers.tar"
 MOST_BYTES = 64_000_000
-"""Of one report; pages ask for far less at their first look."""
+"""Size limit of a report's package in bytes; pages first ask for far less."""
 _NAME = re.compile(r"[0-9a-f]{40}\.answer")
 
 
 def pack(folder: Path, target: Path) -> bool:
-    """Writes the answers of a folder into one file; False where there are none."""
-    found, size = [], 0
+    """Write the answers of a folder into one file; return False if there are none."""
+    answers, size = [], 0
     for path in sorted(folder.glob("*.answer")):
         size += path.stat().st_size
         if _NAME.fullmatch(path.name) and size <= MOST_BYTES:
-            found.append(path)
-    if not found:
+            answers.append(path)
+    if not answers:
         return False
     with tarfile.open(target, "w") as tar:
-        for path in found:
-            entry = tarfile.TarInfo(path.name)  # without times and owners: equal answers make an equal file
+        for path in answers:
+            entry = tarfile.TarInfo(path.name)  # without times and owners, so that equal answers make equal files
             content = path.read_bytes()
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))
@@ -32,9 +32,9 @@ def pack(folder: Path, target: Path) -> bool:
 
 
 def unpack(source: Path, folder: Path, most: int) -> int:
-    """Writes the answers that are not in a folder yet, up to so many bytes; returns those that it wrote.
+    """Write the answers that a folder lacks, up to ``most`` bytes; return the bytes written.
 
-    Each has a checksum of its own (query/answer_store.py).
+    Each answer has a checksum of its own (query/answer_store.py).
     """
     folder.mkdir(parents=True, exist_ok=True)
     left, written = min(most, MOST_BYTES), 0

@@ -1,7 +1,7 @@
-"""A bucket of an S3-compatible object storage: list, fetch, put and delete, with errors in words that hold no secret.
+"""A bucket of an S3-compatible object storage: list, fetch, put and delete, with error messages that hold no secret.
 
-Endpoint, region and keys come from the variables that S3 clients have (AWS_ENDPOINT_URL, AWS_REGION,
-AWS_ACCESS_KEY_ID ...), which ``obstore`` reads, or from the machine that runs in a cloud.
+Endpoint, region and keys come from the usual variables of S3 clients (AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID ...), which ``obstore`` reads, or from the cloud machine that runs this.
 """
 
 import hashlib
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 _ALL_S = timedelta(hours=4)
 _READ_S = timedelta(seconds=15)
-"""A long transfer is well as long as something arrives."""
+"""Limit between two pieces of data: a long transfer is healthy as long as something arrives."""
 _CONNECT_S = timedelta(seconds=3)
 _RETRIES = 3
 _RETRY_S = timedelta(seconds=10)
 _CHUNK = 4 << 20
 _DENIED = re.compile(r"status code: 40[13]\b")
-"""A list that is refused has no error of its own."""
+"""Matches a refused listing, which has no error class of its own."""
 _NO_LIST = re.compile(r"invalid path|invalid list response|status code: 5\d\d")
-"""A list that names may be the cause of; some servers fail themselves at a control character."""
+"""Matches a listing that failed, perhaps because of a name: some servers break at a control character."""
 _NAMED = re.compile(r'Path "(.*?)" contained|parsing Path "(.*?)": ', re.DOTALL)
 _HINT = "Try again in a moment."
 _LARGER = "Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB."
 
 
 class GoneError(StorageError):
-    """There is no object of this name."""
+    """The object does not exist."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Object:
     """An object as a bucket lists it.
 
     Args:
-        key: its name below the prefix.
-        size: its bytes.
-        etag: what changes with its content, as the server tells it; empty where it does not.
-        time_ns: when it was put, ns since 1970.
+        key: name below the prefix.
+        size: size in bytes.
+        etag: the server's mark of the content; empty if it sends none.
+        time_ns: time of the last put, ns since 1970.
     """
 
     key: str
@@ -73,11 +73,11 @@ class Bucket:
         self._store = _store(self.name, self._prefix)
 
     def list(self, below: str = "") -> Iterator[Object]:
-        """The objects below a name, which is that of a folder, in any order; names may be such as no file can have."""
+        """Yield the objects below a folder in any order; their names may be impossible for a file."""
         from obstore.exceptions import BaseError
 
         seen = set[str]()
-        with self._told(""):
+        with self._translate_errors(""):
             try:
                 for part in self._store.list(below or None, chunk_size=1000):
                     for one in map(_object, part):
@@ -86,89 +86,89 @@ class Bucket:
             except BaseError as error:
                 if not _NO_LIST.search(str(error)):
                     raise
-                for one in self._listed(below, error):
+                for one in self._list_odd_names(below, error):
                     if one.key not in seen:
                         yield one
 
-    def _listed(self, below: str, error: Exception) -> Iterator[Object]:
-        """The same, where one of the names is too strange for the client."""
+    def _list_odd_names(self, below: str, error: Exception) -> Iterator[Object]:
+        """Yield the objects through another client, if a name is too unusual for the first one."""
         folder = f"{below}/" if below else ""
         start = f"{self._prefix}/{folder}" if self._prefix else folder
         try:
-            for one in odd_names.listed(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
+            for one in odd_names.list_objects(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
                 yield _object(one | {"path": folder + one["path"]})
         except ImportError:
             raise error from None
 
     def head(self, key: str) -> Object | None:
-        """An object as it is now; None where there is none."""
+        """Return an object as it is now; None if there is none."""
         try:
-            with self._told(key):
+            with self._translate_errors(key):
                 return _object(self._store.head(key))
         except GoneError:
             return None
 
     def read(self, key: str, most: int) -> bytes:
-        """The content of an object of at most so many bytes. Raises GoneError where there is none."""
-        with self._told(key):
-            found = self._store.get(key)
-            if found.meta["size"] > most:
-                raise StorageError(f"An object of the bucket {self.name} is larger than it may be.")
-            return bytes(found.bytes())
+        """Return the content of an object of at most ``most`` bytes. Raises GoneError if there is none."""
+        with self._translate_errors(key):
+            answer = self._store.get(key)
+            if answer.meta["size"] > most:
+                raise StorageError(f"An object of the bucket {self.name} is too large.")
+            return bytes(answer.bytes())
 
     def fetch(self, key: str, target: Path, most: int | None = None) -> str:
-        """Writes an object to a file, which gets its time, and returns its SHA-256, hexadecimal.
+        """Write an object to a file with the object's time; return its SHA-256, hexadecimal.
 
         Args:
-            key: its name.
+            key: name of the object.
             target: the file.
-            most: bytes that it may have; None for any.
+            most: size limit in bytes; None for no limit.
 
         Raises:
-            GoneError: there is none.
-            ConversionError: it is larger than it may be.
+            GoneError: the object does not exist.
+            ConversionError: it exceeds the limit.
             OSError: the file cannot be written.
         """
         digest = hashlib.sha256()
         with target.open("wb") as file:
-            with self._told(key):
-                found = self._store.get(key)
-                pieces = iter(found.stream(_CHUNK))
-            if most is not None and found.meta["size"] > most:
+            with self._translate_errors(key):
+                answer = self._store.get(key)
+                pieces = iter(answer.stream(_CHUNK))
+            if most is not None and answer.meta["size"] > most:
                 raise ConversionError(f"{target.name} is larger than {most >> 20:,} MB.", hint=_LARGER)
             while True:
-                with self._told(key):
+                with self._translate_errors(key):
                     piece = next(pieces, None)
                 if piece is None:
                     break
                 digest.update(piece)
                 file.write(piece)
-            if file.tell() != found.meta["size"]:
+            if file.tell() != answer.meta["size"]:
                 raise StorageError(f"The bucket {self.name} sent half of an object.", hint=_HINT)
-        time_ns = _object(found.meta).time_ns
+        time_ns = _object(answer.meta).time_ns
         os.utime(target, ns=(time_ns, time_ns))
         return digest.hexdigest()
 
     def put(self, key: str, content: Path | bytes) -> None:
-        """Writes an object, which is there whole or not at all.
+        """Write an object atomically.
 
         Raises:
             OSError: the file cannot be read.
         """
         if isinstance(content, Path):
             content.open("rb").close()
-        with self._told(""):
+        with self._translate_errors(""):
             self._store.put(key, content)
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Removes objects; those that are gone already count as removed."""
+        """Remove objects; one that is gone already counts as removed."""
         if names := list(keys):
-            with self._told(""):
+            with self._translate_errors(""):
                 self._store.delete(names)
 
     @contextmanager
-    def _told(self, key: str) -> Iterator[None]:
-        """Puts the errors of the client into words; its own may hold what is secret."""
+    def _translate_errors(self, key: str) -> Iterator[None]:
+        """Translate errors of the client, whose own text may contain secrets."""
         from obstore.exceptions import BaseError, InvalidPathError, PermissionDeniedError, UnauthenticatedError
 
         try:
@@ -183,8 +183,13 @@ class Bucket:
         except FileNotFoundError as error:
             if key and "NoSuchBucket" not in str(error):
                 raise GoneError(f"The bucket {self.name} does not have what the catalog lists.", hint=_HINT) from None
-            raise StorageError(f"There is no bucket {self.name}, or not for us.", hint=_HINT) from None
-        except (BaseError, OSError) as error:  # also of the connection: what it says may hold addresses with passwords
+            raise StorageError(
+                f"The bucket {self.name} does not exist, or this server may not see it.", hint=_HINT
+            ) from None
+        except (
+            BaseError,
+            OSError,
+        ) as error:  # includes connection errors, whose text may contain addresses with passwords
             denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or _DENIED.search(str(error))
             if denied:
                 hint = "Whoever runs this server has to check its keys (AWS_ACCESS_KEY_ID ...)."
@@ -222,4 +227,4 @@ def _store(bucket: str, prefix: str) -> "S3Store":
             retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_S},
         )
     except (BaseError, ValueError):
-        raise ConfigError("The settings of the bucket (AWS_ENDPOINT_URL, AWS_REGION ...) make no sense.") from None
+        raise ConfigError("The settings of the bucket (AWS_ENDPOINT_URL, AWS_REGION ...) are invalid.") from None

@@ -1,8 +1,8 @@
-"""Copies of a bucket's files in a folder of bounded size, which the processes of a machine share.
+"""Copies of a bucket's files in a folder of bounded size that the processes of a machine share.
 
-A copy counts once its content has the SHA-256 that the catalog lists; each process looks once. One process fetches a
-file, the others wait for it (``locks/<first two digits>.get``), under another name until it is whole. What was not used
-for the longest goes first, with its answers, but nothing that a process holds open (``locks/<report>.use``).
+A copy is valid once its content has the SHA-256 in the catalog; each process checks once. One process fetches a file
+under a temporary name while the others wait (``locks/<first two digits>.get``). The least recently used reports are
+removed first, with their answers, but none that a process holds open (``locks/<report>.use``).
 """
 
 import fcntl
@@ -15,105 +15,103 @@ from pathlib import Path
 
 from profiledb.errors import DamagedError
 from profiledb.library.bucket.bucket import Bucket
-from profiledb.library.bucket.object_index import File
-from profiledb.library.file_hashes import digest
-from profiledb.report.attachments import State, state
+from profiledb.library.bucket.object_index import StoredFile
+from profiledb.report.attachments import State, read_state
+from profiledb.report.derived_files import derived_files
+from profiledb.report.file_hashes import hash_file
 
 MOST_HELD = 48
-"""Reports that a process keeps from being removed; it opens fewer at once (attached.py)."""
+"""Reports that a process protects from removal; it opens fewer at once (attachments.py)."""
 GRACE_S = 10.0
-"""A report that was asked for so lately is about to be opened."""
+"""Seconds during which a report that was asked for counts as about to be opened."""
 _FULL_TO = 0.9
 _TRIES = 2
-BESIDE_ANSWERS = ("findings.json",)
-"""Files that stand among the answers of a report, not in the folder of reports."""
 
 
-class Copies:
+class CopyCache:
     """The copies in the folder of a library. May be shared by threads.
 
     Args:
-        folder: of the library; copies go into ``reports`` and ``answers``, as the files of any library do.
-        bucket: where they come from.
-        most: bytes of all copies in ``reports``.
-        let_go: closes a report that no query of this process is using; False where one is.
+        folder: of the library; copies go into ``reports`` and ``derived``, like the files of a folder library.
+        bucket: their source.
+        most: size limit of all copies except answers, in bytes.
+        let_go: closes a report; returns False if a query of this process is using it.
     """
 
     def __init__(self, folder: Path, bucket: Bucket, most: int, let_go: Callable[[str], bool]) -> None:
-        self._folder = folder
+        self._derived = derived_files(folder)
         self._reports = folder / "reports"
         self._locks = folder / "locks"
-        self._half = folder / "fetching"
+        self._fetching = folder / "fetching"
         self._bucket = bucket
         self._most = most
         self._let_go = let_go
-        self._true: dict[Path, tuple[State, str]] = {}
+        self._verified: dict[Path, tuple[State, str]] = {}
         self._held: dict[str, int] = {}
         self._used: dict[str, float] = {}
         self._guard = threading.Lock()
-        for made in (self._reports, self._locks, self._half):
+        for made in (self._reports, self._locks, self._fetching):
             made.mkdir(parents=True, exist_ok=True)
+        self._derived.remove_earlier()
 
-    def path(self, file: File) -> Path:
-        """Where the copy of a file is, whether there is one or not."""
-        if file.name in BESIDE_ANSWERS:
-            return self._folder / "answers" / file.report_id / file.name
-        return self._reports / file.name
+    def path(self, file: StoredFile) -> Path:
+        """Return the path of a file's copy, whether it exists or not."""
+        return self._derived.place(file.report_id, file.name) or self._reports / file.name
 
-    def has(self, file: File) -> bool:
-        """Whether there is a copy with the content that the file has."""
+    def has_copy(self, file: StoredFile) -> bool:
+        """Return True if a copy with the file's content exists."""
         path = self.path(file)
-        found = state(path)
-        if found is None or found[1] != file.bytes:
+        present = read_state(path)
+        if present is None or present[1] != file.bytes:
             return False
-        if self._true.get(path) != (found, file.sha256):
-            if digest(path) != file.sha256:
+        if self._verified.get(path) != (present, file.sha256):
+            if hash_file(path) != file.sha256:
                 return False
-            self._true[path] = (found, file.sha256)
+            self._verified[path] = (present, file.sha256)
         return True
 
-    def proven(self, file: File) -> bool:
-        """The same by a look at all of its content now, where there is a copy."""
-        self._true.pop(self.path(file), None)
-        return self.has(file)
+    def verify(self, file: StoredFile) -> bool:
+        """Return True if a copy exists and its content, read again in full, is right."""
+        self._verified.pop(self.path(file), None)
+        return self.has_copy(file)
 
-    def bring(self, file: File) -> Path:
-        """The copy of a file, which is fetched where there is none.
+    def fetch_copy(self, file: StoredFile) -> Path:
+        """Return the path of a file's copy, fetching it if necessary.
 
         Raises:
-            GoneError: it is not in the bucket any more.
+            GoneError: the object no longer exists.
             StorageError: the bucket cannot be read.
-            DamagedError: what is in the bucket is not what was put there.
-            OSError: the disk does not take it.
+            DamagedError: the object differs from the file that was put.
+            OSError: the disk refuses the copy.
         """
         path = self.path(file)
-        if self.has(file):
+        if self.has_copy(file):
             return path
-        with self._locked(file.report_id):
-            if not self.has(file):
+        with self._lock_fetching(file.report_id):
+            if not self.has_copy(file):
                 self._fetch(file, path)
         return path
 
-    def adopt(self, file: File, source: Path) -> None:
-        """Makes a file that was put into the bucket the copy of it; it is on the disk of this folder, and is moved."""
+    def adopt(self, file: StoredFile, source: Path) -> None:
+        """Move a file that was put into the bucket into the place of its copy; it lies on the disk of this folder."""
         os.utime(source, ns=(time.time_ns(), file.time_ns))
         path = self.path(file)
         if source != path:
             path.parent.mkdir(parents=True, exist_ok=True)
             source.replace(path)
         self._note(path, file)
-        self._make_room(0, file.report_id)
+        self._free_space(0, file.report_id)
 
-    def fetched(self, report_id: str) -> int:
-        """Bytes that have arrived of what is being fetched of a report, by any process of this machine."""
+    def fetched_bytes(self, report_id: str) -> int:
+        """Return the bytes that have arrived of the report's file being fetched by any process of this machine."""
         sizes = 0
-        for path in self._half.glob(f"{report_id}.*"):
+        for path in self._fetching.glob(f"{report_id}.*"):
             with suppress(OSError):
                 sizes += path.stat().st_size
         return sizes
 
     def hold(self, report_id: str) -> None:
-        """Keeps the copies of a report from being removed, until this process lets go of them for others."""
+        """Protect the copies of a report from removal until this process releases it in favor of others."""
         self._used[report_id] = time.monotonic()
         with self._guard:
             if report_id in self._held:
@@ -123,7 +121,7 @@ class Copies:
             while True:
                 number = os.open(self._locks / f"{report_id}.use", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
                 fcntl.flock(number, fcntl.LOCK_SH)
-                if _is_there(number, self._locks / f"{report_id}.use"):
+                if _has_name(number, self._locks / f"{report_id}.use"):
                     break
                 os.close(number)
             os.utime(number)
@@ -132,28 +130,26 @@ class Copies:
             for other in others[: max(0, len(self._held) - MOST_HELD)]:
                 self._release(other)
 
-    def use(self, report_id: str) -> None:
-        """Notes that a report is asked for."""
+    def note_use(self, report_id: str) -> None:
+        """Note that a report was asked for."""
         self._used[report_id] = time.monotonic()
 
-    def drop(self, report_id: str) -> None:
-        """Removes the copies and the answers of a report; queries that run keep what they have."""
-        folder = self._folder / "answers" / report_id
-        for path in (*self._reports.glob(f"{report_id}.*"), *folder.glob("*")):
+    def remove(self, report_id: str) -> None:
+        """Remove the copies and the derived files of a report; running queries keep theirs."""
+        for path in (*self._reports.glob(f"{report_id}.*"), *self._derived.of(report_id)):
             path.unlink(missing_ok=True)
-            self._true.pop(path, None)
-        with suppress(OSError):  # somebody writes an answer there, or there was none
-            folder.rmdir()
+            self._verified.pop(path, None)
+        self._derived.remove(report_id)
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Release every report."""
         with self._guard:
             for report_id in list(self._held):
                 os.close(self._held.pop(report_id))
 
-    def _fetch(self, file: File, path: Path) -> None:
-        self._make_room(file.bytes, file.report_id)
-        half = self._half / f"{file.report_id}.{file.name}"
+    def _fetch(self, file: StoredFile, path: Path) -> None:
+        self._free_space(file.bytes, file.report_id)
+        half = self._fetching / f"{file.report_id}.{file.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             for _ in range(_TRIES):
@@ -166,21 +162,23 @@ class Copies:
             half.unlink(missing_ok=True)
         raise DamagedError(f"{file.name} in the bucket {self._bucket.name} is damaged.")
 
-    def _note(self, path: Path, file: File) -> None:
-        if found := state(path):
-            self._true[path] = (found, file.sha256)
+    def _note(self, path: Path, file: StoredFile) -> None:
+        if present := read_state(path):
+            self._verified[path] = (present, file.sha256)
 
     @contextmanager
-    def _locked(self, report_id: str) -> Iterator[None]:
-        """One process, and one thread of it, fetches files of a report at a time; some reports share a lock, so that
-        there are at most 256 of them."""
+    def _lock_fetching(self, report_id: str) -> Iterator[None]:
+        """Let one thread of one process fetch files of a report at a time.
+
+        Reports share 256 locks by the first digits of their ids.
+        """
         with (self._locks / f"{report_id[:2]}.get").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _make_room(self, need: int, keep: str) -> None:
-        """Removes reports that nobody holds, those first that were not used for the longest."""
-        sizes: dict[str, int] = {}
+    def _free_space(self, need: int, keep: str) -> None:
+        """Remove reports that nobody holds, least recently used first."""
+        sizes = self._derived.sizes()
         with os.scandir(self._reports) as listing:
             for entry in listing:
                 with suppress(OSError):
@@ -211,21 +209,23 @@ class Copies:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return False
-            if not _is_there(file.fileno(), path):  # another process removed it meanwhile, and a third may hold it anew
+            if not _has_name(
+                file.fileno(), path
+            ):  # another process removed it meanwhile, and a third may hold it again
                 return False
-            self.drop(report_id)
+            self.remove(report_id)
             path.unlink(missing_ok=True)
         return True
 
     def _release(self, report_id: str) -> bool:
-        """Lets go of a report, if nothing here is using it or about to."""
+        """Release a report unless a query of this process is using it or is about to."""
         if time.monotonic() - self._used.get(report_id, 0.0) < GRACE_S or not self._let_go(report_id):
             return False
         os.close(self._held.pop(report_id))
         return True
 
 
-def _is_there(number: int, path: Path) -> bool:
-    """Whether an open file is still the one of its name: a lock on one that was removed locks nothing."""
-    found = state(path)
-    return found is not None and found[0] == os.fstat(number).st_ino
+def _has_name(number: int, path: Path) -> bool:
+    """Return True if an open file still has its name: a lock on a removed file locks nothing."""
+    present = read_state(path)
+    return present is not None and present[0] == os.fstat(number).st_ino

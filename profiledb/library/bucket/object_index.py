@@ -1,7 +1,7 @@
-"""Which objects of the bucket are the files of each report: rows of the catalog, whose key decides who publishes.
+"""The catalog's rows that say which object of the bucket is which file of a report; their key decides who publishes.
 
-An object never changes: its name has the time and the SHA-256 of its content. What replaces a file is another object,
-and the row says from when on. So whoever reads finds a whole file, the old one or the new one, on any S3 server.
+An object never changes: its name contains the time and the SHA-256 of its content. A file is replaced by a new object
+and an update of its row, so every reader finds a complete file, old or new, on any S3 server.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from profiledb.library.file_hashes import digest
+from profiledb.report.file_hashes import hash_file
 
 FOLDER = "reports"
 _KEY = re.compile(rf"{FOLDER}/([\w-]{{1,64}})/(\d{{1,19}})-([0-9a-f]{{64}})\.([\w.-]{{1,200}})")
@@ -19,15 +19,15 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class File:
-    """A file of a report, as the bucket has it.
+class StoredFile:
+    """A file of a report in the bucket.
 
     Args:
         report_id: the report.
-        name: its name in the folder of a library.
-        bytes: its size.
-        sha256: of its content, hexadecimal.
-        time_ns: its time, ns since 1970: every copy has it, because kept answers go by the times of files.
+        name: file name in the folder of a library.
+        bytes: size.
+        sha256: SHA-256 of the content, hexadecimal.
+        time_ns: time of the file, ns since 1970; every copy has it, because stored answers are keyed by file times.
     """
 
     report_id: str
@@ -38,24 +38,24 @@ class File:
 
     @property
     def key(self) -> str:
-        """The name of its object."""
+        """Name of its object."""
         return self.key_of(self.name)
 
     def key_of(self, name: str) -> str:
-        """The name of an object that belongs to this one, such as the manifest of a database."""
+        """Return the name of an object that belongs to this one, such as the manifest of a database."""
         return f"{FOLDER}/{self.report_id}/{self.time_ns}-{self.sha256}.{name}"
 
     @classmethod
-    def of(cls, report_id: str, name: str, path: Path) -> "File":
-        """A file that lies here; its time is rounded down to whole microseconds, as more is not kept everywhere."""
+    def from_path(cls, report_id: str, name: str, path: Path) -> "StoredFile":
+        """Describe a file on this machine; its time is rounded down to microseconds, the precision of every store."""
         state = path.stat()
-        return cls(report_id, name, state.st_size, digest(path), state.st_mtime_ns // 1000 * 1000)
+        return cls(report_id, name, state.st_size, hash_file(path), state.st_mtime_ns // 1000 * 1000)
 
     @classmethod
-    def parse(cls, key: str, size: int) -> "File | None":
-        """The file that an object is by its name; None where it is none of ours."""
-        found = _KEY.fullmatch(key)
-        return cls(found[1], found[4], size, found[3], int(found[2])) if found else None
+    def parse(cls, key: str, size: int) -> "StoredFile | None":
+        """Parse the name of an object; None if it is not one of ours."""
+        match = _KEY.fullmatch(key)
+        return cls(match[1], match[4], size, match[3], int(match[2])) if match else None
 
 
 _COLUMNS = "report_id, name, bytes, sha256, time_ns"
@@ -63,28 +63,28 @@ _VALUES = ":report_id, :name, :bytes, :sha256, :time_ns, 0"
 _SET = "bytes = excluded.bytes, sha256 = excluded.sha256, time_ns = excluded.time_ns, damaged = 0"
 
 
-class Index:
-    """The rows of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
+class ObjectIndex:
+    """The rows of all reports. Every call opens its own connection and raises as ``Catalog`` does."""
 
     def __init__(self, connect: Callable[[], AbstractContextManager[Any]]) -> None:
         self._connect = connect
 
-    def of(self, report_id: str, *, damaged: bool = False) -> dict[str, File]:
-        """The files of a report by their names; with those that were found damaged only if ``damaged``."""
+    def files_of(self, report_id: str, *, damaged: bool = False) -> dict[str, StoredFile]:
+        """Return the files of a report by name; damaged ones only if ``damaged``."""
         with self._connect() as db:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
             return {row["name"]: _file(row) for row in db.execute(query, [report_id, int(damaged)])}
 
-    def all(self, *, damaged: bool = False) -> dict[str, dict[str, File]]:
-        """The same of all reports, by their ids."""
-        found: dict[str, dict[str, File]] = {}
+    def all_files(self, *, damaged: bool = False) -> dict[str, dict[str, StoredFile]]:
+        """Return the files of all reports, by report id and name; damaged ones only if ``damaged``."""
+        files: dict[str, dict[str, StoredFile]] = {}
         with self._connect() as db:
             for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
-                found.setdefault(row["report_id"], {})[row["name"]] = _file(row)
-        return found
+                files.setdefault(row["report_id"], {})[row["name"]] = _file(row)
+        return files
 
-    def claim(self, file: File) -> bool:
-        """Publishes a file that nobody has published; False where somebody has, unless that one was damaged."""
+    def claim(self, file: StoredFile) -> bool:
+        """Publish a file unless another process has; return False if so. A damaged file may be replaced."""
         statement = (
             f"INSERT INTO stored_file ({_COLUMNS}, damaged) VALUES ({_VALUES})"
             f" ON CONFLICT (report_id, name) DO UPDATE SET {_SET}"
@@ -94,8 +94,8 @@ class Index:
         with self._connect() as db:
             return bool(db.execute(statement, vars(file)).rowcount == 1)
 
-    def put(self, file: File) -> File | None:
-        """Publishes a file in place of the one of its name, which it returns."""
+    def put(self, file: StoredFile) -> StoredFile | None:
+        """Publish a file in place of the one with its name; return the file replaced."""
         statement = (
             f"INSERT INTO stored_file ({_COLUMNS}, damaged) VALUES ({_VALUES})"
             f" ON CONFLICT (report_id, name) DO UPDATE SET {_SET}"
@@ -106,8 +106,8 @@ class Index:
             db.execute(statement, vars(file))
         return _file(before) if before else None
 
-    def spoil(self, file: File) -> None:
-        """Notes that a file was damaged when it was put: whoever converts its source again may publish it anew."""
+    def mark_damaged(self, file: StoredFile) -> None:
+        """Mark a file as damaged in the bucket, so that a new conversion of its source may replace it."""
         with self._connect() as db:
             db.execute(
                 "UPDATE stored_file SET damaged = 1 WHERE report_id = ? AND name = ? AND sha256 = ?",
@@ -115,17 +115,17 @@ class Index:
             )
 
     def forget(self, report_id: str, names: Iterable[str]) -> None:
-        """Removes rows of a report, those of these names."""
+        """Remove these rows of a report."""
         rows = [[report_id, name] for name in names]
         if rows:
             with self._connect() as db:
                 db.executemany("DELETE FROM stored_file WHERE report_id = ? AND name = ?", rows)
 
     def forget_all(self, report_id: str) -> None:
-        """Removes all rows of a report."""
+        """Remove all rows of a report."""
         with self._connect() as db:
             db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
 
 
-def _file(row: Mapping[str, Any]) -> File:
-    return File(row["report_id"], row["name"], row["bytes"], row["sha256"], row["time_ns"])
+def _file(row: Mapping[str, Any]) -> StoredFile:
+    return StoredFile(row["report_id"], row["name"], row["bytes"], row["sha256"], row["time_ns"])

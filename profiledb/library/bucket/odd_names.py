@@ -1,7 +1,7 @@
-"""The list of a bucket whatever its names are, by the client minio: obstore gives up a list at one that is no path.
+"""List a bucket with names that obstore rejects as paths, through the client minio.
 
-Such names have an empty part (``runs//a.nsys-rep``, quickly made by a program that puts a slash too many), a part ``.``
-or ``..``, or a control character.
+Such names have an empty part (``runs//a.nsys-rep``, from a program that adds a slash too many), a part ``.`` or ``..``,
+or a control character.
 """
 
 import os
@@ -16,19 +16,21 @@ from profiledb import config, secret
 _AMAZON = "https://s3.amazonaws.com"
 
 
-def listed(bucket: str, prefix: str, connect: timedelta, read: timedelta, retries: int) -> Iterator[dict[str, Any]]:
-    """The objects whose names begin so, with ``path`` (after the prefix), ``size``, ``e_tag`` and ``last_modified``.
+def list_objects(
+    bucket: str, prefix: str, connect: timedelta, read: timedelta, retries: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the objects below a prefix, with ``path`` (after the prefix), ``size``, ``e_tag`` and ``last_modified``.
 
     Args:
         bucket: its name.
-        prefix: what the names begin with.
-        connect: how long the server may take to answer at all.
-        read: how long it may say nothing.
-        retries: how often a request is sent again.
+        prefix: the first part of the names.
+        connect: limit for the server to accept a connection.
+        read: limit for the server to send nothing.
+        retries: times that a request is repeated.
 
     Raises:
         ImportError: minio is not installed.
-        OSError: the bucket does not answer; with the status where it refuses.
+        OSError: the bucket does not answer, or refuses; then with the status.
     """
     import urllib3
     from minio import Minio
@@ -57,6 +59,6 @@ def listed(bucket: str, prefix: str, connect: timedelta, read: timedelta, retrie
             }  # fmt: skip
     except S3Error as error:
         raise OSError(f"status code: {error.response.status}") from None
-    # What these say may hold what is secret.
+    # Their text may contain secrets.
     except (MinioException, urllib3.exceptions.HTTPError, ParseError, ValueError) as error:
         raise OSError(type(error).__name__) from None

@@ -1,4 +1,4 @@
-"""An inbox in a bucket. What reads a file fetches it first; an upload is there when it was put, whole."""
+"""An inbox in a bucket. Readers fetch a file first; an upload appears complete."""
 
 import filecmp
 import logging
@@ -14,25 +14,25 @@ from profiledb.errors import ConversionError, StorageError
 from profiledb.library.bucket.bucket import Bucket, GoneError, Object
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.library.inbox.file_stamp import State
-from profiledb.library.inbox.tree import Tree, state_of
+from profiledb.library.inbox.tree import Tree, object_state
 from profiledb.report import sidecar
-from profiledb.report.file_names import require_taken, safe_name, shortened
+from profiledb.report.file_names import require_accepted, safe_name, shorten_name
 
 PAUSE_S = 1.0
 MOST_FILES = 1_000
-"""Of a folder of Parquet files."""
+"""Files in a folder of Parquet files."""
 _NUMBERED = 20
-"""So many files of one name get a number; further ones something random, because each number is asked for."""
+"""Files of one name that get a number; further ones get random text, because each number costs a request."""
 _log = logging.getLogger("warpdeck")
 
 
 class BucketInbox:
-    """The objects below one prefix of a bucket; the path of one is ``s3:/BUCKET/PREFIX/NAME``.
+    """The objects below one prefix of a bucket; the path of an object is ``s3:/BUCKET/PREFIX/NAME``.
 
     Args:
         url: ``s3://BUCKET/PREFIX``.
         near: a folder of this machine for uploads on their way.
-        alone: what nobody else does meanwhile, on any machine: not every store honors conditional puts.
+        alone: a lock among all machines, because not every store honors conditional puts.
     """
 
     pause_s = PAUSE_S
@@ -47,31 +47,31 @@ class BucketInbox:
         self._tree = Tree()
 
     def prepare(self) -> None:
-        """Makes the folder for uploads; the bucket is there."""
+        """Create the folder for uploads; the bucket exists."""
         self.near.mkdir(parents=True, exist_ok=True)
 
     def renew(self) -> None:
-        """Lists all objects."""
+        """List all objects."""
         tree = Tree.of(self._bucket.list())
         if tree.strange and tree.strange != self._tree.strange:
             _log.warning("%s has objects with names that no file can have: %d. They are left.", self.text, tree.strange)
         self._tree = tree
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
-        """Names in a folder, as of the last look at all of it."""
-        found = sorted(self._tree.folders.get(self._key(path), {}))
-        return [(name, "folder" if is_folder else "file") for name, is_folder in found]
+        """Return the names in a folder as of the last listing."""
+        names = sorted(self._tree.folders.get(self._key(path), {}))
+        return [(name, "folder" if is_folder else "file") for name, is_folder in names]
 
     def look(self, path: Path) -> State | None:
-        """The state of an object or folder as of the last look at all of it; that of a sample as it is."""
-        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.look(path)
+        """Return the state of an object or folder as of the last listing; of a sample, the present state."""
+        return self._tree.look(self._key(path)) if self._has(path) else file_stamp.read_state(path)
 
     def is_gone(self, path: Path) -> bool:
-        """Whether an object is not there any more."""
+        """Return True if an object no longer exists."""
         return self.look(path) is None if self._has(path) else file_stamp.is_gone(path)
 
     def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:
-        """Fetches a file, or a folder of Parquet files; see Inbox."""
+        """Fetch a file, or a folder of Parquet files; see ``Inbox``."""
         if not self._has(path):
             return path
         to.mkdir(parents=True)
@@ -84,9 +84,9 @@ class BucketInbox:
         return target
 
     def place(self, content: Path, name: str, below: str = "") -> Path:
-        """Puts a finished file under a name that is free, or that of a file which may be replaced; see Inbox."""
+        """Put a finished file under a free name, or over a file that may be replaced; see ``Inbox``."""
         try:
-            require_taken(name)
+            require_accepted(name)
             key = self._free(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:
@@ -94,7 +94,7 @@ class BucketInbox:
         return self.root / key
 
     def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:
-        """Puts files one by one; see Inbox."""
+        """Put files one by one; see ``Inbox``."""
         for name, source in files:
             if source.is_dir():
                 for path in source.glob("*.parquet"):
@@ -104,22 +104,22 @@ class BucketInbox:
         return self.root / below
 
     def holds(self, source: Path) -> Path | None:  # noqa: ARG002 (see Inbox)
-        """None: no file of this machine does."""
+        """Return None: no file of this machine lies in a bucket."""
         return None
 
     def spelled(self, text: str) -> "BucketInbox | None":
-        """The same bucket, which has one name."""
+        """Return this inbox if the text is its URL; a bucket has one spelling."""
         return self if text == self.text else None
 
     def is_upload(self, path: Path) -> bool:
-        """Whether a path is that of an object."""
+        """Return True if a path is that of an object."""
         return self._has(path) and self._key(path) in self._tree.files
 
     def remove(self, path: Path) -> bool:
-        """Removes an object that is as it was at the last look at all of it."""
+        """Remove an object that is unchanged since the last listing."""
         key = self._key(path)
         before, now = self._tree.files.get(key), self._bucket.head(key)
-        if before is None or now is None or (now.size, state_of(now).tag) != (before.bytes, before.tag):
+        if before is None or now is None or (now.size, object_state(now).tag) != (before.bytes, before.tag):
             return False
         self._bucket.delete([key])
         return True
@@ -131,7 +131,7 @@ class BucketInbox:
         return "" if path == self.root else path.relative_to(self.root).as_posix()
 
     def _fetch(self, key: str, target: Path, most: int) -> int:
-        """Fetches an object and returns its bytes."""
+        """Fetch an object and return its size in bytes."""
         try:
             self._bucket.fetch(key, target, most)
         except GoneError:
@@ -140,27 +140,27 @@ class BucketInbox:
         return target.stat().st_size
 
     def _fetch_folder(self, key: str, target: Path, most: int) -> None:
-        """Fetches the Parquet files right below a name; nothing where there are none."""
+        """Fetch the Parquet files directly below a name, if any."""
         inside: Iterator[Object] = (
             one
             for one in self._bucket.list(key)
             if one.key.endswith(".parquet") and one.key.rpartition("/")[0] == key and one.size
         )
-        found = list(islice(inside, MOST_FILES + 1))
-        if len(found) > MOST_FILES:
+        objects = list(islice(inside, MOST_FILES + 1))
+        if len(objects) > MOST_FILES:
             raise ConversionError(f"{target.name} has more than {MOST_FILES:,} Parquet files.")
-        if found:
+        if objects:
             target.mkdir()
-        for one in found:
+        for one in objects:
             with suppress(GoneError):
                 most -= self._fetch(one.key, target / one.key.rpartition("/")[2], most)
 
     def _free(self, folder: str, name: str, content: Path) -> str:
-        """The first free name, held by an empty object; or that of an object which may be replaced."""
+        """Return the first free name, reserved by an empty object, or that of an object that may be replaced."""
         number = 1
         while True:
             extra = str(number) if number <= _NUMBERED else secrets.token_hex(6)
-            key = folder + (name if number == 1 else shortened(name, f"-{extra}"))
+            key = folder + (name if number == 1 else shorten_name(name, f"-{extra}"))
             there = self._bucket.head(key)
             if there is None:
                 with self._alone():
@@ -178,7 +178,7 @@ class BucketInbox:
         try:
             self._bucket.fetch(there.key, folder / "there", there.size)
             return filecmp.cmp(folder / "there", content, shallow=False)
-        except StorageError:  # gone, or changed meanwhile: then it is another one
+        except StorageError:  # gone or changed meanwhile, so another file
             return False
         finally:
             shutil.rmtree(folder, ignore_errors=True)

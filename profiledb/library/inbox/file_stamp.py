@@ -1,4 +1,4 @@
-"""What tells one state of a file from another, without a look into it."""
+"""The state of a file, which tells a change without reading the content."""
 
 import os
 import stat
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class State(NamedTuple):
-    """Bytes and latest time (ns since 1970) of a file, or of a folder's files, and what else tells of a change.
+    """Size and latest time (ns since 1970) of a file, or of a folder's files, and a tag for further changes.
 
-    As text it is how the fingerprint of a file begins (ingest/fingerprints.py).
+    Its text begins the fingerprint of a file (ingest/fingerprints.py).
     """
 
     bytes: int
@@ -17,15 +17,12 @@ class State(NamedTuple):
     tag: str = ""
 
     def __str__(self) -> str:
-        """The state in a form that is compared and kept."""
+        """Return the state as text that is compared and stored."""
         return f"{self.bytes}:{self.time_ns}{self.tag}"
 
 
-def look(path: Path) -> State | None:
-    """The state of a file or folder of this machine, tagged where it may not be read.
-
-    None for what is neither (a pipe) or is gone.
-    """
+def read_state(path: Path) -> State | None:
+    """Return the state of a file or folder of this machine, tagged if it may not be read; None for anything else."""
     try:
         own = path.stat()
         files = [p.stat() for p in path.iterdir()] if stat.S_ISDIR(own.st_mode) else [own]
@@ -38,8 +35,8 @@ def look(path: Path) -> State | None:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether a file of this machine was removed from a folder that is still there."""
+    """Return True if a file of this machine was removed from a folder that still exists."""
     try:
         return path.parent.is_dir() and not path.exists()
-    except OSError:  # a name that is too long, a folder without rights
+    except OSError:  # a name that is too long, a folder without permission
         return False

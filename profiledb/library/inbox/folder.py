@@ -1,4 +1,4 @@
-"""An inbox that is a folder."""
+"""An inbox in a folder."""
 
 import filecmp
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 from profiledb.library.inbox import Kind, file_stamp
 from profiledb.report import sidecar
-from profiledb.report.file_names import SPACE_SIGN, require_taken, safe_name, shortened
+from profiledb.report.file_names import SPACE_SIGN, require_accepted, safe_name, shorten_name
 
 PAUSE_S = 0.1
 _HALF = ".open-"
@@ -22,7 +22,7 @@ _KINDS: dict[int, Kind] = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 class FolderInbox:
-    """A folder, with all folders below it; links are not followed."""
+    """A folder with all folders below it; links are not followed."""
 
     pause_s = PAUSE_S
 
@@ -30,34 +30,33 @@ class FolderInbox:
         self.text = str(folder)
         self.root = self.near = folder
         self.folder: Path | None = folder
-        self.look = file_stamp.look
+        self.look = file_stamp.read_state
         self.is_gone = file_stamp.is_gone
 
     def prepare(self) -> None:
-        """Makes the folder."""
         if self.root.is_file():
             raise ConfigError(f"{self.root} is a file; the inbox must be a folder.")
         self.root.mkdir(parents=True, exist_ok=True)
 
     def renew(self) -> None:
-        """Nothing: every look is at the folder itself."""
+        """Do nothing: every look reads the folder itself."""
 
     def entries(self, path: Path) -> list[tuple[str, Kind]]:
-        """Names in a folder; see Inbox."""
+        """Return the names in a folder; see ``Inbox``."""
         try:
             with os.scandir(path) as listing:
                 return sorted((one.name, _kind(one)) for one in listing)
-        except (FileNotFoundError, NotADirectoryError):  # it was removed meanwhile
+        except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
             return []
 
     def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:  # noqa: ARG002 (see Inbox)
-        """The file itself."""
+        """Return the file itself."""
         return path
 
     def place(self, content: Path, name: str, below: str = "") -> Path:
-        """Gives a finished file a name by a rename; see Inbox."""
+        """Rename a finished file; see ``Inbox``."""
         try:
-            require_taken(name)
+            require_accepted(name)
             content.chmod(0o644)
             folder = self.root / below
             _make_folder(folder)
@@ -69,7 +68,7 @@ class FolderInbox:
         return target
 
     def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:
-        """Copies files under a hidden name first; see Inbox."""
+        """Copy files under a hidden name first; see ``Inbox``."""
         folder = self.root / below
         folder.parent.mkdir(parents=True, exist_ok=True)
         self._sweep()
@@ -84,7 +83,7 @@ class FolderInbox:
         return folder
 
     def holds(self, source: Path) -> Path | None:
-        """The path of a file that lies here already, as the worker finds it."""
+        """Return the worker's path of a file that lies here already."""
         try:
             below = source.resolve().relative_to(self.root.resolve())
         except ValueError:
@@ -92,7 +91,7 @@ class FolderInbox:
         return None if any(part.startswith(".") for part in below.parts) else self.root / below
 
     def spelled(self, text: str) -> "FolderInbox | None":
-        """The same folder under another name."""
+        """Return this inbox if the text names the same folder."""
         self.root.mkdir(parents=True, exist_ok=True)
         try:
             return FolderInbox(Path(text)) if Path(text).samefile(self.root) else None
@@ -100,7 +99,7 @@ class FolderInbox:
             return None
 
     def is_upload(self, path: Path) -> bool:
-        """Whether a path is a plain file of the folder itself; see Inbox."""
+        """Return True if a path is a plain file of the folder itself; see ``Inbox``."""
         try:
             inside = path.parent.resolve().is_relative_to(self.root.resolve())
             return inside and stat.S_ISREG(path.lstat().st_mode)
@@ -108,15 +107,15 @@ class FolderInbox:
             return False
 
     def remove(self, path: Path) -> bool:
-        """Removes a file, and its folder where that is then empty."""
+        """Remove a file, and its folder if that is then empty."""
         path.unlink()
         if path.parent != self.root:
-            with suppress(OSError):  # others lie in the folder
+            with suppress(OSError):  # the folder has other files
                 path.parent.rmdir()
         return True
 
     def _sweep(self) -> None:
-        """Removes what a command that was killed left half a day ago or more."""
+        """Remove copies that a killed command left half a day ago or earlier."""
         for path in self.root.glob(f"{_HALF}*"):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
@@ -124,7 +123,7 @@ class FolderInbox:
 
 
 def _make_folder(folder: Path) -> None:
-    """Makes a folder; a file that stands in its place goes aside under a free name, as that of a space would be."""
+    """Create a folder; a file in its place is renamed to a free name, as the folder of a space would be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -136,15 +135,15 @@ def _make_folder(folder: Path) -> None:
 
 
 def _reserve(folder: Path, name: str, content: Path) -> Path:
-    """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
+    """Return the first free path for a name, reserved by an empty file, or that of a file that may be replaced."""
     number = 1
     while True:
-        target = folder / (name if number == 1 else shortened(name, f"-{number}"))
+        target = folder / (name if number == 1 else shorten_name(name, f"-{number}"))
         try:
             target.open("xb").close()
         except FileExistsError:
-            beside = target.name.lower().endswith(sidecar.DROPPED)
-            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
+            is_sidecar = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (is_sidecar or filecmp.cmp(target, content, shallow=False)):
                 return target
             number += 1
         else:
@@ -152,7 +151,7 @@ def _reserve(folder: Path, name: str, content: Path) -> Path:
 
 
 def _kind(entry: "os.DirEntry[str]") -> Kind:
-    """What an entry is, which most file systems say with its name."""
+    """Return the kind of an entry, which most file systems store with its name."""
     try:
         if entry.is_symlink():
             return "link"
@@ -161,7 +160,7 @@ def _kind(entry: "os.DirEntry[str]") -> Kind:
         if entry.is_dir(follow_symlinks=False):
             return "folder"
         return _KINDS.get(stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode), "device")
-    except OSError:  # nobody can say
+    except OSError:  # unknown
         return "link"
 
 
@@ -176,12 +175,12 @@ def _copy_one(source: Path, target: Path) -> None:
 
 
 def _publish(half: Path, folder: Path) -> None:
-    """Gives a finished folder its name; into one that is there already the files go one by one."""
+    """Rename a finished folder; if the name exists, move the files into it one by one."""
     try:
         half.rename(folder)
     except OSError:
         if not folder.is_dir():
             raise
         for path in half.iterdir():
-            if not path.is_dir():  # a folder of the same content is the same
+            if not path.is_dir():  # a folder with the same content is the same
                 path.replace(folder / path.name)

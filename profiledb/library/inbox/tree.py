@@ -1,4 +1,4 @@
-"""The objects of an inbox as folders and files, as far as their names can be those of files."""
+"""The objects of an inbox as folders and files, as far as their names are possible for files."""
 
 import hashlib
 import re
@@ -14,10 +14,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass
 class Tree:
-    """Objects by their names; those of a folder by the folder's.
+    """Objects by name; those of a folder by the folder's name.
 
-    Left out are what has no content (it holds a name, or stands for a folder) and names that no file can have.
-    An object may have the name of a folder as well: as a file it is ``files``, as a folder ``folders``.
+    Empty objects (reservations, markers of folders) and names that no file can have are left out. An object may share
+    its
+    name with a folder: it is in ``files``, the folder in ``folders``.
     """
 
     files: dict[str, State] = field(default_factory=dict)
@@ -26,19 +27,19 @@ class Tree:
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> "Tree":
-        """The tree of a listing."""
+        """Build the tree of a listing."""
         tree = cls()
         for one in objects:
             if not one.size:
                 continue
             if _can_be_a_file(one.key):
-                tree._add(one.key, state_of(one))
+                tree._add(one.key, object_state(one))
             else:
                 tree.strange += 1
         return tree
 
     def look(self, key: str) -> State | None:
-        """The state of a file, or of the files of a folder together."""
+        """Return the state of a file, or of all files of a folder together."""
         if key in self.files:
             return self.files[key]
         inside = [self.files[f"{key}/{name}"] for name, is_folder in sorted(self.folders.get(key, {})) if not is_folder]
@@ -59,8 +60,8 @@ class Tree:
             key, is_folder = above, True
 
 
-def state_of(one: Object) -> State:
-    """The state of an object; its ETag, which is the server's own text, only as a hash."""
+def object_state(one: Object) -> State:
+    """Return the state of an object; its ETag, text of the server, is hashed."""
     return State(one.size, one.time_ns, f"#{hashlib.sha256(one.etag.encode()).hexdigest()[:16]}")
 
 

@@ -1,4 +1,4 @@
-"""The tables of a team's database, made and changed by Alembic; SQLite has its own in catalog.sql."""
+"""Create and change the tables of a team's database with Alembic; catalog.sql has those of SQLite."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,44 +16,42 @@ from profiledb.library import postgres, version
 
 LATEST = "head"
 NOTHING = "base"
-_LOCK = 0x7761727064  # "warpd": one at a time changes tables
+_LOCK = 0x7761727064  # "warpd": one process at a time changes tables
 
 
 def move(url: str, to: str = LATEST) -> None:
-    """Brings the tables of a database to a revision, up or down; others that want to wait until it is done.
-
-    It is one transaction: what fails changes nothing.
+    """Bring the tables of a database to a revision, up or down, in one transaction; concurrent calls wait.
 
     Args:
         url: the database.
-        to: ``head``, ``base`` (none of them), or a revision that is older than the present one.
+        to: ``head``, ``base`` (no tables), or a revision older than the present one.
 
     Raises:
-        CatalogError: it cannot be reached.
+        CatalogError: the database cannot be reached.
         NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
-        with _connected(url) as connection:
+        with _connect(url) as connection:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             for revision in MigrationContext.configure(connection).get_current_heads():
-                version.require_revision(revision, postgres.revisions())
+                version.require_revision(revision, postgres.known_revisions())
             config = Config()
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
             (command.upgrade if to == LATEST else command.downgrade)(config, to)
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.Error):
-            raise postgres.told(error.orig) from error.orig
+            raise postgres.explain_error(error.orig) from error.orig
         raise
     except psycopg.Error as error:
-        raise postgres.told(error) from error
+        raise postgres.explain_error(error) from error
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Connection]:
-    """A transaction."""
-    given = postgres.arguments(url)
+def _connect(url: str) -> Iterator[Connection]:
+    """Open a transaction."""
+    given = postgres.connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)
     with engine.begin() as connection:
         yield connection

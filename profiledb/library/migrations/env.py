@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions, on the connection that ``move`` opened."""
+"""Entry point of Alembic: run the revisions on the connection that ``move`` opened."""
 
 from alembic import context
 

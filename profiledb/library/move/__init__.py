@@ -1,5 +1,5 @@
-"""A library on its way from one place to another: a folder is the form in which it travels.
+"""Move libraries between places; the common form is a folder.
 
-``backup`` writes any library into a folder, ``move`` takes a folder into any library. What a catalog says is a file of
-SQLite in between (snapshot.py), whatever it is kept in.
+``backup`` writes any library into a folder, ``move`` copies a folder into any library. In between, the catalog is a
+SQLite file (snapshot.py).
 """

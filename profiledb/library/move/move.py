@@ -1,7 +1,8 @@
-"""Takes a folder library into another one, wherever that is kept: its files, then what its catalog says.
+"""Copy a folder library into another library, wherever that is kept: its files, then its catalog.
 
-The source is only read. What is there already is left, so that whoever was stopped runs it again. A report counts in
-the target from its row on, which comes last, together with its labels and all else.
+The source is only read. Files and rows that exist in the target stay, so a move that was stopped can run again. A
+report
+exists in the target once its row does, which comes last, together with labels and everything else.
 """
 
 import fcntl
@@ -18,6 +19,7 @@ from profiledb.library.catalog import FILE
 from profiledb.library.library import Library
 from profiledb.library.move import rows, snapshot
 from profiledb.report import damage
+from profiledb.report.derived_files import is_timeline
 
 LOCK = "worker.lock"
 _LEFT = (".damaged", ".part")
@@ -25,7 +27,9 @@ _LEFT = (".damaged", ".part")
 
 @dataclass
 class Moved:
-    """How far a move is: reports of all, files that were new and their bytes, rows, and reports that stay behind."""
+    """Progress of a move: reports done and in total, new files and their bytes, rows, and reports left behind as
+    damaged.
+    """
 
     reports: int = 0
     of: int = 0
@@ -35,43 +39,46 @@ class Moved:
     damaged: tuple[str, ...] = ()
 
 
-def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda _: None) -> Moved:
-    """Moves a library in.
+def move(source: Path, library: Library, report_progress: Callable[[Moved], None] = lambda _: None) -> Moved:
+    """Copy a library into another one.
 
     Args:
-        source: the folder of a library, or of a copy that ``backup`` made.
+        source: folder of a library, or of a copy made by ``backup``.
         library: the target.
-        told: called after each report.
+        report_progress: called with the progress after each report.
 
     Raises:
-        ConfigError: there is no library; a later version of Warpdeck has changed it; a worker has it; the target's
-            catalog is that of another library, or has other content that stands against it, and nothing was changed
-            there.
+        ConfigError: the source is no library or of a later version, a worker holds it, or the target's catalog belongs
+            to
+            another library or contradicts it; nothing was changed then.
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():
-        raise ConfigError(f"{source} is no folder of a library.")
+        raise ConfigError(f"{source} is not a library's folder.")
     if source.resolve() == library.folder.resolve():
         raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
     version.require(source)
     version.require_catalog(source / FILE)
-    version.require_library(library)
+    version.require_storage(library.storage)
     with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
-        library_id.require(library)
-        version.stamp(library)
-        said = Path(work) / FILE
-        snapshot.of_folder(source, said)
-        if found := rows.against(said, library.catalog, library.folder):
+        library_id.require(library.storage, library.catalog.shared)
+        version.write_number(library.storage)
+        copied_catalog = Path(work) / FILE
+        snapshot.copy_folder_catalog(source, copied_catalog)
+        if contradictions := rows.find_contradictions(copied_catalog, library.catalog, library.folder):
             raise ConfigError(
-                f"The target says something else of: {', '.join(found)}.", hint="Change it there, then run this again."
+                f"The target contradicts the source on: {', '.join(contradictions)}.",
+                hint="Change it there, then run this again.",
             )
-        moved = _files(source / "reports", said, library, told)
-        moved.rows = rows.write(said, library.catalog, library.folder)
+        moved = _copy_files(source / "reports", copied_catalog, library, report_progress)
+        moved.rows = rows.write_rows(copied_catalog, library.catalog, library.folder)
     return moved
 
 
-def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], None]) -> Moved:
-    manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
+def _copy_files(
+    reports: Path, copied_catalog: Path, library: Library, report_progress: Callable[[Moved], None]
+) -> Moved:
+    manifests = {row[0]: row[-1] for row in snapshot.read_rows(copied_catalog, "report")}
     by_report: dict[str, list[Path]] = {}
     for path in sorted(reports.iterdir()):
         if path.is_file() and _is_wanted(path.name):
@@ -80,32 +87,32 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
     for report_id, manifest in manifests.items():
         database = reports / library.path(report_id).name
         paths = by_report.get(report_id, [])
-        if database.exists() and not damage.opens(database):
+        if database.exists() and not damage.can_open(database):
             moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
         else:
-            made_by = max((version.of_report(path.name) or 0 for path in paths), default=0)
-            paths = [path for path in paths if version.of_report(path.name) in (None, made_by)]
+            made_by = max((version.schema_of(path.name) or 0 for path in paths), default=0)
+            paths = [path for path in paths if version.schema_of(path.name) in (None, made_by)]
             for path in sorted(paths, key=_is_database):
                 if library.take_over(report_id, path, manifest):
                     moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
         moved.reports += 1
-        told(moved)
+        report_progress(moved)
     return moved
 
 
 def _is_database(path: Path) -> bool:
-    """Whether a file is the database of a report, from which on the report exists."""
-    return path.suffix == ".duckdb" and version.of_report(path.name) is not None
+    """Return True for a report's database, which comes last among its files because it makes the report exist."""
+    return path.suffix == ".duckdb" and version.schema_of(path.name) is not None
 
 
 def _is_wanted(name: str) -> bool:
-    """Not notes of this machine."""
-    return not name.endswith(_LEFT) and not name.startswith(".")
+    """Return True unless the file is a note of this machine alone, or derived from reports."""
+    return not is_timeline(name) and not name.endswith(_LEFT) and not name.startswith(".")
 
 
 @contextmanager
 def _without_worker(source: Path) -> Iterator[None]:
-    """Keeps a worker from the source, and refuses where one has it (ingest.worker.hold); writes nothing."""
+    """Keep workers from the source, or refuse if one holds it (ingest.worker.hold); write nothing."""
     try:
         file = (source / LOCK).open("rb")
     except FileNotFoundError:
@@ -115,5 +122,5 @@ def _without_worker(source: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"A worker has {source}.", hint="Stop the dashboard and the worker first.") from None
+            raise ConfigError(f"A worker is using {source}.", hint="Stop the dashboard and the worker first.") from None
         yield

@@ -1,7 +1,8 @@
-"""The rows of a snapshot in another catalog: first what stands against it, then all of them at once.
+"""Copy the rows of a snapshot into another catalog: first check for contradictions, then write all at once.
 
-A row that is there already is left, so that whoever was stopped begins again. One with the same key and another content
-stands against the move, because nobody can say which is right; of files (job) that of the target counts.
+Rows that exist stay, so a move that was stopped can run again. A row with the same key and other content contradicts
+the
+move, because nobody can say which is right; for files (job) the target's row counts.
 """
 
 import sqlite3
@@ -19,92 +20,92 @@ from profiledb.report.schema import identifier, quote
 
 SHOWN = 5
 _LEFT = ("stored_file", "login")
-"""Which object a file is in the bucket that it came from; who is logged in there."""
+"""Tables that stay: which object of the old bucket a file is, and who is logged in there."""
 _SAME_BY = {
     "report": ("id", "source_sha256"),
     "job": ("path",),
     "token": ("id", "name", "role", "digest"),
     "token_use": ("token_id",),
 }
-"""What has to be the same of a row with the same key; of all others every column."""
+"""Columns that have to agree in rows with the same key; in other tables every column has to."""
 _AT_ONCE = 500
 
 
-def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
-    """Words for rows of the target that have the key of one of the snapshot and another content, the first few."""
-    found: list[str] = []
-    for table, columns in _tables().items():
-        keys = _keys(path, table)
+def find_contradictions(path: Path, catalog: Catalog, folder: Path) -> list[str]:
+    """Describe the first few rows of the target that have the key of a snapshot's row and other content."""
+    contradictions: list[str] = []
+    for table, columns in _moved_tables().items():
+        keys = _key_columns(path, table)
         places = [columns.index(name) for name in _SAME_BY.get(table, columns)]
         if table in LOGS or len(keys) == len(places):
             continue
         at = [columns.index(name) for name in keys]
-        there = {tuple(row[i] for i in at): row for row in _there(catalog, folder, table)}
-        for row in snapshot.rows(path, table):
+        there = {tuple(row[i] for i in at): row for row in _target_rows(catalog, folder, table)}
+        for row in snapshot.read_rows(path, table):
             other = there.get(tuple(row[i] for i in at))
             if other is not None and [row[i] for i in places] != [other[i] for i in places]:
-                found.append(f"{table} {' '.join(str(row[i])[:80] for i in at)}")
-                if len(found) == SHOWN:
-                    return found
-    return found
+                contradictions.append(f"{table} {' '.join(str(row[i])[:80] for i in at)}")
+                if len(contradictions) == SHOWN:
+                    return contradictions
+    return contradictions
 
 
-def write(path: Path, catalog: Catalog, folder: Path) -> int:
-    """Writes what is missing, all or nothing; how many rows that was."""
+def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
+    """Write the missing rows in one transaction; return their number."""
     count = 0
     with catalog.transaction() as db:
-        for table, columns in _tables().items():
+        for table, columns in _moved_tables().items():
             if table in small_files.TABLES and catalog.shared is None:
                 continue
             names = ", ".join(map(identifier, columns))
-            rows = _new_entries(path, db, table) if table in LOGS else snapshot.rows(path, table)
+            rows = _new_entries(path, db, table) if table in LOGS else snapshot.read_rows(path, table)
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
                 count += db.executemany(statement, some).rowcount
     if catalog.shared is None:
-        count += sum(_beside(path, folder, table) for table in small_files.TABLES)
+        count += sum(_write_small_files(path, folder, table) for table in small_files.TABLES)
     return count
 
 
-def _tables() -> dict[str, tuple[str, ...]]:
-    """Those that are moved; entries of the audit get new numbers."""
-    found = {table: columns for table, columns in snapshot.tables().items() if table not in _LEFT}
-    return found | {table: tuple(name for name in found[table] if name != "id") for table in LOGS}
+def _moved_tables() -> dict[str, tuple[str, ...]]:
+    """Return the tables that are copied; entries of the audit get new numbers."""
+    tables = {table: columns for table, columns in snapshot.table_columns().items() if table not in _LEFT}
+    return tables | {table: tuple(name for name in tables[table] if name != "id") for table in LOGS}
 
 
-def _keys(path: Path, table: str) -> list[str]:
+def _key_columns(path: Path, table: str) -> list[str]:
     with closing(sqlite3.connect(path)) as db:
         query = f"SELECT name FROM pragma_table_info({quote(table)}) WHERE pk > 0 ORDER BY pk"
         return [name for (name,) in db.execute(query)]
 
 
-def _there(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
-    """The rows of the target."""
+def _target_rows(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
+    """Yield the rows of the target."""
     if table in small_files.TABLES and catalog.shared is None:
-        yield from small_files.read(folder, table)
+        yield from small_files.read_rows(folder, table)
         return
-    names = ", ".join(map(identifier, _tables()[table]))
+    names = ", ".join(map(identifier, _moved_tables()[table]))
     with catalog.transaction() as db:
         yield from [tuple(row) for row in db.execute(f"SELECT {names} FROM {table}")]
 
 
 def _new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """The entries of a log that the target does not have, as often as they are there."""
-    columns = snapshot.tables()[table]
+    """Yield the entries of a log that the target lacks, counting repetitions."""
+    columns = snapshot.table_columns()[table]
     names = ", ".join(name for name in columns if name != "id")
     known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM {table}"))
     number = columns.index("id")
-    for row in sorted(snapshot.rows(path, table), key=lambda row: row[number]):
+    for row in sorted(snapshot.read_rows(path, table), key=lambda row: row[number]):
         entry = (*row[:number], *row[number + 1 :])
         known[entry] -= 1
         if known[entry] < 0:
             yield entry
 
 
-def _beside(path: Path, folder: Path, table: str) -> int:
-    known = [tuple(row) for row in small_files.read(folder, table)]
+def _write_small_files(path: Path, folder: Path, table: str) -> int:
+    known = [tuple(row) for row in small_files.read_rows(folder, table)]
     there = {row[0] for row in known}
-    more = [row for row in snapshot.rows(path, table) if row[0] not in there]
+    more = [row for row in snapshot.read_rows(path, table) if row[0] not in there]
     if more:
-        small_files.write(folder, table, [*known, *more])
+        small_files.write_rows(folder, table, [*known, *more])
     return len(more)

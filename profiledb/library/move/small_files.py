@@ -1,4 +1,4 @@
-"""What a folder library keeps in small files, as the rows that a team has of it."""
+"""Tokens and saved questions: small files of a folder library, rows of a team's database."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,33 +12,33 @@ TABLES: dict[str, tuple[str, ...]] = {
     "question": ("id", "name", "sql"),
     "token": ("id", "name", "role", "digest", "created_at", "ends_at"),
 }
-"""Tables of a team (migrations/versions/r0001_catalog.py), with their columns, the key first."""
+"""Tables of a team (migrations/versions/r0001_catalog.py) with their columns, key first."""
 TOKENS = "tokens.json"
 QUESTIONS = "questions"
 _LARGEST = 4_000_000
 Row = Sequence[Any]
 
 
-def read(folder: Path, table: str) -> list[Row]:
-    """The rows of one of the tables; what is none of ours is left out."""
+def read_rows(folder: Path, table: str) -> list[Row]:
+    """Return the rows of one of the tables; foreign entries are left out."""
     columns = TABLES[table]
-    told = _tokens(folder) if table == "token" else _questions(folder)
-    return [[one[name] for name in columns] for one in told if set(columns) <= one.keys()]
+    entries = _tokens(folder) if table == "token" else _questions(folder)
+    return [[one[name] for name in columns] for one in entries if set(columns) <= one.keys()]
 
 
-def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
-    """Writes these rows in place of all that there are."""
-    told = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
+def write_rows(folder: Path, table: str, rows: Iterable[Row]) -> None:
+    """Write these rows in place of all present ones."""
+    entries = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
     if table == "token":
-        if told or (folder / TOKENS).exists():
+        if entries or (folder / TOKENS).exists():
             half = folder / f".{TOKENS}.part"
             half.unlink(missing_ok=True)
             half.touch(mode=0o600)
-            durable.write_text(folder / TOKENS, json.dumps(told, indent=1), half)
+            durable.write_text(folder / TOKENS, json.dumps(entries, indent=1), half)
         return
     questions = folder / QUESTIONS
     questions.mkdir(exist_ok=True)
-    for one in told:
+    for one in entries:
         name = one.pop("id")
         durable.write_text(questions / f"{name}.json", json.dumps(one), questions / f".{name}.part")
     for path in questions.glob("*.json"):
@@ -47,14 +47,14 @@ def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
 
 
 def _tokens(folder: Path) -> list[dict[str, Any]]:
-    told = _json(folder / TOKENS)
-    known = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
-    return [{"ends_at": None} | one for one in known]  # those of earlier versions have no end yet
+    entries = _json(folder / TOKENS)
+    known = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+    return [{"ends_at": None} | one for one in known]  # those of earlier versions do not expire yet
 
 
 def _questions(folder: Path) -> list[dict[str, Any]]:
-    found = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
-    return [{"id": stem} | told for stem, told in found if isinstance(told, dict)]
+    contents = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
+    return [{"id": stem} | content for stem, content in contents if isinstance(content, dict)]
 
 
 def _json(path: Path) -> Any:

@@ -1,9 +1,9 @@
-"""What a catalog says at one moment, as a file of SQLite.
+"""A snapshot of a catalog at one moment, as a SQLite file.
 
-Of a folder's catalog by SQLite's own way of copying, because a copy of the file alone lacks what stands in its log; of
-a team's by one transaction that sees nothing of what others write.
+SQLite's backup copies a folder's catalog, because a copy of the file alone lacks its log; one transaction that sees no
+writes of others copies a team's.
 
-Summaries and what was found in them are left out: they are worked out again.
+Summaries and their changes are left out, because they can be computed again.
 """
 
 import sqlite3
@@ -23,17 +23,17 @@ from profiledb.report.schema import identifier
 _AT_ONCE = 1_000
 
 
-def tables() -> dict[str, tuple[str, ...]]:
-    """The columns of each table that a snapshot has."""
-    return catalog_repair.expected() | small_files.TABLES
+def table_columns() -> dict[str, tuple[str, ...]]:
+    """Return the columns of each table of a snapshot."""
+    return catalog_repair.expected_columns() | small_files.TABLES
 
 
-def take(catalog: Catalog, folder: Path, to: Path) -> None:
-    """Makes the file; what it takes the place of is gone.
+def take_snapshot(catalog: Catalog, folder: Path, to: Path) -> None:
+    """Write a snapshot in place of an earlier one.
 
     Args:
         catalog: of a library.
-        folder: the folder of that library, where a file keeps what a team has in its database.
+        folder: of that library, with the small files that a team has in its database.
         to: the file.
 
     Raises:
@@ -42,17 +42,17 @@ def take(catalog: Catalog, folder: Path, to: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         Path(f"{to}{suffix}").unlink(missing_ok=True)
     if catalog.shared is None:
-        of_folder(folder, to)
+        copy_folder_catalog(folder, to)
         return
     CatalogFile(to)
-    _begin(to)
-    with _at_one_moment(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
-        for table, columns in tables().items():
-            _fill(db, table, columns, rows(table, columns))
+    _create_tables(to)
+    with _open_reader(catalog.shared.url) as rows, closing(sqlite3.connect(to)) as db, db:
+        for table, columns in table_columns().items():
+            _insert_rows(db, table, columns, rows(table, columns))
 
 
-def of_folder(folder: Path, to: Path) -> None:
-    """The same of a folder library, which is only read."""
+def copy_folder_catalog(folder: Path, to: Path) -> None:
+    """Write a snapshot of a folder library, which is only read."""
     source = folder / FILE
     try:
         with (
@@ -62,54 +62,56 @@ def of_folder(folder: Path, to: Path) -> None:
             here.backup(copy)
     except sqlite3.Error as error:
         raise CatalogError(f"{source} cannot be copied: {error}.") from error
-    CatalogFile(to)  # tables that this version added
-    _begin(to)
+    CatalogFile(to)  # adds tables of this version
+    _create_tables(to)
     with closing(sqlite3.connect(to)) as db, db:
         for table, columns in small_files.TABLES.items():
-            _fill(db, table, columns, small_files.read(folder, table))
+            _insert_rows(db, table, columns, small_files.read_rows(folder, table))
 
 
-def finish(path: Path) -> None:
-    """Makes the catalog of a folder library of a file: without what such a library keeps elsewhere, or has not."""
+def finish_catalog(path: Path) -> None:
+    """Turn a snapshot into the catalog of a folder library, without rows that such a library keeps elsewhere or
+    lacks.
+    """
     with closing(sqlite3.connect(path)) as db:
         db.execute("DELETE FROM stored_file")
-        db.execute("DELETE FROM login")  # who logs out later stays out, also where this copy is served
+        db.execute("DELETE FROM login")  # a later logout counts, also where this copy is served
         for table in small_files.TABLES:
             db.execute(f"DROP TABLE {table}")
         db.commit()
-        db.execute("PRAGMA journal_mode = DELETE")  # all of it is in the one file
+        db.execute("PRAGMA journal_mode = DELETE")  # so that one file holds everything
         db.execute("VACUUM")
 
 
-def rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table in the order in which they were written."""
-    names = ", ".join(map(identifier, tables()[table]))
+def read_rows(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table in the order in which they were written."""
+    names = ", ".join(map(identifier, table_columns()[table]))
     with closing(sqlite3.connect(path)) as db:
         yield from db.execute(f"SELECT {names} FROM {table} ORDER BY rowid")
 
 
-def _begin(path: Path) -> None:
-    """Makes the tables of what lies beside a catalog."""
+def _create_tables(path: Path) -> None:
+    """Create the tables for small files."""
     with closing(sqlite3.connect(path)) as db, db:
         for table, columns in small_files.TABLES.items():
             db.execute(f"DROP TABLE IF EXISTS {table}")
             db.execute(f"CREATE TABLE {table} ({columns[0]} PRIMARY KEY, {', '.join(columns[1:])})")
 
 
-def _fill(db: sqlite3.Connection, table: str, columns: Sequence[str], found: Any) -> None:
+def _insert_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows_to_insert: Any) -> None:
     names = ", ".join(map(identifier, columns))
-    db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", found)
+    db.executemany(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", rows_to_insert)
 
 
 @contextmanager
-def _at_one_moment(url: str) -> Iterator[Any]:
-    """A function that reads a table of a team's database; all that it reads is of one moment."""
+def _open_reader(url: str) -> Iterator[Any]:
+    """Yield a function that reads a table of a team's database; all its answers are of one moment."""
     import psycopg
 
     from profiledb.library import postgres
 
     try:
-        with psycopg.connect(**postgres.arguments(url)) as db:
+        with psycopg.connect(**postgres.connection_arguments(url)) as db:
             db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             db.read_only = True
             db.execute("SELECT set_config('statement_timeout', '0', true)")
@@ -124,4 +126,4 @@ def _at_one_moment(url: str) -> Iterator[Any]:
 
             yield read
     except psycopg.Error as error:
-        raise postgres.told(error) from error
+        raise postgres.explain_error(error) from error

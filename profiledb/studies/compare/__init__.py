@@ -1,1 +1,1 @@
-"""Two reports: which kernels belong together, and which changes are more than scatter."""
+"""Compare two reports: match their kernels, and tell changes from scatter."""

@@ -1,4 +1,4 @@
-"""A comparison asked of a library: its sides, and its tables by name."""
+"""Compare two reports of a library: the sides, and the tables by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,10 @@ from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.matching import Side
 
 
-def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
-    """What a report and a selection of it bring to a comparison; AnalysisError where it is of another kind."""
+def gather_side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
+    """Return a report's side of a comparison under a selection; raises AnalysisError if the report is of another
+    kind.
+    """
     if TIMELINE not in report.subjects:
         raise AnalysisError(
             f"{report.name} is not a report of Nsight Systems.", hint="Compare takes two Systems reports."
@@ -23,16 +25,20 @@ def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
     return matching.gather(lambda name, **more: analysis.run(library, report.id, name, {**params, **more}))
 
 
-def table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
-    """The rows of a table of a comparison (``compare_columns.TABLES``)."""
+def make_table(name: str, a: Side, b: Side, basis: matching.Basis) -> pd.DataFrame:
+    """Return the rows of a table of a comparison (``columns.TABLES``)."""
     if name == "summary":
-        return totals.summary(a, b)
-    made = {"kernels": compare_rows.kernels, "phases": compare_rows.phases, "copies": compare_rows.copies}
+        return totals.summarize(a, b)
+    made = {
+        "kernels": compare_rows.compare_kernels,
+        "phases": compare_rows.compare_phases,
+        "copies": compare_rows.compare_copies,
+    }
     return made[name](a, b, basis)
 
 
-def need_kernels(reports: list[Manifest], sides: list[Side]) -> None:
-    """Raises AnalysisError where one of them has no kernels."""
+def require_kernels(reports: list[Manifest], sides: list[Side]) -> None:
+    """Raise AnalysisError if a report has no kernels."""
     for report, side in zip(reports, sides, strict=True):
         if side.lacks:
             raise AnalysisError(f"{report.name}: {side.lacks.message}", hint=side.lacks.hint)

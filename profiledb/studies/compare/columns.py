@@ -1,12 +1,12 @@
-"""The columns of a comparison. Of ``a_`` and ``b_`` each side has its own."""
+"""The columns of a comparison. Each side has its own columns ``a_`` and ``b_``."""
 
 from collections.abc import Sequence
 
 from profiledb.query.header import Column
 
 
-def names(columns: Sequence[Column]) -> list[str]:
-    """Their names, in their order."""
+def column_names(columns: Sequence[Column]) -> list[str]:
+    """Return their names in order."""
     return [column.name for column in columns]
 
 

@@ -1,8 +1,7 @@
-"""Two Systems reports side by side, A as it was and B as it is: what each side is, and in what they compare.
+"""Two Systems reports side by side, A before and B after a change: their sides, and the units in which they compare.
 
-Each side is gathered by the analyses below, under a selection of its own: once for all that is selected, and once for
-what lies in its steps, so that a figure of a step holds nothing else. ``rows``, ``totals`` and ``verdict`` make of both
-what people read.
+The analyses below gather each side under a selection of its own: once for all of it, and once for the content of its
+steps, so that a figure per step contains nothing else. ``rows``, ``totals`` and ``verdict`` turn both into text.
 """
 
 from collections.abc import Callable
@@ -14,19 +13,19 @@ import pandas as pd
 from profiledb.errors import AnalysisError, NotCapturedError
 
 Basis = Literal["total", "step", "share"]
-"""What is compared: sums, sums a step, or shares of the kernel time of a side."""
+"""What is compared: sums, sums per step, or shares of a side's kernel time."""
 
 BASES: tuple[Basis, ...] = ("total", "step", "share")
 ANALYSES = ("kernel_totals", "kernel_sample", "range_patterns", "copies", "gpu_busy")
 STEPS = "iteration_summary"
 
 Run = Callable[..., pd.DataFrame]
-"""Answers an analysis by its name, under the selection of a side and the parameters that are given besides."""
+"""Answers an analysis by name, under the selection of a side and further parameters."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """What the work of both sides comes in: how many each has, and the name of the ranges, "" where they are steps."""
+    """The units of work of both sides: their numbers, and the name of the ranges, "" for steps."""
 
     a: int
     b: int
@@ -35,7 +34,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Part:
-    """What ran in a part of a report: the results of ``ANALYSES`` by their names; without columns if not captured."""
+    """The work in a part of a report: results of ``ANALYSES`` by name; without columns if not captured."""
 
     kernel_totals: pd.DataFrame
     kernel_sample: pd.DataFrame
@@ -45,22 +44,23 @@ class Part:
 
     @property
     def kernel_ns(self) -> int:
-        """Sum of the durations of the kernels, ns."""
+        """Sum of the kernel durations, ns."""
         return int(self.kernel_totals["total_ns"].sum()) if len(self.kernel_totals) else 0
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """Names of the GPUs that worked, sorted, each once; none where the report does not tell."""
+        """Names of the GPUs that worked, sorted, each once; none if the report does not tell."""
         rows = self.gpu_busy
         return tuple(sorted(set(rows.loc[rows["operations"] > 0, "gpu"].dropna()))) if len(rows) else ()
 
 
 @dataclass(frozen=True)
 class Side(Part):
-    """What is compared of a report: all of its selection, and as ``inside`` what lies in its steps.
+    """A report's side of a comparison: all of its selection, and as ``inside`` the content of its steps.
 
-    Where the report tells no steps, ``inside`` is what lies in its outermost ranges, if all of them have one name.
-    ``lacks`` says what the kernels would need where they were not captured.
+    In a report without steps, ``inside`` is the content of its outermost ranges if they share one name. ``lacks`` tells
+    how
+    to capture kernels that are missing.
     """
 
     iteration_summary: pd.DataFrame
@@ -69,13 +69,13 @@ class Side(Part):
 
     @property
     def steps(self) -> int | None:
-        """Steps of the selection that count, as ``iteration_summary`` ranks first; None where there are none."""
+        """Number of counted steps in the selection, of the first loop in ``iteration_summary``; None for no steps."""
         rows = self.iteration_summary
         return int(rows["count"].iloc[0]) or None if len(rows) else None
 
     @property
     def unit(self) -> tuple[str, int] | None:
-        """Name and number of what ``inside`` comes in: steps, or outermost ranges of one name."""
+        """Name and number of the units of ``inside``: steps, or outermost ranges of one name."""
         if self.steps is not None:
             return str(self.iteration_summary["steps"].iloc[0]), self.steps
         rows = self.range_patterns
@@ -84,21 +84,21 @@ class Side(Part):
 
 
 def gather(run: Run) -> Side:
-    """One side of a comparison; ``run`` answers an analysis by its name, under the selection of that side."""
-    found, lacks = answers(run)
+    """Gather one side of a comparison; ``run`` answers an analysis by name, under the selection of that side."""
+    results, lacks = gather_answers(run)
     steps, _ = _answer(run, STEPS)
-    whole = Side(**found, iteration_summary=steps, inside=None, lacks=lacks)
+    whole = Side(**results, iteration_summary=steps, inside=None, lacks=lacks)
     if whole.unit is None:
         return whole
     within = "ranges" if whole.steps is None else "steps"
-    inside, _ = answers(lambda name: run(name, within=within))
+    inside, _ = gather_answers(lambda name: run(name, within=within))
     return replace(whole, inside=Part(**inside))
 
 
-def answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
-    """The results of ``ANALYSES``, and why there are no kernels where they were not captured."""
-    found = {name: _answer(run, name) for name in ANALYSES}
-    return {name: rows for name, (rows, _) in found.items()}, found["kernel_totals"][1]
+def gather_answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
+    """Return the results of ``ANALYSES``, and the reason why kernels are missing, if they are."""
+    results = {name: _answer(run, name) for name in ANALYSES}
+    return {name: rows for name, (rows, _) in results.items()}, results["kernel_totals"][1]
 
 
 def _answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | None]:
@@ -109,12 +109,12 @@ def _answer(run: Run, name: str) -> tuple[pd.DataFrame, NotCapturedError | None]
 
 
 def other_gpus(a: Side, b: Side) -> bool:
-    """Whether the two ran on GPUs of different names, as far as the reports tell."""
+    """Return True if the two ran on GPUs of different names, as far as the reports tell."""
     return bool(a.gpus and b.gpus and a.gpus != b.gpus)
 
 
-def units(a: Side, b: Side) -> Units | None:
-    """Steps where both have some; else the outermost ranges where those of both have one name, as a chosen range."""
+def find_units(a: Side, b: Side) -> Units | None:
+    """Return the units of both: steps if both have some, else outermost ranges if those of both share one name."""
     if a.steps is not None and b.steps is not None:
         return Units(a.steps, b.steps)
     if a.unit is None or b.unit is None or a.unit[0] != b.unit[0]:
@@ -123,14 +123,14 @@ def units(a: Side, b: Side) -> Units | None:
 
 
 def choose_basis(a: Side, b: Side, asked: str = "auto") -> Basis:
-    """What to compare: shares of different GPUs, what a step takes where both have steps, else sums.
+    """Choose the basis: shares on different GPUs, sums per step if both have steps, else sums.
 
     Raises:
-        AnalysisError: a step is asked for where one side has none, or the name is no basis.
+        AnalysisError: a side has no steps for sums per step, or the name is no basis.
     """
     if asked not in ("auto", *BASES):
         raise AnalysisError(f"A basis cannot be {asked!r}.", hint=f"It is one of: auto, {', '.join(BASES)}.")
-    both = units(a, b)
+    both = find_units(a, b)
     if asked == "step" and both is None:
         raise AnalysisError("Not both reports have steps to compare.", hint="Compare sums, or shares.")
     if asked != "auto":
@@ -140,24 +140,24 @@ def choose_basis(a: Side, b: Side, asked: str = "auto") -> Basis:
     return "step" if both is not None else "total"
 
 
-def parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
-    """What is compared of both sides, with the number by which its sums are divided; 1 leaves them whole."""
-    both = units(a, b) if basis == "step" else None
+def compared_parts(a: Side, b: Side, basis: Basis) -> tuple[tuple[Part, int], tuple[Part, int]]:
+    """Return the compared part of both sides, with the divisor of its sums; 1 leaves them whole."""
+    both = find_units(a, b) if basis == "step" else None
     if both is None or a.inside is None or b.inside is None:
         return (a, 1), (b, 1)
     return (a.inside, both.a), (b.inside, both.b)
 
 
 def kernel_keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """For each kernel of two results of ``kernel_totals`` a text that is the same where the kernel is.
+    """Return for each kernel of two results of ``kernel_totals`` a text that is equal for the same kernel.
 
-    It is the one with the same mangled name, else the same full name, else the same normal name (pair.sql).
+    The same kernel has the same mangled name, else the same full name, else the same normalized name (pair.sql).
     """
     sides = (a, b)
     keys = [pd.Series(pd.NA, index=rows.index, dtype="object") for rows in sides]
     for column in ("mangled", "demangled", "normal_name"):
         left = [rows[column].where(key.isna()) for rows, key in zip(sides, keys, strict=True)]
-        if column == "mangled":  # exports were seen in which it is a short name, which many kernels share
+        if column == "mangled":  # some exports have a short name there, shared by many kernels
             left = [texts.where(~texts.duplicated(keep=False)) for texts in left]
         shared = set(left[0].dropna()) & set(left[1].dropna())
         keys = [

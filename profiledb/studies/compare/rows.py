@@ -1,7 +1,8 @@
-"""The rows of a comparison: kernels, phases and copies of two sides, matched. A change is that of B less that of A.
+"""The rows of a comparison: kernels, phases and copies of two sides, matched. A change is B minus A.
 
-Which kernels are the same ``matching.kernel_keys`` says; those that only A has are gone, those that only B has are new.
-With the basis ``step`` all figures are of what lies in the steps of both sides.
+``matching.kernel_keys`` matches kernels; kernels that only A has are gone, those that only B has are new. With the
+basis
+``step`` all figures cover the content of the steps of both sides.
 """
 
 from typing import Any
@@ -10,54 +11,54 @@ import numpy as np
 import pandas as pd
 
 from profiledb.query.header import Column
-from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
-from profiledb.studies.compare.matching import Basis, Part, Side, kernel_keys, parts
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, column_names
+from profiledb.studies.compare.matching import Basis, Part, Side, compared_parts, kernel_keys
 from profiledb.studies.compare.significance import ratio_intervals
 
 _RANKED = {"total": "change_ns", "step": "change_ns", "share": "share_change_points"}
 
 
-def kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a kernel of either side (``compare_columns.KERNELS``), the largest change first.
+def compare_kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+    """Return one row per kernel of either side (``columns.KERNELS``), largest change first.
 
-    With the basis ``step`` sums of times and numbers of calls are those of a step.
+    With the basis ``step``, summed times and numbers of calls are per step.
     """
-    sides = parts(a, b, basis)
+    sides = compared_parts(a, b, basis)
     if any(part.kernel_totals.empty for part, _ in sides):
-        return pd.DataFrame(columns=names(KERNELS))
-    totals = _keyed(sides[0][0], sides[1][0])
-    grouped = [_grouped(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
-    rows = _joined(grouped[0], grouped[1], ["key"])
+        return pd.DataFrame(columns=column_names(KERNELS))
+    totals = _add_keys(sides[0][0], sides[1][0])
+    grouped = [_group_by_key(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
+    rows = _join_sides(grouped[0], grouped[1], ["key"])
     for column in ("name", "class", "demangled"):
         rows[column] = rows[f"b_{column}"].combine_first(rows[f"a_{column}"])
     _add_changes(rows)
     drawn = [_samples(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
     _add_spread(rows, drawn[0], drawn[1])
     order = rows.assign(size=rows[_RANKED[basis]].abs()).sort_values(["size", "demangled"], ascending=[False, True])
-    return order.reset_index(drop=True)[names(KERNELS)]
+    return order.reset_index(drop=True)[column_names(KERNELS)]
 
 
-def samples(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
-    """Sampled durations in ns, of both sides, of a row of ``kernels``; empty where it is new or gone."""
-    found = []
-    sides = [part for part, _ in parts(a, b, basis)]
-    for letter, part, keyed in zip("ab", sides, _keyed(sides[0], sides[1]), strict=True):
+def sampled_durations(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
+    """Return sampled durations in ns, of both sides, for a row of ``kernels``; empty if it is new or gone."""
+    durations = []
+    sides = [part for part, _ in compared_parts(a, b, basis)]
+    for letter, part, keyed in zip("ab", sides, _add_keys(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
         chosen = _samples(part, keyed[keyed["key"].isin(wanted)])
-        found.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
-    return found[0], found[1]
+        durations.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
+    return durations[0], durations[1]
 
 
-def phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
+def compare_phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+    """Return one row per pattern of ranges at the top levels (``PHASES``), in the order of A and then of B."""
     sums = ("instances", "kernel_ns", "busy_ns", "cpu_ns")
     return _side_by_side(a, b, basis, "range_patterns", "pattern", sums, PHASES)
 
 
-def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a direction of copies, and one for memsets (``COPIES``), the order as for phases."""
+def compare_copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
+    """Return one row per direction of copies, and one for memsets (``COPIES``), ordered as phases."""
     rows = _side_by_side(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
-    results = [part.copies for part, _ in parts(a, b, basis) if len(part.copies)]
+    results = [part.copies for part, _ in compared_parts(a, b, basis) if len(part.copies)]
     rows["kind"] = rows["direction"].map(
         {way: kind for one in results for way, kind in zip(one["direction"], one["kind"], strict=True)}
     )
@@ -67,32 +68,32 @@ def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
     return rows
 
 
-def _keyed(a: Part, b: Part) -> list[pd.DataFrame]:
-    """The kernels of both, with the ``key`` that tells which are the same."""
+def _add_keys(a: Part, b: Part) -> list[pd.DataFrame]:
+    """Return the kernels of both with the ``key`` that matches them."""
     keys = kernel_keys(a.kernel_totals, b.kernel_totals)
     return [part.kernel_totals.assign(key=key) for part, key in zip((a, b), keys, strict=True)]
 
 
-def _grouped(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
-    """Kernels of one side by key: sums, over the steps, and the names of the longest."""
+def _group_by_key(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
+    """Group the kernels of one side by key: sums, divided by the steps, and the names of the longest."""
     groups = rows.groupby("key", sort=False)
-    found = groups[["name", "class", "demangled", "kernel"]].first()
-    found["kernels"] = groups.size().astype("Int64")
-    found["avg_ns"] = groups["total_ns"].sum() / groups["calls"].sum()
-    found["threads"] = groups["threads"].sum() / groups["calls"].sum()
+    longest = groups[["name", "class", "demangled", "kernel"]].first()
+    longest["kernels"] = groups.size().astype("Int64")
+    longest["avg_ns"] = groups["total_ns"].sum() / groups["calls"].sum()
+    longest["threads"] = groups["threads"].sum() / groups["calls"].sum()
     for column in ("total_ns", "calls"):
-        found[column] = _divided(groups[column].sum(), steps)
-    whole = float(found["total_ns"].sum())
-    found["share_pct"] = 100 * found["total_ns"].astype("Float64") / (whole or np.nan)
-    return found.reset_index()
+        longest[column] = _divide_sums(groups[column].sum(), steps)
+    whole = float(longest["total_ns"].sum())
+    longest["share_pct"] = 100 * longest["total_ns"].astype("Float64") / (whole or np.nan)
+    return longest.reset_index()
 
 
-def _divided(values: pd.Series, steps: int) -> pd.Series:
+def _divide_sums(values: pd.Series, steps: int) -> pd.Series:
     return values.astype("Int64") if steps == 1 else values.astype("Float64") / steps
 
 
-def _joined(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """All rows of both sides, columns with the letter of their side in front, and ``status``: same, new or gone."""
+def _join_sides(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    """Join all rows of both sides; columns get the letter of their side, and ``status`` is same, new or gone."""
     named = [
         frame.rename(columns={column: f"{letter}_{column}" for column in frame.columns if column not in on})
         for letter, frame in (("a", a), ("b", b))
@@ -103,7 +104,7 @@ def _joined(a: pd.DataFrame, b: pd.DataFrame, on: list[str]) -> pd.DataFrame:
 
 
 def _add_changes(rows: pd.DataFrame) -> None:
-    """What changed, and how much of it is due to more calls and how much to longer ones."""
+    """Add the change, and its parts due to more calls and to longer ones."""
     before, after = (rows[f"{letter}_total_ns"].fillna(0) for letter in "ab")
     calls = [rows[f"{letter}_calls"].fillna(0).astype("Float64") for letter in "ab"]
     rows["change_ns"] = after - before
@@ -121,21 +122,21 @@ def _relative_pct(after: pd.Series, before: pd.Series) -> pd.Series:
 
 
 def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Sampled durations by key. Of kernels that are one row, each gives as large a part as it has of their calls."""
+    """Return sampled durations by key. Kernels of one row contribute in proportion to their calls."""
     by_kernel = {
         kernel: group.to_numpy(dtype=float) for kernel, group in side.kernel_sample.groupby("kernel")["duration_ns"]
     }
-    found = {}
+    by_key = {}
     for key, group in keyed.groupby("key", sort=False):
         drawn = [by_kernel.get(kernel, np.empty(0)) for kernel in group["kernel"]]
         part = min(len(one) / calls for one, calls in zip(drawn, group["calls"], strict=True))
-        kept = [one[: max(1, round(calls * part))] for one, calls in zip(drawn, group["calls"], strict=True)]
-        found[str(key)] = np.concatenate(kept)
-    return found
+        trimmed = [one[: max(1, round(calls * part))] for one, calls in zip(drawn, group["calls"], strict=True)]
+        by_key[str(key)] = np.concatenate(trimmed)
+    return by_key
 
 
 def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
-    """Medians, 95th percentiles, and how sure the change of the mean is."""
+    """Add medians, 95th percentiles, and the interval of the change of the mean."""
     none = np.empty(0)
     for letter, drawn in (("a", a), ("b", b)):
         for name, at in (("median_ns", 50), ("p95_ns", 95)):
@@ -144,26 +145,26 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
             )
     ends = ratio_intervals([(a.get(key, none), b.get(key, none)) for key in rows["key"]])
     rows["low_pct"], rows["high_pct"] = (pd.array(100 * (ends[:, side] - 1), dtype="Float64") for side in (0, 1))
-    told = np.select(
+    verdicts = np.select(
         [rows["status"] != "same", np.isnan(ends[:, 0]), ends[:, 0] > 1, ends[:, 1] < 1],
         ["", "too few launches", "slower", "faster"],
         "not significant",
     )
-    rows["verdict"] = pd.Series(told, index=rows.index).where(rows["status"] == "same")
+    rows["verdict"] = pd.Series(verdicts, index=rows.index).where(rows["status"] == "same")
 
 
 def _side_by_side(
     a: Side, b: Side, basis: Basis, name: str, key: str, sums: tuple[str, ...], columns: tuple[Column, ...]
 ) -> pd.DataFrame:
-    """Rows of one analysis of both sides, matched by a text: sums over the steps, and their changes."""
-    wanted = names(columns)
+    """Return rows of one analysis of both sides, matched by a text: sums divided by the steps, and their changes."""
+    wanted = column_names(columns)
     frames = []
-    for part, number in parts(a, b, basis):
+    for part, number in compared_parts(a, b, basis):
         rows = getattr(part, name)
         rows = rows if len(rows) else pd.DataFrame(columns=[key, *sums], dtype="Int64").astype({key: "str"})
-        frames.append(rows[[key]].assign(**{s: _divided(rows[s], number) for s in sums}))
+        frames.append(rows[[key]].assign(**{s: _divide_sums(rows[s], number) for s in sums}))
     order = {text: number for number, text in enumerate(dict.fromkeys([*frames[0][key], *frames[1][key]]))}
-    joined = _joined(frames[0], frames[1], [key])
+    joined = _join_sides(frames[0], frames[1], [key])
     for column in sums:
         pair = [joined[f"{letter}_{column}"] for letter in "ab"]
         known = pair[0].notna() | pair[1].notna()

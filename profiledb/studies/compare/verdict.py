@@ -1,7 +1,7 @@
-"""Whether B is faster than A, in figures and in words: for the page, the command line and the limit that it holds.
+"""Decide whether B is faster than A, in figures and in words: for the page, the command line and its limit.
 
-The time that a step takes decides; where not both have steps, that of the selection. Busy, kernel, copy and idle time
-say where it went. Work that runs at the same time as other work takes no further time on the clock: the overlap.
+The time per step decides; without steps on both sides, that of the selection. Busy, kernel, copy and idle time tell
+where it went. Work that runs beside other work takes no further wall time: the overlap.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare import totals
-from profiledb.studies.compare.matching import Side, Units, units
+from profiledb.studies.compare.matching import Side, Units, find_units
 
 METRICS = {
     "wall": ("wall_ns", "Wall time"),
@@ -21,21 +21,21 @@ METRICS = {
     "idle": ("idle_ns", "GPU idle time"),
     "launches": ("launches", "Kernel launches"),
 }
-"""What two sides can be judged by: the sum of ``totals.SUMS``, and its name. The first one is the headline."""
+"""Metrics that decide: the sum in ``totals.SUMS``, and its title. The first one is the headline."""
 
 WALL = next(iter(METRICS))
 SAME_PCT = 0.05
 """A change below this, in percent, rounds to none."""
 FEW = 0.01
-"""A part of the time of a step below which it is not worth a sentence."""
+"""Part of a step's time below which a change is not worth a sentence."""
 
 Escape = Callable[[str], str]
-"""What makes the name of a range, which nobody has checked, fit for where it is shown."""
+"""Escapes the name of a range, which is untrusted, for its place."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A figure of both sides, of a step where both have some; None where a report does not tell it."""
+    """A figure of both sides, per step if both have some; None if a report does not know it."""
 
     metric: str
     a: float | None
@@ -43,132 +43,136 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """B less A."""
+        """B minus A."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     @property
     def pct(self) -> float | None:
-        """B against A in percent; None where A has none."""
+        """B against A in percent; None if A has none."""
         return 100 * (self.b / self.a - 1) if self.a and self.b is not None else None
 
     def value(self, number: float | None) -> str:
-        """One of its numbers in words, with the unit."""
+        """Format one of its numbers with the unit."""
         if self.metric == "launches" and number is not None:
             return f"{number:,.1f}".removesuffix(".0")
         return words.duration(number)
 
 
-def changes(a: Side, b: Side) -> dict[str, Change]:
-    """A change a metric (``METRICS``)."""
-    both = units(a, b)
-    sums = [totals.sums(side.inside) if both and side.inside else totals.sums(side) for side in (a, b)]
+def find_changes(a: Side, b: Side) -> dict[str, Change]:
+    """Return one change per metric (``METRICS``)."""
+    both = find_units(a, b)
+    sums = [totals.sum_up(side.inside) if both and side.inside else totals.sum_up(side) for side in (a, b)]
     counts = (both.a, both.b) if both else (1, 1)
     return {
-        metric: Change(metric, *(_each(own.get(name), count) for own, count in zip(sums, counts, strict=True)))
+        metric: Change(metric, *(_measure_each(own.get(name), count) for own, count in zip(sums, counts, strict=True)))
         for metric, (name, _) in METRICS.items()
     }
 
 
-def _each(value: float | None, count: int) -> float | None:
+def _measure_each(value: float | None, count: int) -> float | None:
     return None if value is None else value / count
 
 
-def per(both: Units | None, escape: Escape = words.visible) -> str:
-    """What the figures are of: `` per step``, `` per instance of forward``, or `` of the selection``."""
+def describe_basis(both: Units | None, escape: Escape = words.visible) -> str:
+    """Describe the basis of the figures: `` per step``, `` per instance of forward``, or `` of the selection``."""
     if both is None:
         return " in the selection"
     return f" per instance of {escape(both.name)}" if both.name else " per step"
 
 
-def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
-    """How long B takes against A, in a sentence."""
-    change, of = changes(a, b)[WALL], per(units(a, b), escape)
+def state_headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
+    """State in a sentence how long B takes against A."""
+    change, basis = find_changes(a, b)[WALL], describe_basis(find_units(a, b), escape)
     if change.a is None or change.b is None:
-        return f"Wall time{of} of {'A' if change.a is None else 'B'} is unknown."
+        return f"Wall time{basis} of {'A' if change.a is None else 'B'} is unknown."
     pct = change.pct
     if pct is None or abs(pct) < SAME_PCT:
-        return f"B takes as long as A: {words.duration(change.b)}{of}."
+        return f"B takes as long as A: {words.duration(change.b)}{basis}."
     slow, fast = max(change.a, change.b), min(change.a, change.b)
     times = f" ({slow / fast:,.3g}×)" if fast else ""
     return (
         f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.a)} →"
-        f" {words.duration(change.b)} wall time{of} ({signed_percent(pct)})."
+        f" {words.duration(change.b)} wall time{basis} ({format_percent_change(pct)})."
     )
 
 
-def figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
-    """Busy, kernel, copy and idle time of both sides in a sentence; nothing where neither tells any."""
-    found = changes(a, b)
-    told = [
+def state_figures(a: Side, b: Side, escape: Escape = words.visible) -> str:
+    """State busy, kernel, copy and idle time of both sides in a sentence; empty if neither is known."""
+    metrics = find_changes(a, b)
+    phrases = [
         f"{METRICS[metric][1][0].lower() if metric in _SMALL else METRICS[metric][1][0]}{METRICS[metric][1][1:]}"
-        f" {change.value(change.a)} → {change.value(change.b)}{_in_brackets(change.pct)}"
+        f" {change.value(change.a)} → {change.value(change.b)}{_format_brackets(change.pct)}"
         for metric in ("busy", "kernels", "copies", "memsets", "idle")
-        if (change := found[metric]).a or change.b
+        if (change := metrics[metric]).a or change.b
     ]
-    if not told:
+    if not phrases:
         return ""
-    text = ", ".join(told) + per(units(a, b), escape)
+    text = ", ".join(phrases) + describe_basis(find_units(a, b), escape)
     return text[0].upper() + text[1:] + "."
 
 
 _SMALL = ("kernels", "copies", "memsets")
 
 
-def _in_brackets(pct: float | None) -> str:
-    return "" if pct is None else f" ({signed_percent(pct)})"
+def _format_brackets(pct: float | None) -> str:
+    return "" if pct is None else f" ({format_percent_change(pct)})"
 
 
-def moved(a: Side, b: Side) -> str:
-    """What the change of the wall time is made of, the largest part first; nothing where it is none, or not told.
+def explain_change(a: Side, b: Side) -> str:
+    """State the parts of the change of wall time, largest first; empty if there is none or it is unknown.
 
-    On one GPU the parts add up: wall time is idle time and the time of all that ran, less what ran beside other work.
+    On one GPU the parts add up: wall time is idle time plus the time of all work, minus overlapping work.
     """
-    found = changes(a, b)
-    whole = found[WALL].difference
+    metrics = find_changes(a, b)
+    whole = metrics[WALL].difference
     single = all(len(side.gpu_busy) and (side.gpu_busy["operations"] > 0).sum() == 1 for side in (a, b))
-    if not whole or not single or abs(found[WALL].pct or 0) < SAME_PCT:
+    if not whole or not single or abs(metrics[WALL].pct or 0) < SAME_PCT:
         return ""
     kinds = {"kernels": "kernels", "copies": "copies", "memsets": "memsets", "idle": "idle"}
-    sizes = {title: (found[metric].b or 0) - (found[metric].a or 0) for metric, title in kinds.items()}
+    sizes = {title: (metrics[metric].b or 0) - (metrics[metric].a or 0) for metric, title in kinds.items()}
     rest = whole - sum(sizes.values())
-    beside = [_beside(found, letter) for letter in "ab"]
-    sizes["other GPU work" if min(beside) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
-    told = sorted((item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1]))
-    return f"Wall time {signed(whole)}: {', '.join((f'{title} {signed(ns)}' for title, ns in told))}."
+    overlaps = [_overlap_ns(metrics, letter) for letter in "ab"]
+    sizes["other GPU work" if min(overlaps) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
+    largest = sorted(
+        (item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1])
+    )
+    listing = ", ".join(f"{title} {format_difference(ns)}" for title, ns in largest)
+    return f"Wall time {format_difference(whole)}: {listing}."
 
 
-def _beside(found: dict[str, Change], letter: str) -> float:
-    """Time of kernels, copies and memsets that ran while others did; below 0 what else kept the GPU busy: graphs."""
-    work = sum(getattr(found[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
-    return float(work - (getattr(found["busy"], letter) or 0))
+def _overlap_ns(metrics: dict[str, Change], letter: str) -> float:
+    """Return the time of kernels, copies and memsets that overlap others; below 0 if graphs kept the GPU busy."""
+    work = sum(getattr(metrics[metric], letter) or 0 for metric in ("kernels", "copies", "memsets"))
+    return float(work - (getattr(metrics["busy"], letter) or 0))
 
 
-def outside(a: Side, b: Side) -> str:
-    """What ran outside the steps, and passes between them, which no figure of a step holds; nothing without steps."""
-    if units(a, b) is None:
+def state_outside(a: Side, b: Side) -> str:
+    """State the work outside the steps and the time between them, which no figure per step contains; empty without
+    steps.
+    """
+    if find_units(a, b) is None:
         return ""
-    sides = [totals.measures(side) for side in (a, b)]
-    told = []
+    sides = [totals.measure(side) for side in (a, b)]
+    phrases = []
     for title, name in (("kernels", "kernel_ns"), ("copies", "copy_ns"), ("memsets", "memset_ns")):
         pair = [side.get(f"{name}{totals.OUTSIDE}") for side in sides]
         if any(pair):
-            told.append(f"{title} {words.duration(pair[0])} in A, {words.duration(pair[1])} in B")
-    said = [f"Outside steps: {'; '.join(told)}."] if told else []
+            phrases.append(f"{title} {words.duration(pair[0])} in A, {words.duration(pair[1])} in B")
+    sentences = [f"Outside steps: {'; '.join(phrases)}."] if phrases else []
     gaps = [side.get("between_steps_ns") for side in sides]
     walls = [side.get(f"wall_ns{totals.PER_STEP}") or 0 for side in sides]
     if any(gap is not None and gap >= FEW * wall for gap, wall in zip(gaps, walls, strict=True)):
-        said.append(f"Time between steps: {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
-    return " ".join(said)
+        sentences.append(f"Time between steps: {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
+    return " ".join(sentences)
 
 
-def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:
-    """Whether a metric of B is more than ``percent`` above that of A; and in words.
+def check_limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, str]:
+    """Return whether a metric of B exceeds A's by more than ``percent``, and the sentence.
 
     Raises:
-        AnalysisError: nothing ran on a GPU in the selection of one of them, or its report does not tell the metric: a
-            broken run must not pass.
+        AnalysisError: a selection has no GPU work, or a report does not know the metric: a broken run must not pass.
     """
-    change = changes(a, b)[metric]
+    change = find_changes(a, b)[metric]
     for letter, side, value in (("A", a, change.a), ("B", b, change.b)):
         if not len(side.gpu_busy) or not side.gpu_busy["operations"].sum():
             raise AnalysisError(f"Nothing runs on a GPU in the selection of {letter}, so the limit cannot be checked.")
@@ -179,24 +183,25 @@ def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, s
     before, after = change.a or 0.0, change.b or 0.0
     above = after > before * (1 + percent / 100) if before else after > 0
     by = f"{100 * (after / before - 1):+.2f} %" if before else "+0.00 %" if not after else "from none"
-    what = f"{METRICS[metric][1]}{per(units(a, b))}: {change.value(before)} in A, {change.value(after)} in B, {by}"
+    basis = describe_basis(find_units(a, b))
+    what = f"{METRICS[metric][1]}{basis}: {change.value(before)} in A, {change.value(after)} in B, {by}"
     return above, f"{what}: {'above' if above else 'within'} the limit of {percent:+g} % (--metric {metric})."
 
 
-def signed(ns: float | None) -> str:
-    """A difference of times with its sign: ``+1.23 ms``."""
+def format_difference(ns: float | None) -> str:
+    """Format a difference of times with its sign: ``+1.23 ms``."""
     value = words.number(ns)
-    return words.MISSING if value is None else f"{sign(value)}{words.duration(abs(value))}"
+    return words.MISSING if value is None else f"{sign_of(value)}{words.duration(abs(value))}"
 
 
-def signed_percent(x: float | None) -> str:
-    """A relative difference with its sign: ``−12.3 %``; what rounds to nothing has none."""
+def format_percent_change(x: float | None) -> str:
+    """Format a relative difference with its sign: ``−12.3 %``; without sign if it rounds to zero."""
     value = words.number(x)
     if value is None:
         return words.MISSING
-    return f"{sign(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
+    return f"{sign_of(value) if abs(value) >= SAME_PCT else '±'}{abs(value):,.1f} %"
 
 
-def sign(value: float) -> str:
-    """What stands before a difference."""
+def sign_of(value: float) -> str:
+    """Return the sign of a difference."""
     return "+" if value > 0 else "−" if value < 0 else ""

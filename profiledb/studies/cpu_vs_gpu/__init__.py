@@ -1,1 +1,1 @@
-"""From which size on the GPU beats the CPU."""
+"""CPU against GPU: the size from which the GPU is faster, and schedulers that choose between them."""

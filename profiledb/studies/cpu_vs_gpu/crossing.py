@@ -1,8 +1,7 @@
-"""From which size on the GPU is faster than the CPU, and how sure that is, from ``task_repetitions``.
+"""The size from which the GPU is faster than the CPU, with its interval, from ``task_repetitions``.
 
-A crossing is that of the medians: the size from which on the GPU is faster at every larger size that was measured. It
-is interpolated linearly in log(size) on log(CPU / GPU) between the two sizes around it, and never looked for outside
-of what was measured.
+The crossing is that of the medians: the size from which the GPU is faster at every larger measured size. It is
+interpolated linearly in log(size) on log(CPU / GPU) between the two sizes around it, and never extrapolated.
 """
 
 import math
@@ -26,8 +25,9 @@ BASES: tuple[Basis, ...] = ("total", "compute")
 RESAMPLES = 1000
 LEVEL_PCT = 95
 FEWEST = 3
-"""Repetitions of each device and size below which there is no interval. Simulated, it holds the crossing in 95 to 98 of
-100 captures from five on, of three in 87 to 93, and of two, whose median is their mean, in too few."""
+"""Repetitions per device and size below which there is no interval. In simulations it covers the crossing in 95 to 98
+of
+100 captures from five repetitions on, in 87 to 93 with three, and in too few with two, whose median is their mean."""
 COLUMNS = (
     Column("task", "text", "", "what was computed"),
     Column("basis", "text", "", "total: all parts, with transfers; compute: computing alone"),
@@ -48,7 +48,7 @@ COLUMNS = (
         "Use the GPU from",
     ),
 )  # fmt: skip
-"""What ``as_frame`` has; ``crossover_words`` adds the sentence."""
+"""Columns of ``as_frame``; ``crossover_words`` adds the sentence."""
 
 _SEED = 20_261_121
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -56,17 +56,18 @@ _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True)
 class Crossover:
-    """What is known of one task on one basis; sizes as the program counts.
+    """The crossover of one task on one basis; sizes as the program counts them.
 
     Attributes:
-        state: ``crossed``: there is a size from which on the GPU is faster. ``always``: it is at every size, so that
-            the crossing lies below. ``never``: at none, so that it lies above, if anywhere. ``back``: at some, but not
-            at the largest. ``one device``: only one was measured. ``nothing in common``: both, but at no size together.
-        devices: which were measured.
-        crossings: how often the faster one changes from size to size.
-        crossing: None where it lies outside.
-        low, high: ends of the interval; None where there is none, or it ends at ``low_place``, ``high_place`` outside.
-        threshold: the upper end rounded up, not beyond the largest size; without an interval the crossing.
+        state: ``crossed``: from some size on, the GPU is faster. ``always``: at every size, so that the crossing is
+            below.
+            ``never``: at none, so that it is above, if anywhere. ``back``: at some sizes, but not at the largest. ``one
+            device``: only one was measured. ``nothing in common``: both were, but at no common size.
+        devices: measured devices.
+        crossings: number of changes of the faster device from size to size.
+        crossing: None if it is outside the measured sizes.
+        low, high: ends of the interval; None without one, or if it ends outside at ``low_place``, ``high_place``.
+        threshold: the upper end rounded up, at most the largest size; without an interval the crossing.
     """
 
     task: str
@@ -84,8 +85,8 @@ class Crossover:
     threshold: int | None = None
 
 
-def crossovers(rows: pd.DataFrame) -> list[Crossover]:
-    """The crossover of each task on each basis, in the order of the rows of ``task_repetitions``."""
+def find_crossovers(rows: pd.DataFrame) -> list[Crossover]:
+    """Return the crossover of each task on each basis, in the order of the rows of ``task_repetitions``."""
     results = []
     for task, of_task in rows.groupby("task", sort=False):
         for basis in BASES:
@@ -94,12 +95,12 @@ def crossovers(rows: pd.DataFrame) -> list[Crossover]:
             for key, group in known.groupby(["device", "size"]):
                 device, size = cast("tuple[str, int]", key)
                 times[device][int(size)] = group[f"{basis}_ns"].to_numpy(dtype=float)
-            results.append(crossover(str(task), basis, times["cpu"], times["gpu"]))
+            results.append(find_crossover(str(task), basis, times["cpu"], times["gpu"]))
     return results
 
 
-def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
-    """The crossover of a task; ``cpu`` and ``gpu`` are times in ns by size, in any order."""
+def find_crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
+    """Return the crossover of a task; ``cpu`` and ``gpu`` are times in ns by size, in any order."""
     devices = tuple(name for name, times in (("cpu", cpu), ("gpu", gpu)) if times)
     if len(devices) < 2:
         return Crossover(task, basis, "one device", devices)
@@ -109,22 +110,22 @@ def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[i
     samples = [(cpu[size], gpu[size]) for size in sizes]
     ratio = np.array([[math.log(np.median(a)) - math.log(np.median(b)) for a, b in samples]])
     faster = ratio[0] > 0
-    at = float(last_crossing(np.log(sizes), ratio)[0])
+    at = float(find_last_crossing(np.log(sizes), ratio)[0])
     fewest = min(len(times) for pair in samples for times in pair)
-    low, high = _interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
+    low, high = _estimate_interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
     low_size, low_place = _placed(low)
     high_size, high_place = _placed(high)
     return Crossover(
         task, basis, _state(faster), devices, sizes, fewest, int((faster[1:] != faster[:-1]).sum()), _placed(at)[0],
-        low_size, high_size, low_place, high_place, _threshold(at if high is None else high, sizes),
+        low_size, high_size, low_place, high_place, _round_threshold(at if high is None else high, sizes),
     )  # fmt: skip
 
 
-def last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
-    """Where the last values at or below 0 are left, a row each of ``log_ratios`` (row, size).
+def find_last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
+    """Return where each row of ``log_ratios`` (row, size) leaves its last value at or below 0.
 
     Returns:
-        log(size) by linear interpolation; -inf where all are above 0, inf where the last is not.
+        log(size) by linear interpolation; -inf if all values are above 0, inf if the last is not.
     """
     behind = log_ratios <= 0
     many = len(log_sizes)
@@ -148,29 +149,34 @@ def _state(faster: NDArray[np.bool_]) -> State:
     return "never" if not faster.any() else "crossed" if faster[-1] else "back"
 
 
-def _interval(sizes: Sequence[int], samples: Sequence[tuple[Floats, Floats]], at: float) -> tuple[float, float]:
-    """The ends, as log(size): the quantiles of the crossings of resamples, each of all sizes and both devices.
+def _estimate_interval(
+    sizes: Sequence[int], samples: Sequence[tuple[Floats, Floats]], at: float
+) -> tuple[float, float]:
+    """Return the ends as log(size): quantiles of the crossings of resamples over all sizes and both devices.
 
-    Each sample is drawn anew by itself with replacement, always by the same seed. It is the plain percentile interval;
-    of medians it needs no widening (a test simulates what it covers). It holds the crossing of the medians.
+    Each sample is resampled independently with replacement and a fixed seed. This is the plain percentile interval;
+    medians
+    need no widening (a test simulates its coverage). It contains the crossing of the medians.
     """
-    ratio = np.stack([_medians(a, 2 * n) - _medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1)
-    drawn = np.sort(last_crossing(np.log(sizes), ratio))
+    ratio = np.stack(
+        [_resampled_medians(a, 2 * n) - _resampled_medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1
+    )
+    drawn = np.sort(find_last_crossing(np.log(sizes), ratio))
     margin = round(RESAMPLES * (100 - LEVEL_PCT) / 200)
     return min(float(drawn[margin]), at), max(float(drawn[-1 - margin]), at)
 
 
-def _medians(values: Floats, stream: int) -> Floats:
-    """Logarithms of the medians of the resamples of a sample; samples of other streams are drawn independently."""
+def _resampled_medians(values: Floats, stream: int) -> Floats:
+    """Return logarithms of the medians of a sample's resamples; samples of other streams are drawn independently."""
     ordered = np.sort(values)
-    lower, upper = _middle(len(values), stream)
-    # A resample of mostly zeros is as good as a time that is next to nothing.
+    lower, upper = _middle_places(len(values), stream)
+    # A resample of mostly zeros counts as a tiny time.
     return np.log(np.maximum((ordered[lower] + ordered[upper]) / 2, 1e-9))
 
 
 @lru_cache(maxsize=256)
-def _middle(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the two middle values of each resample in the ordered sample; the same one where ``many`` is odd."""
+def _middle_places(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions of the two middle values of each resample in the sorted sample; equal if ``many`` is odd."""
     drawn = np.random.default_rng((_SEED, many, stream)).integers(many, size=(RESAMPLES, many))
     middle = ((many - 1) // 2, many // 2)
     ordered = np.partition(drawn, middle, axis=1)
@@ -185,16 +191,18 @@ def _placed(log_size: float | None) -> tuple[float | None, Place]:
     return None, "below" if log_size < 0 else "above"
 
 
-def _threshold(log_size: float, sizes: Sequence[int]) -> int | None:
-    """The smallest size where it lies below; None where it lies above."""
+def _round_threshold(log_size: float, sizes: Sequence[int]) -> int | None:
+    """Return the smallest size if the end is below it; None if it is above all."""
     if log_size == math.inf:
         return None
     return sizes[0] if log_size == -math.inf else min(round_up(math.exp(log_size), sizes), sizes[-1])
 
 
 def round_up(size: float, sizes: Sequence[int]) -> int:
-    """The next round size: a power of two where all that were measured are, else 1, 1.2, 1.5, 2 ... by ten."""
-    least = max(size * (1 - 1e-9), 1.0)  # exp(log(512)) is a little above 512
+    """Return the next round size: a power of two if all measured sizes are, else 1, 1.2, 1.5, 2 ... times a power of
+    ten.
+    """
+    least = max(size * (1 - 1e-9), 1.0)  # exp(log(512)) is slightly above 512
     if all(measured & (measured - 1) == 0 for measured in sizes):
         return 1 << math.ceil(math.log2(least))
     power = 10.0 ** math.floor(math.log10(least))
@@ -202,7 +210,7 @@ def round_up(size: float, sizes: Sequence[int]) -> int:
 
 
 def as_frame(results: Sequence[Crossover]) -> pd.DataFrame:
-    """A row a crossover with the columns of ``COLUMNS``; what is not known is missing."""
+    """Return one row per crossover with the columns of ``COLUMNS``; unknown values are missing."""
     rows = [
         {
             "task": crossover.task, "basis": crossover.basis, "state": crossover.state, "sizes": len(crossover.sizes),

@@ -1,7 +1,7 @@
-"""The feature table for machine learning: a row a report, task and size, as CSV and Parquet.
+"""The feature table for machine learning: one row per report, task and size, as CSV and Parquet.
 
-Its columns are fixed: those of ``REPORT_COLUMNS``, then those of the analysis ``task_features``, whose header says what
-each is and in which unit. A CSV has nothing where a value is missing, a Parquet file NULL.
+Its columns are fixed: those of ``REPORT_COLUMNS``, then those of the analysis ``task_features``, whose header has
+meaning and unit of each. A missing value is empty in CSV and NULL in Parquet.
 """
 
 import tempfile
@@ -33,21 +33,21 @@ _OPTIONS: dict[Format, str] = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT p
 _SKIPPED = "it has no task times"
 
 
-def columns() -> tuple[Column, ...]:
-    """The columns of the table, in their order."""
+def feature_columns() -> tuple[Column, ...]:
+    """Return the columns of the table in order."""
     return (*REPORT_COLUMNS, *header.get(NAME).columns)
 
 
-def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
-    """The rows of all reports, one after the other, as a table of pyarrow.
+def feature_table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str], None] | None = None) -> Any:
+    """Return the rows of all reports, in order, as a pyarrow table.
 
     Args:
         library: the library.
-        reports: in the order of the rows; one that is named twice counts once.
-        left_out: takes a sentence about each report without times of tasks, where others have some.
+        reports: in the order of the rows; a repeated one counts once.
+        left_out: takes a sentence about each report without times of tasks, if other reports have some.
 
     Raises:
-        AnalysisError: none of them has times of tasks.
+        AnalysisError: no report has times of tasks.
     """
     import pyarrow as pa
 
@@ -72,14 +72,14 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
     return pa.concat_tables(tables)
 
 
-def frame(library: Library, report: Manifest) -> "pd.DataFrame":
-    """The rows of one report as ``analysis.run`` answers: integers may be missing.
+def feature_rows(library: Library, report: Manifest) -> "pd.DataFrame":
+    """Return the rows of one report, as ``analysis.run`` does: integers may be missing.
 
     Raises:
-        NotCapturedError: no times of tasks lie beside it.
+        NotCapturedError: the report has no times of tasks.
     """
     rows = analysis.run(library, report.id, NAME).assign(report_id=report.id, report_name=report.name)
-    return rows[[column.name for column in columns()]]
+    return rows[[column.name for column in feature_columns()]]
 
 
 def _rows(library: Library, report_id: str) -> Any:
@@ -87,8 +87,8 @@ def _rows(library: Library, report_id: str) -> Any:
         return analysis.table(cursor, sql, values)
 
 
-def content(rows: Any, form: Format) -> bytes:
-    """A table as the bytes of a file, written by DuckDB."""
+def encode_table(rows: Any, form: Format) -> bytes:
+    """Encode a table as a file, with DuckDB."""
     with tempfile.TemporaryDirectory(prefix="warpdeck-") as folder, duckdb.connect() as db:
         path = Path(folder) / f"features.{form}"
         db.register("features", rows)
@@ -98,6 +98,6 @@ def content(rows: Any, form: Format) -> bytes:
 
 
 def _defused(rows: Any) -> str:
-    """SQL of the columns of texts: the names of the report and its tasks are among them."""
+    """Return SQL for the columns of texts, which include names from the report and its tasks."""
     texts = [identifier(field.name) for field in rows.schema if str(field.type) in ("string", "large_string")]
     return ", ".join(f"{spreadsheet.defused_sql(name)} AS {name}" for name in texts)

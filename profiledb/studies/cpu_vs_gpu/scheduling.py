@@ -1,7 +1,8 @@
 """A scheduler's decisions in words, from the rows of ``scheduler_policies`` and its neighbors.
 
-What is held against it: times predicted within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and no more than any
-simpler rule, decisions within ``DECISION_NS``. A sentence about what was missed says where.
+Its goals: predicted times within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and below that of every simpler
+rule,
+decisions within ``DECISION_NS``. A sentence about a missed goal names the cause.
 """
 
 from collections.abc import Sequence
@@ -13,10 +14,11 @@ import pandas as pd
 from profiledb.words import count, counted, duration, flops, number, percent, rate, shortened, significant
 
 ERROR_PCT, REGRET_PCT, DECISION_NS = 15.0, 5.0, 50_000.0
-"""Median error of the predicted times, regret, and median time of a decision: what a good scheduler stays below."""
+"""Goals of a scheduler: limits of the median error of predicted times, the regret, and the median time of a
+decision."""
 ALL = "all"
 RULES = ("threshold", "cpu", "gpu")
-"""Policies that need no model, by their names in the log: a scheduler is worth its model where it beats them."""
+"""Policies without a model, by their names in the log; a scheduler's model pays off if it beats them."""
 _TITLES = {
     "model": "model", "energy": "model, by energy", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU",
     "oracle": "oracle",
@@ -24,56 +26,56 @@ _TITLES = {
 _DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 _LENGTH = 40
 _SPREAD_PCT = 10.0
-"""How far the time of a policy may be from what its sizes take on its devices by their medians: runs scatter."""
+"""Deviation of a policy's time from the medians of its sizes and devices that counts as scatter."""
 _FEW_PCT = 1e-9
 
 
 @dataclass(frozen=True)
-class Said:
-    """A sentence, and whether what it tells misses a goal."""
+class Remark:
+    """A sentence, and whether it reports a missed goal."""
 
     words: str
     missed: bool = False
 
 
-def title(policy: Any) -> str:
-    """What people call a policy (untrusted)."""
+def policy_title(policy: Any) -> str:
+    """Return the title of a policy (untrusted)."""
     return _TITLES.get(str(policy), shortened(policy, _LENGTH))
 
 
-def main(policies: pd.DataFrame) -> str:
-    """The policy that is looked at first: one that predicts, else the first one."""
+def main_policy(policies: pd.DataFrame) -> str:
+    """Return the policy to show first: one that predicts, else the first one."""
     predicting = policies[policies["predicted"] > 0]
     return str((predicting if len(predicting) else policies)["policy"].iloc[0])
 
 
-def whole(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
-    """The row of a policy under all loads together."""
+def overall_row(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
+    """Return the row of a policy over all loads."""
     own: pd.Series[Any] = policies[policies["policy"] == policy].iloc[-1]
     return own
 
 
-def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Said]:
-    """What there is to say of a policy; ``errors`` and ``regrets`` are the rows of all."""
-    row = whole(policies, policy)
-    found: list[Said | None] = [
+def judge_policy(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Remark]:
+    """Return the sentences about a policy; ``errors`` and ``regrets`` are the rows of all policies."""
+    row = overall_row(policies, policy)
+    remarks: list[Remark | None] = [
         _predictions(row, errors[errors["policy"] == policy]),
         _regret(row, regrets[regrets["policy"] == policy]),
-        _beaten(policies, policy),
-        _chance(policies, row),
-        _energy(policies, policy),
+        _state_better_rules(policies, policy),
+        _state_single_runs(policies, row),
+        _state_energy(policies, policy),
         _speed(row),
     ]
-    return [said for said in found if said]
+    return [remark for remark in remarks if remark]
 
 
-def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Said:
+def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
     error = number(row["error_pct"])
     if error is None:
-        return Said("No times were predicted.")
+        return Remark("No times were predicted.")
     words = f"Predicted times are off by {percent(error)} (median of {counted(row['predicted'], 'run')})."
     if error <= ERROR_PCT:
-        return Said(words)
+        return Remark(words)
     off = errors[errors["error_pct"] > ERROR_PCT].head(3).to_dict("records")
     where = "; ".join(
         f"{shortened(one['task'], _LENGTH)} on the {_DEVICES.get(one['device'], 'device')}, which took"
@@ -81,45 +83,45 @@ def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Said:
         for one in off
         if one["ratio"] > 0
     )
-    return Said(f"{words} The goal is {percent(ERROR_PCT)}." + (f" Most: {where}." if where else ""), missed=True)
+    return Remark(f"{words} The goal is {percent(ERROR_PCT)}." + (f" Most: {where}." if where else ""), missed=True)
 
 
-def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Said:
+def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Remark:
     regret = number(row["regret_pct"])
     if regret is None:
-        return Said("No regret: no task was measured on both devices.")
+        return Remark("No regret: no task was measured on both devices.")
     words = (
         f"Its choices cost {duration(row['regret_ns'])} more than the faster devices: {percent(regret)} of their"
         f" {duration(row['best_ns'])}. Always CPU would cost {percent(row['cpu_regret_pct'])} more, always GPU"
         f" {percent(row['gpu_regret_pct'])}."
     )
     if regret <= REGRET_PCT:
-        return Said(words)
-    worst = f" Most: {why(regrets.iloc[0])}" if len(regrets) else ""
-    return Said(f"{words} The goal is {percent(REGRET_PCT)}.{worst}", missed=True)
+        return Remark(words)
+    worst = f" Most: {explain_regret(regrets.iloc[0])}" if len(regrets) else ""
+    return Remark(f"{words} The goal is {percent(REGRET_PCT)}.{worst}", missed=True)
 
 
-def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
-    """The rules that cost less than the policy, each under the loads where it does; None where there is none."""
+def _state_better_rules(policies: pd.DataFrame, policy: str) -> Remark | None:
+    """Report the rules that cost less than the policy, with the loads at which they do; None if there are none."""
     if policy in RULES:
         return None
     own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
     single = [load for load in own.index if load != ALL] or [ALL]
     rules = policies[policies["policy"].isin(RULES) & policies["load"].isin(single)].to_dict("records")
-    found = []
+    better = []
     for one in rules:
         mine, other = number(own.get(one["load"])), number(one["regret_pct"])
         if mine is not None and other is not None and mine > other + _FEW_PCT:
             where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
-            found.append(f"{title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
-    return Said(f"Simpler rules have less regret: {'; '.join(found)}.", missed=True) if found else None
+            better.append(f"{policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
+    return Remark(f"Simpler rules have less regret: {'; '.join(better)}.", missed=True) if better else None
 
 
-def _chance(policies: pd.DataFrame, row: "pd.Series[Any]") -> Said | None:
-    """What single runs make of the figures: of the regret of this policy, and of the time of the one furthest off."""
-    told = []
+def _state_single_runs(policies: pd.DataFrame, row: "pd.Series[Any]") -> Remark | None:
+    """Report how far single runs determine the figures: the policy's regret, and the time that deviates most."""
+    phrases = []
     if row["single_runs"]:
-        told.append(
+        phrases.append(
             f"{count(row['single_runs'])} of {counted(row['judged'], 'decision')} compare with a size that ran once on"
             " a device, so their regret depends on chance."
         )
@@ -127,40 +129,43 @@ def _chance(policies: pd.DataFrame, row: "pd.Series[Any]") -> Said | None:
     off = (last["measured_ns"] / last["expected_ns"] - 1).abs()
     if len(off) and off.max() > _SPREAD_PCT / 100:
         worst = last[off == off.max()].iloc[0]
-        told.append(
-            f"Tasks of the policy {title(worst['policy'])} took {duration(worst['measured_ns'])}, where the medians of"
+        phrases.append(
+            f"Tasks of the policy {policy_title(worst['policy'])} took {duration(worst['measured_ns'])},"
+            " where the medians of"
             f" the same sizes on the same devices add up to {duration(worst['expected_ns'])}: runs scatter by as much,"
             " so smaller differences between the times of policies mean nothing."
         )
-    return Said(" ".join(told)) if told else None
+    return Remark(" ".join(phrases)) if phrases else None
 
 
-def _energy(policies: pd.DataFrame, policy: str) -> Said | None:
-    """What the GPUs drew under each policy, this one first; None where this was not measured."""
+def _state_energy(policies: pd.DataFrame, policy: str) -> Remark | None:
+    """Report the GPU energy under each policy, this one first; None if it was not measured."""
     last = policies.drop_duplicates("policy", keep="last").set_index("policy")["joules"].dropna()
     if policy not in last:
         return None
     own, others = last[policy], last.drop(policy)
-    beside = ", ".join(f"{title(name)} {significant(joules)} J" for name, joules in others.items())
-    return Said(f"The GPUs drew {significant(own)} J meanwhile{f' ({beside})' if beside else ''}.")
+    listing = ", ".join(f"{policy_title(name)} {significant(joules)} J" for name, joules in others.items())
+    return Remark(f"The GPUs drew {significant(own)} J meanwhile{f' ({listing})' if listing else ''}.")
 
 
-def _speed(row: "pd.Series[Any]") -> Said | None:
+def _speed(row: "pd.Series[Any]") -> Remark | None:
     took = number(row["decision_ns"])
     if took is None:
         return None
     words = f"A decision takes {duration(took)} (P99 {duration(row['decision_p99_ns'])})."
-    return Said(words) if took <= DECISION_NS else Said(f"{words} The goal is {duration(DECISION_NS)}.", missed=True)
+    return (
+        Remark(words) if took <= DECISION_NS else Remark(f"{words} The goal is {duration(DECISION_NS)}.", missed=True)
+    )
 
 
-def why(row: Any) -> str:
-    """What a row of ``scheduler_regrets`` was about, and why it was the wrong choice: one sentence of its columns."""
+def explain_regret(row: Any) -> str:
+    """Explain in one sentence why the decision in a row of ``scheduler_regrets`` was wrong."""
     device = _DEVICES.get(str(row["device"]), "device")
     return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_cause(row)}."
 
 
-def reasons(regrets: pd.DataFrame) -> list[str]:
-    """Why each row was the wrong choice, in short."""
+def short_reasons(regrets: pd.DataFrame) -> list[str]:
+    """Return a short reason for each row."""
     return [cause[:1].upper() + cause[1:] for cause in map(_cause, regrets.to_dict("records"))]
 
 
@@ -171,18 +176,18 @@ def _cause(row: Any) -> str:
         return f"no prediction, {shortened(row['reason'], 120)}"
     if predicted[own] > predicted[other]:
         return f"against the predictions, {shortened(row['reason'], 120)}"
-    # Its own time was predicted too short, or the other one's too long: what is further off.
+    # Either its own time was predicted too short, or the other one's too long; the larger error counts.
     blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
     return f"{_DEVICES[blamed]} predicted {duration(predicted[blamed])}, takes {duration(row[f'{blamed}_ns'])}"
 
 
-def looks_at(model: pd.DataFrame) -> list[str]:
-    """What the time of each row of ``scheduler_model`` is the sum of."""
+def describe_terms(model: pd.DataFrame) -> list[str]:
+    """Describe the terms whose sum is the time of each row of ``scheduler_model``."""
     return [_terms(row) for row in model.to_dict("records")]
 
 
 def _terms(row: Any) -> str:
-    parts: Sequence[str] = [
+    terms: Sequence[str] = [
         words
         for column, words in (
             ("call_ns", f"{duration(row['call_ns'])} per run"),
@@ -193,4 +198,4 @@ def _terms(row: Any) -> str:
         )
         if number(row[column]) is not None
     ]
-    return " + ".join(parts)
+    return " + ".join(terms)

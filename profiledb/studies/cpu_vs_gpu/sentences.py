@@ -1,17 +1,17 @@
-"""A crossover in words: from which size on to use the GPU, or why the measurement does not tell."""
+"""A crossover in words: the size from which to use the GPU, or why the measurement does not tell."""
 
 from profiledb.studies.cpu_vs_gpu.crossing import FEWEST, Crossover
 from profiledb.words import count
 
 BASES = {"total": "with transfers", "compute": "computing only"}
-"""What people call the bases."""
+"""Titles of the bases."""
 _NAMES = {"cpu": "CPU", "gpu": "GPU"}
 
 
-def advice(crossover: Crossover) -> str:
-    """What to do, in one sentence; the least that a reader needs."""
+def recommend(crossover: Crossover) -> str:
+    """Return the recommendation in one sentence."""
     if crossover.state in ("one device", "nothing in common"):
-        return why(crossover)
+        return describe_measurement(crossover)
     if crossover.threshold is not None:
         only = ", perhaps earlier" if crossover.state == "always" and crossover.threshold == crossover.sizes[0] else ""
         return f"Use the GPU from {count(crossover.threshold)} on{only}."
@@ -24,44 +24,48 @@ def advice(crossover: Crossover) -> str:
     return f"Use the CPU for all measured sizes (up to {count(crossover.sizes[-1])})."
 
 
-def why(crossover: Crossover) -> str:
-    """What was measured, one to three sentences."""
+def describe_measurement(crossover: Crossover) -> str:
+    """Describe the measurement in one to three sentences."""
     if crossover.state == "one device":
         if not crossover.devices:
             return "Neither device was measured."
         return f"Only the {_NAMES[crossover.devices[0]]} was measured."
     if crossover.state == "nothing in common":
         return "CPU and GPU have no measured size in common."
-    return " ".join(part for part in (_found(crossover), _several(crossover), _sure(crossover)) if part)
+    return " ".join(
+        part
+        for part in (_describe_crossing(crossover), _describe_several(crossover), _describe_interval(crossover))
+        if part
+    )
 
 
-def sentence(crossover: Crossover) -> str:
-    """Both, for a line of text."""
+def describe_crossover(crossover: Crossover) -> str:
+    """Return recommendation and description in one line."""
     if crossover.state in ("one device", "nothing in common"):
-        return why(crossover)
-    return f"{advice(crossover)} {why(crossover)}"
+        return describe_measurement(crossover)
+    return f"{recommend(crossover)} {describe_measurement(crossover)}"
 
 
-def interval(crossover: Crossover) -> str:
-    """The interval in short: 560 to 1,930, below 16, beyond 8,192; nothing where there is none."""
+def format_interval(crossover: Crossover) -> str:
+    """Format the interval in short: 560 to 1,930, below 16, beyond 8,192; empty without one."""
     if not crossover.low_place or not crossover.high_place:
         return ""
     if crossover.low_place == crossover.high_place != "inside":
-        return _end(crossover.low, crossover.low_place, crossover)
-    low = _end(crossover.low, crossover.low_place, crossover)
-    return f"{low} to {_end(crossover.high, crossover.high_place, crossover)}"
+        return _format_end(crossover.low, crossover.low_place, crossover)
+    low = _format_end(crossover.low, crossover.low_place, crossover)
+    return f"{low} to {_format_end(crossover.high, crossover.high_place, crossover)}"
 
 
-def crossing(crossover: Crossover) -> str:
-    """Where the crossing is in short: 834, below 16, beyond 8,192; nothing where that is not known."""
+def format_crossing(crossover: Crossover) -> str:
+    """Format the crossing in short: 834, below 16, beyond 8,192; empty if it is unknown."""
     if crossover.crossing is not None:
         return count(crossover.crossing)
     if not crossover.sizes or crossover.state == "back":
         return ""
-    return _end(None, "below" if crossover.state == "always" else "above", crossover)
+    return _format_end(None, "below" if crossover.state == "always" else "above", crossover)
 
 
-def _found(crossover: Crossover) -> str:
+def _describe_crossing(crossover: Crossover) -> str:
     if crossover.state == "crossed":
         return f"By medians, the GPU is faster from about {count(crossover.crossing)} on."
     if len(crossover.sizes) == 1:
@@ -74,21 +78,21 @@ def _found(crossover: Crossover) -> str:
     return f"The GPU was faster at no measured size; any crossing is beyond {count(crossover.sizes[-1])}."
 
 
-def _several(crossover: Crossover) -> str:
+def _describe_several(crossover: Crossover) -> str:
     if crossover.crossings < 2:
         return ""
     last = "; this is the last" if crossover.state == "crossed" else ""
     return f"The faster device changes {count(crossover.crossings)} times from size to size{last}."
 
 
-def _sure(crossover: Crossover) -> str:
-    if shown := interval(crossover):
+def _describe_interval(crossover: Crossover) -> str:
+    if shown := format_interval(crossover):
         return f"95 % interval: {shown}."
     many = "one repetition" if crossover.repetitions == 1 else f"{count(crossover.repetitions)} repetitions"
     return f"No interval: some size has only {many}, and {FEWEST} are needed."
 
 
-def _end(size: float | None, place: str, crossover: Crossover) -> str:
+def _format_end(size: float | None, place: str, crossover: Crossover) -> str:
     if size is not None:
         return count(size)
     return f"below {count(crossover.sizes[0])}" if place == "below" else f"beyond {count(crossover.sizes[-1])}"

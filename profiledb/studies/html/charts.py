@@ -1,4 +1,4 @@
-"""Charts as SVG: a few rectangles and words each, so that the file needs no script and stays small."""
+"""Charts as SVG made of a few rectangles and words, so that the file needs no script and stays small."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -10,7 +10,7 @@ from profiledb import words
 from profiledb.studies.summary.answers import Answers, class_title
 
 WIDTH = 720
-"""Units of a drawing across; the page scales it."""
+"""Width of a drawing in its own units; the page scales it."""
 MOST_BARS = 10
 _LABEL = 270
 _ROW = 24
@@ -20,8 +20,8 @@ _MOST_STEPS = 200
 _LONGEST = 32
 
 
-def busy(answers: Answers) -> list[str]:
-    """How busy each GPU was over the capture."""
+def draw_busy(answers: Answers) -> list[str]:
+    """Draw how busy each GPU was over the capture."""
     rows = answers.rows("busy_timeline")
     drawn = []
     for gpu, part in list(rows.groupby("gpu_id"))[:_MOST_GPUS]:
@@ -33,25 +33,25 @@ def busy(answers: Answers) -> list[str]:
             if share
         ]
         ends = f'<text x="0" y="{_STRIP + 18}">0</text>' + _right(_STRIP + 18, words.duration(last))
-        drawn.append(_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
+        drawn.append(_draw_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
     return drawn
 
 
-def classes(answers: Answers) -> list[str]:
-    """Kernel time by class."""
+def draw_classes(answers: Answers) -> list[str]:
+    """Draw kernel time by class."""
     rows = answers.rows("class_split").head(MOST_BARS)
     titles = [class_title(value).replace("\\", "") for value in rows["class"]]
-    return _bars("Kernel time by class", titles, rows)
+    return _draw_bars("Kernel time by class", titles, rows)
 
 
-def kernels(answers: Answers) -> list[str]:
-    """The kernels that take the most time."""
+def draw_kernels(answers: Answers) -> list[str]:
+    """Draw the kernels with the most time."""
     rows = answers.rows("kernels").head(MOST_BARS)
-    return _bars("Kernels by total time", list(rows["name"]), rows)
+    return _draw_bars("Kernels by total time", list(rows["name"]), rows)
 
 
-def steps(answers: Answers) -> list[str]:
-    """How long each step of the program's loop took on the CPU, warm-ups as far as the selection has them."""
+def draw_steps(answers: Answers) -> list[str]:
+    """Draw the CPU time of each step of the program's loop, with the warm-ups in the selection."""
     rows = answers.rows("iterations")
     rows = rows[rows["rank"] == 1].head(_MOST_STEPS)
     durations = rows["cpu_ns"].astype(float)
@@ -65,35 +65,37 @@ def steps(answers: Answers) -> list[str]:
         if one > 0
     ]
     ends = f'<text x="0" y="{_STRIP + 18}">first</text>' + _right(_STRIP + 18, "last")
-    return [_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
+    return [_draw_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
 
 
-CHARTS: Sequence[Callable[[Answers], list[str]]] = (busy, classes, kernels, steps)
-"""In the order of the page; each raises NotCapturedError where the report lacks its data."""
+CHARTS: Sequence[Callable[[Answers], list[str]]] = (draw_busy, draw_classes, draw_kernels, draw_steps)
+"""The charts in the order of the page; each raises NotCapturedError if the report lacks its data."""
 
 
-def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
-    """A bar a row, as long as its share of the kernel time, with its name before it and its time behind."""
+def _draw_bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
+    """Draw one bar per row, proportional to its share of kernel time, with its name before and its time behind."""
     if rows.empty:
         return []
     room, most = WIDTH - _LABEL - 120, float(rows["share_pct"].max() or 1)
-    parts = []
+    shapes = []
     values = zip(names, rows["share_pct"].astype(float), rows["total_ns"], strict=True)
     for at, (name, share, total_ns) in enumerate(values):
         y, wide = at * _ROW, room * share / most
-        told = f"{words.duration(total_ns)}, {words.percent(share)}"
-        parts.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
-        parts.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
-        parts.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(told)}</text>')
-    return [_figure(title, len(rows) * _ROW, parts)]
+        label = f"{words.duration(total_ns)}, {words.percent(share)}"
+        shapes.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
+        shapes.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
+        shapes.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(label)}</text>')
+    return [_draw_figure(title, len(rows) * _ROW, shapes)]
 
 
-def _figure(title: str, height: int, parts: Sequence[str]) -> str:
-    """A drawing under its title; its words are in it, for whoever does not see it the table below says the same."""
+def _draw_figure(title: str, height: int, shapes: Sequence[str]) -> str:
+    """Return a drawing under its title; its words are text, and the table below repeats them for readers who cannot
+    see it.
+    """
     name = escape(title)
     return (
         f'<figure><figcaption>{name}</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{name}">'
-        f"{''.join(parts)}</svg></figure>"
+        f"{''.join(shapes)}</svg></figure>"
     )
 
 

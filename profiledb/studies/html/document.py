@@ -1,7 +1,7 @@
-"""The file: what the summary says, charts, and all findings with their advice.
+"""The HTML file: the summary, charts, and all findings with their advice.
 
-The words are those of the summary and of the findings in Markdown, so that no figure has a second source. Scripts
-there are none, and the file's own policy allows none: whatever a name holds, it is text.
+Summary and findings are the Markdown of other commands, so that no figure has a second source. The file has no scripts,
+and its own policy allows none: any name is text.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from profiledb.studies.summary import document, top_findings
 from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What the file may load: nothing. Its own styles stand in it."""
+"""Content policy of the file: it may load nothing and contains its styles."""
 
 
-def page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
-    """The file of a report, of the part that ``params`` selects; with ``startup`` as ``summary.document.text`` says.
+def write_page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+    """Return the file of a report, for the selection ``params``; ``startup`` as in ``summary.document.text``.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -32,13 +32,13 @@ def page(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     """
     part = None if startup else judge.steady_part(library, report, params)
     answers = Answers(library, report, params, part)
-    about, *sections = document.text(library, report, params, startup=startup).split("\n## ")
+    about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
     parts = [
-        markdown.html("\n## ".join([about, *sections[:1]])),
-        _charts(answers),
-        *(markdown.html(f"## {section}") for section in sections[1:]),
-        _findings(answers),
+        markdown.to_html("\n## ".join([about, *sections[:1]])),
+        _draw_charts(answers),
+        *(markdown.to_html(f"## {section}") for section in sections[1:]),
+        _format_findings(answers),
     ]
     body = "\n".join(part for part in parts if part)
     return (
@@ -50,8 +50,8 @@ def page(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     )
 
 
-def _charts(answers: Answers) -> str:
-    """The charts for which the report has rows."""
+def _draw_charts(answers: Answers) -> str:
+    """Return the charts for which the report has rows."""
     drawn = []
     for chart in charts.CHARTS:
         try:
@@ -61,10 +61,10 @@ def _charts(answers: Answers) -> str:
     return '<h2>Charts</h2>\n<div class="charts">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
 
 
-def _findings(answers: Answers) -> str:
-    """All rules: what fires with its advice, what cannot be judged, what is clear."""
+def _format_findings(answers: Answers) -> str:
+    """Return all rules: findings with advice, those that cannot be judged, and clear ones."""
     text = output.as_markdown(top_findings.judged(answers), answers.report.name).partition("\n")[2]
-    return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
+    return "<h2>All findings</h2>\n" + markdown.to_html(text.replace("\n## ", "\n### "))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Markdown of ours as HTML: headings, lists, tables, bold, code. Markup in it is text, and so are links."""
+"""Our Markdown as HTML: headings, lists, tables, bold, code. HTML tags and links in it stay text."""
 
 import re
 from collections.abc import Sequence
@@ -12,8 +12,10 @@ _NUMBER = re.compile(r"[−-]?[\d<]|–$")
 
 
 @cache
-def _parser() -> MarkdownIt:
-    """Only what the summary writes. ``html`` is off, so that tags are escaped; links and pictures are not read."""
+def _make_parser() -> MarkdownIt:
+    """Return a parser for what the summary writes. ``html`` is off, so that tags are escaped; links and images are
+    not read.
+    """
     parser = MarkdownIt("zero").enable(
         ["heading", "list", "table", "emphasis", "backticks", "escape", "fence", "newline"]
     )
@@ -23,13 +25,13 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def html(text: str) -> str:
-    """The text as HTML."""
-    return str(_parser().render(text))
+def to_html(text: str) -> str:
+    """Convert Markdown to HTML."""
+    return str(_make_parser().render(text))
 
 
 def _table_open(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
-    """Wide tables scroll by themselves, with keys as well."""
+    """Make wide tables scroll by themselves, also with the keyboard."""
     return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
@@ -38,5 +40,5 @@ def _table_close(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -
 
 
 def _cell_open(_: Any, tokens: Sequence[Token], at: int, __: Any, ___: Any) -> str:
-    """Numbers stand at the right."""
+    """Align numbers right."""
     return '<td class="number">' if _NUMBER.match(tokens[at + 1].content) else "<td>"

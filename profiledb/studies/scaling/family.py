@@ -1,7 +1,8 @@
-"""Which reports belong together: names such as ``ddp_strong_4_rank2.sqlite``, and what programs say of their runs.
+"""Find reports of one family by names such as ``ddp_strong_4_rank2.sqlite``, and by facts from programs about their
+runs.
 
-Traces of the PyTorch profiler tell rank and number of ranks themselves, and when they were captured: where names do not
-say which are of one run, those of different ranks whose captures overlap are (``together``).
+Traces of the PyTorch profiler contain rank, number of ranks and time of capture: if names do not tell which are of one
+run, traces of different ranks whose captures overlap are (``together``).
 """
 
 import json
@@ -22,17 +23,17 @@ _COUNT = re.compile(r"[._-]*x?(\d{1,6})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Named:
-    """A report with what its name and its program tell.
+    """A report with the facts from its name and its program.
 
     Args:
-        rank: its rank; None where nothing tells.
-        size: how many ranks its run had; None where nothing tells.
+        rank: its rank; None if unknown.
+        size: number of ranks of its run; None if unknown.
         run: name of its run: that of the report without its rank.
         curve: name of the run without the number of ranks at its end.
-        workload: what its program calls itself; "" where it says nothing.
-        scaling: strong or weak; "" where its program does not say.
-        items: what a rank computes in a step: how many, and of what.
-        during: begin and end of its capture, ns since 1970, where only that can tell its run; else None.
+        workload: the program's name for itself; "" if unknown.
+        scaling: strong or weak; "" if the program does not tell.
+        items: number and kind of items that a rank computes per step.
+        during: start and end of its capture, ns since 1970, if nothing else identifies its run; else None.
     """
 
     id: str
@@ -47,15 +48,15 @@ class Named:
     during: tuple[int, int] | None = None
 
 
-def named(library: Library, manifest: Manifest) -> Named:
-    """What name and program of a report tell, and the report itself where it is of a distributed run."""
-    return of_name(manifest.id, manifest.name, facts(library, manifest.id), said(library, manifest))
+def read_named(library: Library, manifest: Manifest) -> Named:
+    """Return the facts from a report's name and program, and from the report itself if it is of a distributed run."""
+    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), read_run_facts(library, manifest))
 
 
-def facts(library: Library, report_id: str) -> dict[str, Any]:
-    """What the program says of its run (NAME.meta.json), nothing where there is no such file."""
+def read_facts(library: Library, report_id: str) -> dict[str, Any]:
+    """Return the program's facts about its run (NAME.meta.json); empty without such a file."""
     path = sidecar.path(library.reports, report_id, "meta")
-    library.fetch(report_id, path)
+    library.fetch_file(report_id, path)
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -63,52 +64,57 @@ def facts(library: Library, report_id: str) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def said(library: Library, manifest: Manifest) -> dict[str, Any]:
-    """What a report says of the distributed run that it is of (``distributed_run``); nothing where it does not."""
+def read_run_facts(library: Library, manifest: Manifest) -> dict[str, Any]:
+    """Return a report's facts about its distributed run (``distributed_run``); empty if it has none."""
     if not manifest.rows.get("distributed"):
         return {}
     rows = analysis.rows_or_none(analysis.run, library, manifest.id, "distributed_run")
     return {} if rows.empty else {str(key): value for key, value in rows.iloc[0].dropna().items()}
 
 
-def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
-    """The same of a name and facts; facts that make no sense tell nothing. The program's own go before the report's."""
-    said = said or {}
-    told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
-    stem, kind = _stem(name)
+def parse_name(
+    report_id: str, name: str, facts: Mapping[str, Any], run_facts: Mapping[str, Any] | None = None
+) -> Named:
+    """Return the facts from a name and from given facts; invalid ones are ignored. The program's win over the
+    report's.
+    """
+    run_facts = run_facts or {}
+    facts = {key: run_facts[key] for key in ("rank", "ranks") if key in run_facts} | dict(facts)
+    stem, kind = _split_name(name)
     match = _RANK.search(stem)
     run = (stem[: match.start()] if match else stem) or stem
-    rank = _whole(told.get("rank"))
+    rank = _parse_whole(facts.get("rank"))
     if rank is None and match:
         rank = int(match[1])
-    scaling = str(told.get("scaling", "")).lower()
+    scaling = str(facts.get("scaling", "")).lower()
     return Named(
         id=report_id,
         name=name,
-        rank=rank if match or (_whole(told.get("ranks")) or 0) > 1 else None,
-        size=_whole(told.get("ranks")) or _whole(told.get("world_size")),
+        rank=rank if match or (_parse_whole(facts.get("ranks")) or 0) > 1 else None,
+        size=_parse_whole(facts.get("ranks")) or _parse_whole(facts.get("world_size")),
         run=run + kind,
         curve=(_COUNT.sub("", run) or run) + kind,
-        workload=str(told.get("workload", "")),
+        workload=str(facts.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
-        items=_items(told),
-        during=None if match else _during(said),
+        items=_parse_items(facts),
+        during=None if match else _parse_capture_time(run_facts),
     )
 
 
-def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
-    return (int(said["begin_ns"]), int(said["end_ns"])) if {"begin_ns", "end_ns"} <= set(said) else None
+def _parse_capture_time(run_facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (int(run_facts["begin_ns"]), int(run_facts["end_ns"])) if {"begin_ns", "end_ns"} <= set(run_facts) else None
 
 
-def together(every: Sequence[Named]) -> list[Named]:
-    """The same reports; those whose captures overlap have the name of the run of their lowest rank.
+def join_overlapping(every: Sequence[Named]) -> list[Named]:
+    """Return the reports; those with overlapping captures get the run name of their lowest rank.
 
-    Only ranks of as many, each once: where two reports of one rank overlap, nothing tells which run they are of.
+    Only runs of equal size with each rank once are joined: if two reports of one rank overlap, their runs are
+    ambiguous.
     """
     timed = [(one.size, one.during, one) for one in every if one.during and one.rank is not None and one.size]
     groups: list[list[Named]] = []
     until = 0
-    for size, (begin, end), one in sorted(timed, key=lambda told: told[:2]):
+    for size, (begin, end), one in sorted(timed, key=lambda entry: entry[:2]):
         if groups and groups[-1][0].size == size and begin < until:
             groups[-1].append(one)
             until = max(until, end)
@@ -124,16 +130,16 @@ def together(every: Sequence[Named]) -> list[Named]:
     return [replace(one, run=runs[one.id].run, curve=runs[one.id].curve) if one.id in runs else one for one in every]
 
 
-def _stem(name: str) -> tuple[str, str]:
-    """The name without its ending, and what tells a trace from a report of the same run by another profiler."""
+def _split_name(name: str) -> tuple[str, str]:
+    """Return the name without its ending, and the mark of a trace, to keep it apart from another profiler's report."""
     for ending in sidecar.TRACES:
         if name.lower().endswith(ending):
             return name[: -len(ending)], " (trace)"
     return _ENDING.sub("", name), ""
 
 
-def _items(told: Mapping[str, Any]) -> tuple[float, str] | None:
-    for key, value in told.items():
+def _parse_items(facts: Mapping[str, Any]) -> tuple[float, str] | None:
+    for key, value in facts.items():
         if key.startswith("items_per_step."):
             try:
                 number = float(value)
@@ -143,7 +149,7 @@ def _items(told: Mapping[str, Any]) -> tuple[float, str] | None:
     return None
 
 
-def _whole(value: Any) -> int | None:
+def _parse_whole(value: Any) -> int | None:
     try:
         number = int(value)
     except (OverflowError, TypeError, ValueError):
@@ -151,10 +157,10 @@ def _whole(value: Any) -> int | None:
     return number if 0 <= number < 1_000_000 else None
 
 
-def family(chosen: Named, others: Iterable[Named]) -> list[Named]:
-    """The reports of the same family, the chosen one first.
+def find_family(chosen: Named, others: Iterable[Named]) -> list[Named]:
+    """Return the reports of the same family, the chosen one first.
 
-    They have the name of its curve, or their programs call themselves the same and both tell their ranks.
+    They share its curve, or their programs have the same name and both tell their ranks.
     """
     members = [chosen]
     for named in others:

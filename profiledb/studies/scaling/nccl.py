@@ -1,7 +1,7 @@
-"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data traveled.
+"""NCCL operations over the ranks of a run: who waits for whom, and how fast data traveled.
 
-Needs no common clock. A rank's kernel runs until the operation is done on it, so the rank that comes last has the
-shortest one: that is the time of the transfer, and what others have beyond it they waited (for the last to come).
+Needs no common clock. A rank's kernel runs until the operation is done on it, so the last rank to arrive has the
+shortest kernel: that is the time of the transfer, and others wait for the rest of theirs.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from profiledb.query.header import Column
 from profiledb.studies.scaling.runs import Run
 
 PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AlltoAll", "Gather", "Scatter")
-"""Operations that every rank of a communicator takes part in, so that the nth of a rank is the nth of the others."""
+"""Operations in which every rank of a communicator takes part, so that the nth of one rank is the nth of the others."""
 _PARTS = ("AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter")
 CLEAR = 0.01
-"""Of a step: how much more than the least the others must wait for a rank before it is called a straggler."""
+"""Part of a step by which waits for a rank have to exceed the smallest one for it to be a straggler."""
 
 OPERATIONS = (
     Column("operation", "text", "", "NCCL operation"),
@@ -61,35 +61,41 @@ SIZES = (
 )
 """Columns of ``sizes``."""
 FEWEST = 5
-"""Operations that tell how far the clocks of ranks can be aligned."""
+"""Operations needed to estimate how well the clocks of ranks align."""
 
 
 def bus_factor(operation: str, ranks: int) -> float:
-    """Bus bandwidth over algorithm bandwidth, without in-network reduction (source: PERFORMANCE.md of nccl-tests)."""
+    """Return bus bandwidth over algorithm bandwidth, without in-network reduction (source: PERFORMANCE.md of
+    nccl-tests).
+    """
     if operation == "AllReduce":
         return 2 * (ranks - 1) / ranks
     return (ranks - 1) / ranks if operation in _PARTS else 1.0
 
 
-def matched(run: Run) -> pd.DataFrame:
-    """A row an operation and rank, of operations that are on every rank of their communicator.
+def match_operations(run: Run) -> pd.DataFrame:
+    """Return one row per operation and rank, for operations on every rank of their communicator.
 
-    Where operations carry a number in their process group, those of one number are the same; else the nth operation of
-    a kind, size and communicator in a step of one rank is that of the others. Columns: key (one number an operation),
-    rank, operation, start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
+    Operations with the same number in their process group are the same; without numbers, the nth operation of a kind,
+    size
+    and communicator in a step of one rank is that of the others. Columns: key (a number per operation), rank,
+    operation,
+    start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
     """
     every = _all(run)
     if every.empty or len(run.ranks) < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
     numbered = every["sequence"].notna()
-    every[["of_step", "of_bytes"]] = every[["step", "bytes"]].mask(numbered, -1)  # a number tells without them
+    every[["of_step", "of_bytes"]] = every[["step", "bytes"]].mask(
+        numbered, -1
+    )  # a number identifies the operation without them
     alike = ["of_step", "operation", "of_bytes", "communicator", "sequence"]
     every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
     members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
     present = every.groupby("key")["rank"].transform("nunique")
     matches = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
-    if run.whole:  # then a communicator has as many ranks as were seen in it
+    if run.whole:  # then a communicator has as many ranks as appear in it
         matches["ranks"] = members[matches.index]
         parts = matches["operation"].isin(_PARTS)
         matches["size_bytes"] = matches["bytes"] * matches["ranks"].where(parts, 1)
@@ -116,9 +122,9 @@ def _all(run: Run) -> pd.DataFrame:
     return every
 
 
-def operations(run: Run) -> pd.DataFrame:
-    """A row an operation (``OPERATIONS``), the one that takes most time first; no row without NCCL in the steps."""
-    every, matches = _all(run), matched(run)
+def operation_rows(run: Run) -> pd.DataFrame:
+    """Return one row per operation (``OPERATIONS``), most time first; no row without NCCL in the steps."""
+    every, matches = _all(run), match_operations(run)
     rows = []
     for operation, mine in every.groupby("operation"):
         pairs = matches[matches["operation"] == operation]
@@ -135,9 +141,9 @@ def operations(run: Run) -> pd.DataFrame:
     return _typed(frame.loc[order].reset_index(drop=True), OPERATIONS)
 
 
-def sizes(run: Run) -> pd.DataFrame:
-    """A row an operation, number of ranks and size (``SIZES``), of matched operations whose size is known."""
-    matches = matched(run)
+def size_rows(run: Run) -> pd.DataFrame:
+    """Return one row per operation, number of ranks and size (``SIZES``), for matched operations of known size."""
+    matches = match_operations(run)
     rows = []
     if len(matches) and "size_bytes" in matches:
         known = matches[matches["size_bytes"].notna()]
@@ -152,13 +158,14 @@ def sizes(run: Run) -> pd.DataFrame:
     return _typed(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
 
 
-def uncertainty(run: Run) -> float | None:
-    """How far the ends of one operation lie apart on the ranks, ns: of 95 % of them it is no more.
+def estimate_uncertainty(run: Run) -> float | None:
+    """Return how far the ends of an operation differ between ranks, ns: 95 % of them by no more.
 
-    An operation ends on all its ranks at about the same moment. The clock of each rank is moved by the median of what
-    its ends differ from the mean; what is left is the error of the waits. None with fewer than five operations.
+    An operation ends on all ranks at about the same moment. The clock of each rank is shifted by the median difference
+    of
+    its ends from the mean; the rest is the error of the waits. None with fewer than five operations.
     """
-    matches = matched(run)
+    matches = match_operations(run)
     if matches.empty or matches["key"].nunique() < FEWEST:
         return None
     ends = (matches["start_ns"] + matches["duration_ns"]).astype(float)
@@ -186,9 +193,9 @@ def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def waits(run: Run) -> pd.DataFrame:
-    """A row a rank (``WAITS``); no row where no operation could be matched."""
-    matches = matched(run)
+def wait_rows(run: Run) -> pd.DataFrame:
+    """Return one row per rank (``WAITS``); no row if no operation could be matched."""
+    matches = match_operations(run)
     if matches.empty:
         return _typed(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
     rows = []
@@ -200,10 +207,10 @@ def waits(run: Run) -> pd.DataFrame:
     return _typed(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
 
 
-def straggler(run: Run, rows: pd.DataFrame) -> int | None:
-    """The rank that the others wait for, where the difference is clear; None where it is not.
+def find_straggler(run: Run, rows: pd.DataFrame) -> int | None:
+    """Return the rank that the others clearly wait for; None if there is none.
 
-    Clear is: the others wait at least ``CLEAR`` of a step more than it does, each of them, and at least twice as long.
+    Clearly: each of the others waits at least ``CLEAR`` of a step longer than it does, and at least twice as long.
     """
     if len(rows) < 2:
         return None
@@ -213,8 +220,8 @@ def straggler(run: Run, rows: pd.DataFrame) -> int | None:
     return int(order["rank"].iloc[0]) if clear else None
 
 
-def unknown_bytes(runs: Sequence[Run]) -> bool:
-    """Whether NCCL ran in steps, and of no operation of it the bytes are known."""
+def lacks_sizes(runs: Sequence[Run]) -> bool:
+    """Return True if NCCL ran in steps, and no operation has a known size."""
     ops = [rank.ops for run in runs for rank in run.ranks if len(rank.ops)]
     return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)
 

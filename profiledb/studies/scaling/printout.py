@@ -1,4 +1,4 @@
-"""What the command line says of runs on several GPUs."""
+"""The output of the command about runs on several GPUs."""
 
 import json
 from collections.abc import Sequence
@@ -24,40 +24,42 @@ _SHORT = {
 }  # fmt: skip
 
 
-def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str:
-    """The rows of the runs that the named reports are of, as table, csv or json.
+def format_runs(library: Library, names: Sequence[str], form: str, assumed: str) -> str:
+    """Return the rows of the runs that contain the named reports, as table, csv or json.
 
     Raises:
-        AnalysisError: a report is not of Nsight Systems, or none of them tells anything.
+        AnalysisError: a report is not of Nsight Systems, or none has usable data.
     """
     reports = list({chosen.id: chosen for chosen in map(library.find, names)}.values())
     for report in reports:
         if TIMELINE not in report.subjects:
             raise AnalysisError(
-                f"{report.name} says nothing of what ran when.",
+                f"{report.name} has no timeline.",
                 hint="Scaling takes Systems reports and traces of PyTorch.",
             )
 
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(library, report_id, name, params)
 
-    gathered, left_out = runs.gather(family.together([family.named(library, chosen) for chosen in reports]), answers)
+    gathered, left_out = runs.gather_runs(
+        family.join_overlapping([family.read_named(library, chosen) for chosen in reports]), answers
+    )
     if not gathered:
         raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
-    rows = scaling_rows.runs(gathered, assumed)
+    rows = scaling_rows.run_rows(gathered, assumed)
     if form == "csv":
         return row_text.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
         return json.dumps(_everything(gathered, rows, left_out, assumed), indent=1)
-    return "\n".join(_lines(gathered, rows, left_out, assumed))
+    return "\n".join(_format_lines(gathered, rows, left_out, assumed))
 
 
 def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
     return {
         "runs": _records(rows),
-        "nccl": {run.name: _records(nccl.operations(run)) for run in gathered},
-        "sizes": {run.name: _records(nccl.sizes(run)) for run in gathered},
-        "waits": {run.name: _records(nccl.waits(run)) for run in gathered},
+        "nccl": {run.name: _records(nccl.operation_rows(run)) for run in gathered},
+        "sizes": {run.name: _records(nccl.size_rows(run)) for run in gathered},
+        "waits": {run.name: _records(nccl.wait_rows(run)) for run in gathered},
         "notes": _notes(gathered, left_out, assumed),
     }
 
@@ -67,21 +69,21 @@ def _records(frame: pd.DataFrame) -> Any:
 
 
 def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
-    notes = [*scaling_words.missing(gathered), *scaling_words.kinds(gathered, assumed), *left_out]
-    return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(gathered) else notes
+    notes = [*scaling_words.state_gaps(gathered), *scaling_words.state_kinds(gathered, assumed), *left_out]
+    return [*notes, scaling_words.SIZES] if nccl.lacks_sizes(gathered) else notes
 
 
-def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
-    """What a person reads: the sentence, a line a run, a line an operation, who waits."""
-    sentence = scaling_words.efficiency(rows) or scaling_words.split(gathered[-1])
+def _format_lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
+    """Return the lines of the table: the sentence, a line per run, a line per operation, who waits."""
+    sentence = scaling_words.state_efficiency(rows) or scaling_words.state_parts(gathered[-1])
     table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
     lines = [sentence, "", *_aligned(table)]
     for run in gathered:
-        for _, row in nccl.operations(run).iterrows():
+        for _, row in nccl.operation_rows(run).iterrows():
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
             mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
-        lines.append(scaling_words.skew(run, nccl.waits(run)))
+        lines.append(scaling_words.state_waits(run, nccl.wait_rows(run)))
     return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out, assumed)]]
 
 

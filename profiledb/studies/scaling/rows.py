@@ -1,4 +1,4 @@
-"""The rows of runs that scale: steps, efficiency, and what accounts for what was lost."""
+"""The rows of runs that scale: steps, efficiency, and the parts of the loss."""
 
 from collections.abc import Sequence
 
@@ -39,12 +39,12 @@ RUNS = (
     Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: memcpy"),
     Column("lost_idle_ns", "ns", ".0f", "part of lost_ns: idle"),
 )
-"""Columns of ``runs``. What is not known is missing."""
+"""Columns of ``runs``. Unknown values are missing."""
 
 
-def runs(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
-    """A row a run, in the order given; ``assumed`` is the kind of scaling where nothing tells it."""
-    rows = [_row(run, scaling.base_of(run, gathered, assumed), assumed) for run in gathered]
+def run_rows(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
+    """Return one row per run, in the order given; ``assumed`` is the kind of scaling if nothing tells."""
+    rows = [_row(run, scaling.find_base(run, gathered, assumed), assumed) for run in gathered]
     frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
     texts = {column.name for column in RUNS if column.unit == "text"}
     whole = {column.name for column in RUNS if column.unit == "count"}
@@ -67,7 +67,7 @@ def _row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
             row |= {"items_per_s": run.total_items / run.step_ns * NS_PER_S, "items": run.items[1]}
     if base is None:
         return row
-    kind = scaling.scaling_of(run, base, assumed).kind
+    kind = scaling.classify_scaling(run, base, assumed).kind
     share = base.size / run.size if kind == "strong" else 1.0
     row |= {
         "scaling": kind,

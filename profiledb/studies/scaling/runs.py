@@ -1,7 +1,8 @@
-"""A program on more and more GPUs: runs of one family, what a step of each takes, and how well they scale.
+"""A program on more and more GPUs: runs of one family, the parts of a step in each, and how well they scale.
 
-A run is one launch: the reports of its ranks, or one report with a rank a GPU and process. Everything here works on
-answers of analyses of each report by itself (``rank_split``, ``nccl_ops``); the clocks of reports need not agree.
+A run is one launch: the reports of its ranks, or one report with a rank per GPU and process. Everything is computed
+from
+analyses of each report by itself (``rank_split``, ``nccl_ops``); the clocks of reports need not agree.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,30 +14,30 @@ from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.studies.scaling.family import Named
 
 PARTS = ("compute_ns", "exposed_ns", "copy_ns", "idle_ns")
-"""What a step is made of; their sum is its length."""
+"""Parts of a step; their sum is its length."""
 STEPS = ("ranges", "kernels", "nothing")
-"""What may tell the steps of a report, the best first."""
+"""Sources of a report's steps, best first."""
 EVERY = 100_000_000
-"""Rows that are asked for where none may be left out."""
+"""Number of rows to request if none may be left out."""
 SMALL = 0.01
-"""Of the kernel time of the busiest GPU of a report: a GPU below it is no rank."""
+"""Part of the kernel time of a report's busiest GPU below which a GPU is no rank."""
 
 RunAnalysis = Callable[..., pd.DataFrame]
-"""Answers an analysis of one report: its name, and parameters by name."""
+"""Answers an analysis of one report, given its name and parameters."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank: its number, the report it is in, the mean of what its steps are made of, its operations of NCCL.
+    """A rank: its number, its report, the mean parts of its steps, its NCCL operations.
 
     Args:
         number: rank, from 0.
         report: name of the report.
         told_by: one of ``STEPS``.
-        steps: how many steps the means are over.
-        step_ns: mean length of a step, ns; ``parts`` (and ``hidden_ns``) sum up to it.
-        parts: mean of each of ``PARTS`` and of hidden_ns a step, ns.
-        ops: rows of ``nccl_ops`` that lie in steps.
+        steps: number of steps in the means.
+        step_ns: mean length of a step, ns, the sum of ``parts`` without ``hidden_ns``.
+        parts: mean of each of ``PARTS`` and of hidden_ns per step, ns.
+        ops: rows of ``nccl_ops`` within steps.
     """
 
     number: int
@@ -50,13 +51,13 @@ class Rank:
 
 @dataclass(frozen=True)
 class Run:
-    """The ranks of one launch, in order; ``size`` is how many there were, seen or not.
+    """The ranks of one launch, in order; ``size`` is their number, whether their reports are present or not.
 
     Args:
-        name: what its reports are called without their rank.
-        curve: what it shares with runs of the same kind on other numbers of GPUs.
-        scaling: strong or weak, as its program says; "" where it does not.
-        items: what a rank computes in a step, as its program says: how many, and of what; None where it does not.
+        name: name of its reports without the rank.
+        curve: name shared with runs of the same kind on other numbers of GPUs.
+        scaling: strong or weak, from its program; "" if unknown.
+        items: number and kind of items that a rank computes per step, from its program; None if unknown.
     """
 
     name: str
@@ -78,36 +79,36 @@ class Run:
 
     @property
     def told_by(self) -> str:
-        """What tells the steps: of several the worst."""
+        """Source of the steps; of several, the worst."""
         return max((rank.told_by for rank in self.ranks), key=STEPS.index)
 
     @property
     def comparable(self) -> bool:
-        """Whether a length of a step is known: the whole of a capture is none."""
+        """True if the length of a step is known; a whole capture has none."""
         return self.told_by != "nothing"
 
     @property
     def whole(self) -> bool:
-        """Whether every rank is there."""
+        """True if every rank is present."""
         return len(self.ranks) == self.size
 
     @property
     def total_items(self) -> float | None:
-        """Items a step of all ranks."""
+        """Items per step of all ranks."""
         return None if self.items is None else self.items[0] * self.size
 
     def part(self, name: str) -> float:
-        """The mean over the ranks of a part of a step, ns."""
+        """Return the mean over the ranks of a part of a step, ns."""
         return mean([rank.parts[name] for rank in self.ranks])
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean of one value or more."""
+    """Return the arithmetic mean of one value or more."""
     return sum(values) / len(values)
 
 
-def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[list[Run], list[str]]:
-    """The runs of reports, by number of ranks; and a sentence for each report that is left out.
+def gather_runs(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[list[Run], list[str]]:
+    """Return the runs of reports, by number of ranks, and a sentence for each report that is left out.
 
     Args:
         named: the reports.
@@ -117,7 +118,7 @@ def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[l
     left_out = []
     for report in named:
         try:
-            ranks = _ranks(report, run(report.id))
+            ranks = _read_ranks(report, run(report.id))
         except WarpdeckError as error:
             left_out.append(f"{report.name} is excluded: {error.message}")
             continue
@@ -139,9 +140,9 @@ def _run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
     return Run(name, first.curve, size, first.scaling, first.items, tuple(ranks))
 
 
-def _ranks(report: Named, run: RunAnalysis) -> list[Rank]:
-    """The ranks of a report: itself, or each of its GPUs and processes."""
-    told_by, split = _split(run)
+def _read_ranks(report: Named, run: RunAnalysis) -> list[Rank]:
+    """Return the ranks of a report: itself, or each of its GPUs and processes."""
+    told_by, split = _read_split(run)
     lanes = [(key, rows) for key, rows in split.groupby(["pid", "gpu_id"], sort=True)]
     kernel_ns = [float(rows["compute_ns"].sum() + rows["exposed_ns"].sum()) for _, rows in lanes]
     lanes = [lane for lane, ns in zip(lanes, kernel_ns, strict=True) if ns >= SMALL * max(kernel_ns)]
@@ -162,8 +163,8 @@ def _ranks(report: Named, run: RunAnalysis) -> list[Rank]:
     ]
 
 
-def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
-    """What tells the steps of a report, and its ``rank_split`` by them."""
+def _read_split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
+    """Return the source of a report's steps, and its ``rank_split`` by them."""
     for told_by in STEPS:
         rows = run("rank_split", steps=told_by)
         if len(rows):
@@ -173,27 +174,27 @@ def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Strong or weak, and what tells it: the ``work`` of a step, the ``program`` in a word, or ``nothing``."""
+    """Strong or weak, and its evidence: the ``work`` of a step, the ``program``, or ``nothing``."""
 
     kind: str
     told_by: str
 
 
-def scaling_of(run: Run, base: Run, assumed: str) -> Scaling:
-    """Of which scaling a run is against its base: by the work of a step where it is known, as its program says, else
-    as ``assumed``.
+def classify_scaling(run: Run, base: Run, assumed: str) -> Scaling:
+    """Return the kind of scaling of a run against its base: by the work of a step, else by its program, else
+    ``assumed``.
 
-    Weak is where a rank has as many items in a step as one of the base, strong where all ranks together have.
+    Scaling is weak if a rank has as many items per step as one of the base, strong if all ranks together have.
     """
     if run.size != base.size and run.items and base.items and run.items[1] == base.items[1]:
         for kind in ("weak", "strong"):
-            if same_work(run, base, kind):
+            if has_same_work(run, base, kind):
                 return Scaling(kind, "work")
     return Scaling(run.scaling, "program") if run.scaling else Scaling(assumed, "nothing")
 
 
-def same_work(run: Run, base: Run, scaling: str) -> bool:
-    """Whether the items of two runs fit the kind of scaling, as far as they are known."""
+def has_same_work(run: Run, base: Run, scaling: str) -> bool:
+    """Return True if the items of two runs fit the kind of scaling, as far as they are known."""
     if run.items is None or base.items is None or not run.items[0] or not base.items[0]:
         return True
     if run.items[1] != base.items[1]:
@@ -206,16 +207,16 @@ def same_work(run: Run, base: Run, scaling: str) -> bool:
     return abs(ratio - 1) < 0.01
 
 
-def base_of(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | None:
-    """The run that a run is measured against: of its curve, or on one GPU of any, the one with the fewest ranks.
+def find_base(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | None:
+    """Return the base of a run: of its curve, or on one GPU of any curve, the run with the fewest ranks.
 
-    A run on one GPU serves strong and weak scaling alike. None where there is none with fewer ranks and the same work.
+    A run on one GPU serves strong and weak scaling. None if no run has fewer ranks and the same work.
     """
     fitting = [
         other
         for other in runs
         if other.comparable and run.comparable and other.size < run.size
         and (other.curve == run.curve or other.size == 1)
-        and same_work(run, other, scaling_of(run, other, assumed).kind)
+        and has_same_work(run, other, classify_scaling(run, other, assumed).kind)
     ]  # fmt: skip
     return min(fitting, key=lambda other: (other.size, other.curve != run.curve, other.name), default=None)

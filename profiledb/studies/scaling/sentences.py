@@ -1,4 +1,4 @@
-"""What runs that scale say in a sentence or two, computed from their rows; plain text with untrusted names in it."""
+"""Runs that scale in a sentence or two, computed from their rows; plain text with untrusted names in it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +24,8 @@ SIZES = (
 )
 
 
-def efficiency(rows: pd.DataFrame) -> str:
-    """The best and the worst of the largest runs, and what the worst lost; "" where no run has a base."""
+def state_efficiency(rows: pd.DataFrame) -> str:
+    """State the best and the worst of the largest runs, and the losses of the worst; "" if no run has a base."""
     known = rows[rows["efficiency_pct"].notna()]
     if known.empty:
         return ""
@@ -35,18 +35,18 @@ def efficiency(rows: pd.DataFrame) -> str:
     )
     ranks = int(largest["ranks"].iloc[0])
     text = f"On {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
-    return f"{text} {lost(largest.iloc[-1])}".strip()
+    return f"{text} {state_losses(largest.iloc[-1])}".strip()
 
 
-def lost(row: "pd.Series[Any]") -> str:
-    """What makes the step of a run longer than the ideal one, the largest part first; "" where nothing does."""
+def state_losses(row: "pd.Series[Any]") -> str:
+    """State the parts by which a run's step exceeds the ideal one, largest first; "" for none."""
     over = float(row["lost_ns"])
     if over <= 0:
         return f"Steps of {row['run']} take no longer than ideal, relative to {row['base']}."
     causes = _WEAK if row["scaling"] == "weak" else _CAUSES
-    parts = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
-    longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in parts if ns > 0.02 * over)
-    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in parts if ns < -0.02 * over)
+    losses = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
+    longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in losses if ns > 0.02 * over)
+    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in losses if ns < -0.02 * over)
     less = f", and {saved}" if saved else ""
     return (
         f"Steps of {row['run']} take {words.duration(over)} longer than ideal, relative to {row['base']}:"
@@ -58,8 +58,8 @@ def _noun(cause: str) -> str:
     return {"an idle GPU": "idle time", "longer compute": "compute"}.get(cause, cause)
 
 
-def split(run: Run) -> str:
-    """What a step of a run is made of, or without steps its time from the first to the last kernel."""
+def state_parts(run: Run) -> str:
+    """State the parts of a run's step, or without steps of the time from its first to its last kernel."""
     shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
     what = f"Steps of {run.name} take {words.duration(run.step_ns)}"
     if not run.comparable and any(rank.told_by != "nothing" for rank in run.ranks):
@@ -72,25 +72,25 @@ def split(run: Run) -> str:
     )
 
 
-def skew(run: Run, rows: pd.DataFrame) -> str:
-    """Who waits for whom in a run; "" where nothing could be matched."""
+def state_waits(run: Run, rows: pd.DataFrame) -> str:
+    """State who waits for whom in a run; "" if nothing could be matched."""
     if rows.empty:
         return ""
     mean = float(rows["wait_step_ns"].mean())
     share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
-    slow = nccl.straggler(run, rows)
+    slow = nccl.find_straggler(run, rows)
     if slow is None:
-        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_error(run)}"
+        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_state_error(run)}"
     own = rows[rows["rank"] == slow].iloc[0]
     return (
         f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
-        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_error(run)}"
+        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_state_error(run)}"
     )
 
 
-def _error(run: Run) -> str:
-    """How sure a single wait is, a sentence with a space in front; "" where too few operations tell."""
-    apart = nccl.uncertainty(run)
+def _state_error(run: Run) -> str:
+    """State the error of a single wait, with a leading space; "" with too few operations."""
+    apart = nccl.estimate_uncertainty(run)
     if apart is None:
         return ""
     return (
@@ -98,8 +98,8 @@ def _error(run: Run) -> str:
     )
 
 
-def missing(runs: Sequence[Run]) -> list[str]:
-    """A sentence for each run that lacks something: ranks, or steps that ranges tell."""
+def state_gaps(runs: Sequence[Run]) -> list[str]:
+    """Return a sentence for each run without all ranks, or without steps from ranges."""
     sentences = []
     for run in runs:
         if not run.whole:
@@ -117,19 +117,19 @@ def missing(runs: Sequence[Run]) -> list[str]:
     return sentences
 
 
-def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
-    """What makes the scaling of runs strong or weak, where it is not their program's own word; a sentence each."""
-    bases = [(run, base) for run in runs if (base := scaling.base_of(run, runs, assumed))]
-    told = [(run, base, scaling.scaling_of(run, base, assumed)) for run, base in bases]
-    said = [_by_work(run, base, one.kind) for run, base, one in told if one.told_by == "work" and run.items]
-    names = ", ".join(run.name for run, _, one in told if one.told_by == "nothing")
+def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
+    """Return a sentence for each run whose kind of scaling its program does not tell, with the evidence for it."""
+    bases = [(run, base) for run in runs if (base := scaling.find_base(run, runs, assumed))]
+    classified = [(run, base, scaling.classify_scaling(run, base, assumed)) for run, base in bases]
+    sentences = [_by_work(run, base, one.kind) for run, base, one in classified if one.told_by == "work" and run.items]
+    names = ", ".join(run.name for run, _, one in classified if one.told_by == "nothing")
     if names:
         other = "weak" if assumed == "strong" else "strong"
-        said.append(
+        sentences.append(
             f"Assuming {assumed} scaling for {names}: neither the program nor the items per step (items_per_step"
             f" in NAME.meta.json) say. If it is {other}, choose {other} (--scaling {other})."
         )
-    return said
+    return sentences
 
 
 def _by_work(run: Run, base: Run, kind: str) -> str:

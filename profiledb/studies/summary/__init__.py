@@ -1,1 +1,1 @@
-"""The answers of the pages as one text."""
+"""The summary: the answers of the pages as one text."""

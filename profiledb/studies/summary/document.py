@@ -1,7 +1,7 @@
-"""The answers of a report's pages as Markdown; names and whatever else a report says stand as code.
+"""The summary of a report as Markdown; names and other texts from a report are formatted as code.
 
-Every figure is one of an analysis, in the words of the pages. A section is a function from ``Answers`` to its text:
-what this report does not have raises NotCapturedError, and is told at the end.
+Every figure comes from an analysis and is worded as on the pages. A section is a function from ``Answers`` to its text;
+it raises NotCapturedError for missing data, which the end of the summary lists.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,12 @@ from profiledb.studies.summary.answers import Answers
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
 
 
-def text(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
-    """The summary of a report, of the part that ``params`` selects.
+def write_summary(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+    """Return the summary of a report, for the selection ``params``.
 
-    Where that has steps, and nobody chose ranges or times, it covers these alone: what a program does once is no matter
-    of its steps. With ``startup`` it covers all of the selection.
+    If the selection has steps and no chosen ranges or times, the summary covers the steps only, because work done once
+    is
+    not part of them. With ``startup`` it covers the whole selection.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -34,30 +35,30 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any], *, start
     model.parse(params)
     answers = Answers(library, report, params, None if startup else judge.steady_part(library, report, params))
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
-    if memory.alone(report):
+    if memory.is_snapshot_only(report):
         sections = list(memory.SECTIONS)
-    parts = [_about(answers)]
+    parts = [_describe_capture(answers)]
     errors: list[NotCapturedError] = []
     for section in sections:
         try:
             parts.append(section(answers))
         except NotCapturedError as error:
             errors.append(error)
-    parts.append(_lacks(answers, errors))
+    parts.append(_list_missing(answers, errors))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters by which the pages show a report unless told otherwise, and over them those that are given."""
+    """Return the default parameters of the pages for a report, overridden by the given ones."""
     if TIMELINE not in report.subjects:
         return dict(given)
     paths = rows_or_none(Answers(library, report).rows, "range_paths")
     warmup = not paths.empty and bool(paths["is_warmup"].any())
-    return model.as_params(model.usual(warmup=warmup)) | dict(given)
+    return model.to_params(model.default_selection(warmup=warmup)) | dict(given)
 
 
-def _about(answers: Answers) -> str:
-    """What was captured, with what, on what, and which part of it this is."""
+def _describe_capture(answers: Answers) -> str:
+    """Describe the capture, its tool, its machine, and the part covered."""
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
     told = {
         "Captured with": " ".join(
@@ -76,7 +77,7 @@ def _about(answers: Answers) -> str:
     lines = [f"# Summary of {words.code(report.name)}", ""]
     lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
     if TIMELINE in report.subjects:
-        lines.append(f"- Selection: {_selection(answers.params)}")
+        lines.append(f"- Selection: {_format_selection(answers.params)}")
     if answers.part:
         lines.append(f"- Steady part: {sentences.covered(answers.part)}")
     for _, row in answers.rows("diagnostics").iterrows():
@@ -85,8 +86,8 @@ def _about(answers: Answers) -> str:
     return "\n".join(lines)
 
 
-def _selection(params: Mapping[str, Any]) -> str:
-    """The parameters of the selection, as the command line takes them."""
+def _format_selection(params: Mapping[str, Any]) -> str:
+    """Format the parameters of the selection as for the command line."""
     pairs = [
         f"{key}={one}"
         for key, value in params.items()
@@ -95,21 +96,21 @@ def _selection(params: Mapping[str, Any]) -> str:
     return ", ".join(map(words.code, pairs)) or "everything, launches from this thread only"
 
 
-def _reason(error: NotCapturedError) -> str:
-    """Why something is not there, and the flag as code; the words are our own (captures.py)."""
+def _format_reason(error: NotCapturedError) -> str:
+    """Return the reason for missing data, with the flag as code; the words are our own (captures.py)."""
     command = f"To record it: {words.code(error.command)}" if error.command else ""
     return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
 
 
-def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
-    """What this capture does not have, what it would be good for, and the flag; nothing twice."""
+def _list_missing(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
+    """List the missing data of this capture with its use and the flag that records it, each once."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
-    told = {table for error in errors for table in error.tables}
-    reasons = list(dict.fromkeys(map(_reason, errors)))
+    explained = {table for error in errors for table in error.tables}
+    reasons = list(dict.fromkeys(map(_format_reason, errors)))
     lines = [
         f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else one.none}"
         for one in missing
-        if one.table not in told
+        if one.table not in explained
     ]
     return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""

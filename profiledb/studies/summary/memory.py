@@ -1,22 +1,21 @@
-"""Sections of the summary of a memory snapshot of PyTorch, which knows the memory of tensors alone."""
+"""Sections of the summary of a PyTorch memory snapshot, which contains the memory of tensors only."""
 
 from typing import Any
 
 from profiledb import words
 from profiledb.library.catalog import Manifest
 from profiledb.query.analysis import rows_or_none
-from profiledb.studies import headline
-from profiledb.studies.summary import nsys, top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, name, table
+from profiledb.studies.summary import headline, nsys, top_findings
+from profiledb.studies.summary.answers import Answers, Section, Shown, markdown_table, name_cell
 
 TOP = 10
 WORK = ("kernel", "graph_launch", "memop", "api_call")
-"""Tables of which a report that is more than a snapshot has rows."""
+"""Tables that are empty in a report that is only a snapshot."""
 
 
-def _place(value: Any) -> str:
-    """A source line or a stack as code, without the folders of files."""
-    return name(headline.line(value), 200) if isinstance(value, str) else words.MISSING
+def _format_place(value: Any) -> str:
+    """Format a source line or a stack as code, without the folders of files."""
+    return name_cell(headline.shorten_line(value), 200) if isinstance(value, str) else words.MISSING
 
 
 def _moment(value: Any, otherwise: str) -> str:
@@ -29,11 +28,11 @@ _DEVICES: Shown = {
     "Failed allocations": "out_of_memory",
 }  # fmt: skip
 _PEAK: Shown = {
-    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Held": "bytes", "Share": "share_pct",
+    "Device": ("device", words.plain), "Allocated by": ("name", _format_place), "Held": "bytes", "Share": "share_pct",
     "Tensors": "tensors", "Largest": "largest_bytes",
 }  # fmt: skip
 _GROWN: Shown = {
-    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Not released": "net_bytes",
+    "Device": ("device", words.plain), "Allocated by": ("name", _format_place), "Not released": "net_bytes",
     "Allocated": "bytes", "Allocations": "allocations",
 }  # fmt: skip
 _HELD: Shown = {
@@ -44,38 +43,38 @@ _HELD: Shown = {
 _LARGEST: Shown = {
     "Device": ("device", words.plain), "Size": "bytes",
     "Allocated": ("start_ns", lambda value: _moment(value, "before the capture")),
-    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _place),
+    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _format_place),
 }  # fmt: skip
 PARTS = {"before": "allocated before the capture", "none": "no stack", "rest": "others"}
 
 
-def alone(report: Manifest) -> bool:
-    """Whether a report is such a snapshot and nothing else."""
+def is_snapshot_only(report: Manifest) -> bool:
+    """Return True if a report is a memory snapshot and nothing else."""
     return bool(report.rows.get("tensor_segment")) and not any(map(report.rows.get, WORK))
 
 
 def devices(answers: Answers) -> str:
-    """What tensors held of each device."""
-    return "## Memory of tensors\n\n" + table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
+    """Tensor memory by device."""
+    return "## Memory of tensors\n\n" + markdown_table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
 
 
 def peak(answers: Answers) -> str:
-    """What holds memory at the peak, by source line."""
+    """Holders of memory at the peak, by source line."""
     rows = answers.rows("tensor_peak", limit=TOP)
     if rows.empty:
         return ""
     rows = rows.assign(name=rows["name"].where(rows["part"] == "named", rows["part"].map(PARTS)))
-    return "## What holds memory at the peak\n\n" + table("tensor_peak", rows, _PEAK)
+    return "## What holds memory at the peak\n\n" + markdown_table("tensor_peak", rows, _PEAK)
 
 
 def grown(answers: Answers) -> str:
-    """What was allocated in the capture and not released in it, by source line."""
+    """Memory allocated and not released during the capture, by source line."""
     rows = answers.rows("tensor_allocations")
     rows = rows[rows["net_bytes"] > 0]
     if rows.empty:
         return ""
     rows = rows.sort_values(["device", "net_bytes"], ascending=[True, False], kind="stable").groupby("device").head(TOP)
-    return "## What grew\n\n" + table("tensor_allocations", rows, _GROWN)
+    return "## What grew\n\n" + markdown_table("tensor_allocations", rows, _GROWN)
 
 
 def largest(answers: Answers) -> str:
@@ -83,15 +82,15 @@ def largest(answers: Answers) -> str:
     rows = answers.rows("tensor_lifetimes", limit=TOP)
     if rows.empty:
         return ""
-    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + table(
+    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + markdown_table(
         "tensor_lifetimes", rows, _LARGEST
     )
 
 
 def segments(answers: Answers) -> str:
-    """How the allocator's memory was divided when the snapshot was taken."""
+    """The allocator's memory at the time of the snapshot."""
     rows = rows_or_none(answers.rows, "tensor_fragmentation")
-    return "## Fragmentation\n\n" + table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
+    return "## Fragmentation\n\n" + markdown_table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
 
 
 SECTIONS: tuple[Section, ...] = (nsys.short, top_findings.section, devices, peak, grown, segments, largest)

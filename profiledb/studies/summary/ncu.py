@@ -1,4 +1,4 @@
-"""Sections of the summary of a report of Nsight Compute."""
+"""Sections of the summary of a Nsight Compute report."""
 
 import re
 from typing import Any
@@ -8,12 +8,12 @@ import pandas as pd
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary import top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
 
 TOP = 10
 RANDOM = "random"
 _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
-"""Kernels that prepare data: with those that draw random numbers what a program runs before what it is about."""
+"""Kernels that prepare data: with random number generators, they run before the actual work."""
 
 
 def _verdict(value: Any) -> str:
@@ -32,14 +32,14 @@ _LAUNCHES: Shown = {
 
 
 def short(answers: Answers) -> str:
-    """What was measured and what limits it: the largest kernel, the verdict of most of the time, ncu's best advice."""
+    """Extent and limits of the measurement: the largest kernel, the verdict for most of the time, ncu's best advice."""
     rows = answers.rows("ncu_speed_of_light")
-    told = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
-    return "\n".join(["## In short", "", *(f"- {one}" for one in told)]) if told else ""
+    statements = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
+    return "\n".join(["## In short", "", *(f"- {one}" for one in statements)]) if statements else ""
 
 
 def _prepares(rows: pd.DataFrame) -> str:
-    """That nothing but kernels that prepare data was measured, and how to skip them."""
+    """Return a hint if only kernels that prepare data were measured, and how to skip them."""
     if rows.empty or not all(
         kind == RANDOM or _PREPARES.search(str(name)) for kind, name in zip(rows["class"], rows["name"], strict=True)
     ):
@@ -51,15 +51,15 @@ def _prepares(rows: pd.DataFrame) -> str:
 
 
 def _largest(rows: pd.DataFrame) -> str:
-    """The kernel that took most of the measured time, with the verdict and the occupancy of its longest launch."""
+    """Return the kernel with the most measured time, with verdict and occupancy of its longest launch."""
     times = rows.groupby("name")["duration_ns"].sum().astype(float).sort_values(ascending=False, kind="stable")
     if times.empty or not times.iloc[0]:
         return ""
-    of = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
-    top, name = of.iloc[0], words.code(words.shortened(times.index[0], 60))
+    launches = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
+    top, name = launches.iloc[0], words.code(words.shortened(times.index[0], 60))
     text = (
         f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
-        f" {words.duration(times.iloc[0])} in {words.counted(len(of), 'launch')}"
+        f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
     )
     if isinstance(top["verdict"], str):
         text += f", {words.plain(top['verdict'])}"
@@ -71,7 +71,7 @@ def _largest(rows: pd.DataFrame) -> str:
 
 
 def _limit(answers: Answers) -> str:
-    """What limits most of the measured time."""
+    """Return the limit of most of the measured time."""
     rows = answers.rows("ncu_verdicts")
     known = rows[rows["verdict"].notna() & rows["share_pct"].notna()]
     if known.empty:
@@ -82,7 +82,7 @@ def _limit(answers: Answers) -> str:
 
 
 def _advice(answers: Answers, rows: pd.DataFrame) -> str:
-    """The advice of ncu that saves most by its own estimate, in its words."""
+    """Return ncu's advice with the largest estimated saving, in ncu's words."""
     best = _best(answers, rows)
     if best.empty:
         return ""
@@ -95,7 +95,7 @@ def _advice(answers: Answers, rows: pd.DataFrame) -> str:
 
 
 def _best(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rule of each launch that can save most of its time by ncu's estimate, with that in ns; the largest first."""
+    """Return the rule with the largest estimated saving of each launch, in ns, largest first."""
     rules = rows_or_none(answers.rows, "ncu_rules")
     if rules.empty:
         return rules.assign(saving_ns=[])
@@ -107,14 +107,14 @@ def _best(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(answers: Answers) -> str:
-    """How many launches there are, and what limits them by time."""
+    """Number of launches, and their limits by time."""
     rows = answers.rows("ncu_verdicts")
     launches = words.counted(rows["launches"].sum(), "launch")
-    return f"## What limits the launches\n\n{launches}.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
+    return f"## What limits the launches\n\n{launches}.\n\n" + markdown_table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
-    """The longest launches: speed of light, verdict, ncu's advice, and how near they come to the memory's roof."""
+    """The longest launches: speed of light, verdict, ncu's advice, and distance from the memory roof."""
     every = answers.rows("ncu_speed_of_light")
     rows = every.sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
     best = _best(answers, every)
@@ -124,19 +124,19 @@ def top(answers: Answers) -> str:
     }
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
-    told = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
-    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + table(
-        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=told), _LAUNCHES
+    advice_texts = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
+    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + markdown_table(
+        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=advice_texts), _LAUNCHES
     )
     if points.empty:
         return shown
-    return shown + contradictions(
+    return shown + list_contradictions(
         points[points["launch_id"].isin(rows["launch_id"])], "launch_id", "above_roof", "Launch "
     )
 
 
 def roofline(answers: Answers) -> str:
-    """Nothing of its own: says where work and traffic were not collected, so that no launch has a roof."""
+    """No content of its own: raises if work and traffic were not collected, so that no launch has a roof."""
     answers.rows("ncu_roofline")
     return ""
 

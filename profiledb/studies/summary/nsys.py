@@ -1,19 +1,19 @@
-"""Sections of the summary of a report of Nsight Systems."""
+"""Sections of the summary of a Nsight Systems report."""
 
 from typing import Any
 
 import pandas as pd
 
 from profiledb import words
+from profiledb.query import header
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
-from profiledb.studies import headline
-from profiledb.studies import split as split_words
-from profiledb.studies.idle import code, place, whole_step
-from profiledb.studies.summary import top_findings
-from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
+from profiledb.studies.summary import headline, top_findings
+from profiledb.studies.summary import split as split_words
+from profiledb.studies.summary.answers import Answers, Section, Shown, list_contradictions, markdown_table
+from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
 
 TOP = 5
 
@@ -70,30 +70,30 @@ _TIMINGS: Shown = {
 
 
 def short(answers: Answers) -> str:
-    """What matters most, as the dashboard's page says it."""
-    told = headline.statements(answers.rows)
-    if not told:
+    """The most important statements, as on the dashboard."""
+    statements = headline.find_statements(answers.rows)
+    if not statements:
         return (
             "## In short\n\n- No work of a GPU and no CUDA calls are in this report: the program used the CPU alone, or"
             " they were not traced."
         )
-    lines = headline.lines(told)
-    if told[0].page == "idle":
+    lines = headline.format_lines(statements)
+    if statements[0].page == header.get("idle_reasons").page:
         lines[0] += top_findings.idle_remark(top_findings.judged(answers))
     return "\n".join(["## In short", "", *lines])
 
 
 def gpu(answers: Answers) -> str:
-    """How busy each GPU was that the selection used."""
+    """Busy time of each GPU in the selection."""
     rows = answers.rows("gpu_busy")
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + table("gpu_busy", used, _GPU) + _earlier(used)
+    return "## GPU time\n\n" + markdown_table("gpu_busy", used, _GPU) + _earlier(used)
 
 
 def _earlier(used: pd.DataFrame) -> str:
-    """Say why busy and idle time do not add up, where work may run that the capture does not hold."""
+    """Explain why busy and idle time do not add up, if work may run that the capture does not contain."""
     rest = float((used["active_ns"] * (1 - used["busy_active_pct"] / 100) - used["idle_ns"]).sum())
     if rest <= 0.001 * float(used["active_ns"].sum()):
         return ""
@@ -108,33 +108,33 @@ def split(answers: Answers) -> str:
     rows, classes = answers.rows("matmul_split").set_index("phase", drop=False), answers.rows("class_split")
     if rows.empty:
         return ""
-    parts = ["## Kernel classes"]
-    if headline.of_a_model(classes):
+    lines = ["## Kernel classes"]
+    if headline.is_neural_network(classes):
         titles = phase_titles()
         phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
-        parts = ["## Matmul against the rest", split_words.alone(rows, titles)]
+        lines = ["## Matmul against the rest", split_words.describe_matmul(rows, titles)]
         if len(rows) > 2:  # a single phase is everything
-            parts.append(table("matmul_split", rows, {**phase, **_PHASES}))
-    parts.append(table("class_split", classes, _CLASSES))
+            lines.append(markdown_table("matmul_split", rows, {**phase, **_PHASES}))
+    lines.append(markdown_table("class_split", classes, _CLASSES))
     if (classes["class"] == OTHER).any():
-        parts.append(f"In Other: {headline.without_class(answers.rows('kernels'))}.")
-    return "\n\n".join(parts)
+        lines.append(f"In Other: {headline.name_without_class(answers.rows('kernels'))}.")
+    return "\n\n".join(lines)
 
 
 def phase_titles() -> dict[str, str]:
-    """What people read for each phase, in order; ``all`` first."""
+    """Return the titles of the phases in order; ``all`` first."""
     return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
 
 
 def top(answers: Answers) -> str:
-    """The kernels that take the most time in each phase, and those of them that are no matmul."""
+    """The kernels with the most time in each phase, and those of them that are not matmul."""
     rows = answers.rows("top_kernels", limit=TOP)
     if rows.empty:
         return ""
     present = dict.fromkeys(rows["phase"])
-    parts = ["## Top kernels"]
+    lines = ["## Top kernels"]
     titles = phase_titles()
-    matmul = headline.of_a_model(answers.rows("class_split"))
+    matmul = headline.is_neural_network(answers.rows("class_split"))
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
     lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()
@@ -142,13 +142,13 @@ def top(answers: Answers) -> str:
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]
         part = part if matmul else part[part["rank"] <= TOP]
-        parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
-        parts.append(table("top_kernels", part, shown))
-    return "\n\n".join(parts)
+        lines.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
+        lines.append(markdown_table("top_kernels", part, shown))
+    return "\n\n".join(lines)
 
 
 def steps(answers: Answers) -> str:
-    """Count, median and spread of the steps that the ranges tell; without ranges those that the kernels tell."""
+    """Count, median and spread of the steps from ranges; without ranges, of steps detected from kernels."""
     host = rows_or_none(answers.rows, "iteration_summary")
     if host.empty:
         return _detected(answers)
@@ -156,7 +156,7 @@ def steps(answers: Answers) -> str:
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
     rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
-    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + table(
+    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + markdown_table(
         "iteration_summary", rows, _STEPS
     )
 
@@ -179,71 +179,76 @@ def _detected(answers: Answers) -> str:
 
 
 def idle(answers: Answers) -> str:
-    """What the host did while GPUs were idle."""
+    """Host activity while GPUs were idle."""
     rows = answers.rows("idle_reasons")
     if rows.empty:
         return ""
     ranges = rows_or_none(answers.rows, "idle_ranges")
-    where = None if ranges.empty else place(ranges)
-    told = ""
-    if where is not None and not whole_step(str(where["range"])):
+    where = None if ranges.empty else find_place(ranges)
+    remark = ""
+    if where is not None and not is_whole_step(str(where["range"])):
         path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
-        told = f"The CPU was in {path} during {share} of idle time.\n\n"
-    if rows["reason"].iloc[0] == "host code" and (sampled := code(rows_or_none(answers.rows, "idle_code"))):
-        told += f"{sampled}\n\n"
-    return f"## Why the GPU was idle\n\n{told}" + table("idle_reasons", rows, _IDLE)
+        remark = f"The CPU was in {path} during {share} of idle time.\n\n"
+    if rows["reason"].iloc[0] == "host code" and (sampled := find_code(rows_or_none(answers.rows, "idle_code"))):
+        remark += f"{sampled}\n\n"
+    return f"## Why the GPU was idle\n\n{remark}" + markdown_table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
-    """Copies and memory sets by direction, with the rate that they reached."""
-    rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the end tells that there are none
+    """Copies and memsets by direction, with their rate."""
+    rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the list of missing data says so
     if rows.empty:
         return ""
-    return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
+    return "## Memcpy and memset\n\n" + markdown_table("copies", rows, _COPIES) + list_contradictions(rows, "direction")
 
 
 def calls(answers: Answers) -> str:
-    """The CUDA calls that took the most time on the CPU."""
+    """The CUDA calls with the most CPU time."""
     rows = rows_or_none(answers.rows, "api_calls")
-    return "## CUDA API\n\n" + table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
+    return "## CUDA API\n\n" + markdown_table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
 
 
 def osrt(answers: Answers) -> str:
-    """The calls into the operating system that took the most time, summed over threads."""
+    """The operating system calls with the most time, summed over threads."""
     rows = rows_or_none(answers.rows, "osrt_calls")
     if rows.empty:
         return ""
-    told = "Sums over threads: one that waits for work all the time counts in full."
-    return f"## OS runtime\n\n{told}\n\n" + table("osrt_calls", rows.head(TOP), _OSRT)
+    note = "Sums over threads: one that waits for work all the time counts in full."
+    return f"## OS runtime\n\n{note}\n\n" + markdown_table("osrt_calls", rows.head(TOP), _OSRT)
 
 
 def attention(answers: Answers) -> str:
-    """The parts of attention, where ranges or fused kernels tell them."""
+    """The parts of attention, from ranges or fused kernels."""
     rows = rows_or_none(answers.rows, "attention_parts")
     if rows.empty:
         return ""
-    return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + contradictions(rows, "part")
+    return (
+        "## Attention\n\n"
+        + markdown_table("attention_parts", rows, _ATTENTION)
+        + _peaks(rows)
+        + list_contradictions(rows, "part")
+    )
 
 
 def _peaks(rows: pd.DataFrame) -> str:
-    """The peaks that the parts of attention are held against, with where each is from."""
+    """Return the peaks of the parts of attention with their sources."""
     known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
-    told = [
+    sources = [
         f"{words.flops(row['peak_flops_per_s'], digits=False)} in {words.code(row['peak_precision'])}"
         f" ({words.plain(row['peak_from'])})"
         for _, row in known.iterrows()
     ]
-    return f"\n\nPeak: {', '.join(told)}." if told else ""
+    return f"\n\nPeak: {', '.join(sources)}." if sources else ""
 
 
 def timings(answers: Answers) -> str:
-    """What a timer of the program measured, beside the ranges of the same name."""
+    """The program's own timings beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
-    return "## Timer against ranges\n\n" + table("timing_compare", rows, _TIMINGS)
+    return "## Timer against ranges\n\n" + markdown_table("timing_compare", rows, _TIMINGS)
 
 
 def mfu(answers: Answers) -> str:
-    """Model FLOPs utilization, where the FLOPs of a step, its time and the peak are known."""
+    """Model FLOPs utilization, if the FLOPs of a step, its time and the peak are known."""
     row = answers.rows("mfu").iloc[0]
     if isinstance(row["contradiction"], str):
         return f"## Model FLOPs utilization\n\n{words.plain(row['contradiction'])}"

@@ -1,1 +1,1 @@
-"""A Systems report and a trace of the PyTorch profiler of the same program: which kernels are the same."""
+"""Match the kernels of a Systems report and of a PyTorch profiler trace of the same program."""

@@ -1,4 +1,4 @@
-"""Links a Systems report to a trace of the same program, whose operators its kernels then have."""
+"""Link a Systems report to a trace of the same program, whose operators its kernels then have."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,16 @@ from profiledb.studies.trace_link import sequences
 from profiledb.studies.trace_link.sequences import NONE, Numbers, Side
 
 LEAST_PCT = 90.0
-"""Share of the kernels of a Systems report that a trace must have for a link, percent."""
+"""Share of a Systems report's kernels that a linked trace must have, percent."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """What a trace has of the kernels of a Systems report.
+    """The kernels of a Systems report that a trace has.
 
-    ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` says where the first kernel is that the trace
-    lacks, empty where it has all.
+    ``pairs`` has rows of both (kernel_id, trace_kernel_id); ``differs`` locates the first kernel that the trace lacks,
+    empty
+    if it has all.
     """
 
     kernels: int
@@ -33,67 +34,69 @@ class Match:
 
     @property
     def pct(self) -> float:
-        """Share of the kernels of the Systems report that the trace has, percent."""
+        """Share of the Systems report's kernels that the trace has, percent."""
         return 100 * len(self.pairs) / self.kernels
 
     @property
     def told(self) -> str:
-        """How many kernels match, in words."""
+        """Number of matching kernels as text."""
         return f"{len(self.pairs):,} of {self.kernels:,} kernels match ({words.percent(self.pct)})"
 
 
-def link(library: Library, nsys: str, trace: str) -> Match:
-    """Links them, both by what ``Library.find`` takes, and says what the trace has.
+def link_trace(library: Library, nsys: str, trace: str) -> Match:
+    """Link two reports, named as for ``Library.find``, and return their match.
 
     Raises:
-        AnalysisError: one of them is not of its kind, or their kernels do not agree.
+        AnalysisError: one of them is of another kind, or their kernels do not match.
     """
     report, other = library.find(nsys), library.find(trace)
     if not other.rows.get("operator"):
         raise AnalysisError(f"{other.name} is no trace of the PyTorch profiler with operators.")
     if report.rows.get("operator"):
         raise AnalysisError(f"{report.name} has operators of its own.", hint="Link a report of Nsight Systems to it.")
-    found = match(library, report.id, other.id)
-    if found.pct < LEAST_PCT:
+    match = match_kernels(library, report.id, other.id)
+    if match.pct < LEAST_PCT:
         raise AnalysisError(
-            f"{report.name} and {other.name} do not run the same kernels: {found.told}. {found.differs}",
+            f"{report.name} and {other.name} do not run the same kernels: {match.told}. {match.differs}",
             hint="Capture the same program with the same model, sizes and steps by both profilers.",
         )
     library.work.mkdir(exist_ok=True)
-    file = library.work / library.pairs(report.id, other.id).name
-    pyarrow.parquet.write_table(found.pairs, file, compression="zstd")
+    file = library.work / library.pairs_path(report.id, other.id).name
+    pyarrow.parquet.write_table(match.pairs, file, compression="zstd")
     library.link_trace(report.id, other.id, file)
-    return found
+    return match
 
 
-def match(library: Library, nsys_id: str, trace_id: str) -> Match:
-    """What the trace has of the kernels of the report.
+def match_kernels(library: Library, nsys_id: str, trace_id: str) -> Match:
+    """Match the kernels of a trace with those of a report.
 
     Raises:
         NotCapturedError: one of them has no kernels.
     """
-    tables = [_asked(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
-    totals = [analysis.frame_of(_asked(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
+    tables = [_answer_rows(library, one, "kernel_sequence") for one in (nsys_id, trace_id)]
+    totals = [analysis.frame_of(_answer_rows(library, one, "kernel_totals")) for one in (nsys_id, trace_id)]
     keys = pd.concat(kernel_keys(*totals))
     numbers = np.split(keys.astype("category").cat.codes.to_numpy(np.int64), [len(totals[0])])
     steps = pa.chunked_array([chunk for table in tables for chunk in table["step"].chunks]).unique().drop_null()
-    ours, theirs = (_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
-    found = sequences.pairs(ours, theirs)
-    here = np.flatnonzero(found != NONE)
+    ours, theirs = (_read_side(*one, steps) for one in zip(tables, totals, numbers, strict=True))
+    places = sequences.match_sides(ours, theirs)
+    here = np.flatnonzero(places != NONE)
     ids = [table["kernel_id"].to_numpy() for table in tables]
-    order = np.argsort(ids[0][here])  # as the report has its kernels, so that one of them is found quickly
-    pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][found[here]][order]})
-    lacking = np.flatnonzero(found == NONE)
+    order = np.argsort(ids[0][here])  # in the report's order, so that a single kernel is found quickly
+    pairs = pa.table({"kernel_id": ids[0][here][order], "trace_kernel_id": ids[1][places[here]][order]})
+    lacking = np.flatnonzero(places == NONE)
     first = lacking[np.argmin(tables[0]["start_ns"].to_numpy()[lacking])] if len(lacking) else None
-    return Match(len(found), pairs, "" if first is None else _differs(tables[0], totals[0], int(first)))
+    return Match(len(places), pairs, "" if first is None else _locate_difference(tables[0], totals[0], int(first)))
 
 
-def _asked(library: Library, report_id: str, name: str) -> pa.Table:
+def _answer_rows(library: Library, report_id: str, name: str) -> pa.Table:
     return analysis.rows(library, request.build(library, report_id, name))
 
 
-def _side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
-    """The kernels of a report, by the numbers that both share of kernels (a row of ``totals`` each) and of steps."""
+def _read_side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Array) -> Side:
+    """Return the kernels of a report, with the numbers that both reports share for kernels (rows of ``totals``) and
+    steps.
+    """
     kernels = totals["kernel"].to_numpy(np.int64)
     order = np.argsort(kernels)
     names = numbers[order][np.searchsorted(kernels[order], table["kernel"].to_numpy())]
@@ -102,7 +105,7 @@ def _side(table: pa.Table, totals: pd.DataFrame, numbers: Numbers, steps: pa.Arr
     return Side(names, np.column_stack(lanes).astype(np.int64), place.to_numpy().astype(np.int64))
 
 
-def _differs(table: pa.Table, totals: pd.DataFrame, at: int) -> str:
+def _locate_difference(table: pa.Table, totals: pd.DataFrame, at: int) -> str:
     row = table.slice(at, 1).to_pylist()[0]
     name = totals.loc[totals["kernel"] == row["kernel"], "name"].iloc[0]
     where = f"on stream {row['stream']} of GPU {row['gpu_id']}" + (f", in {row['step']}" if row["step"] else "")

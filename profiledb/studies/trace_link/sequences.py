@@ -1,11 +1,11 @@
-"""Which kernels of two orders are the same: pure functions of the kernels of two reports.
+"""Match two sequences of kernels: pure functions of the kernels of two reports.
 
 Two profilers cannot record one run together, so times and correlation ids differ, while a stream runs the same kernels
-in the same order. The order of each stream is cut into pieces at the steps of the program's loop. A piece is the piece
-of the other report, on the same GPU and stream, that runs the same kernels, all of them and in the same order: of
-several that of the same step, else the first. So a trace of a few steps tells of a whole run. Where a step differs a
-little from that of its name, kernels are the same from both ends on up to the first that is not; what lies between is
-no pair. Where it differs much, it is another step: training begins with what inference runs.
+in the same order. The sequence of each stream is cut into pieces at the steps of the program's loop. A piece matches a
+piece of the other report, on the same GPU and stream, that runs the same kernels in the same order: of several that of
+the same step, else the first. So a trace of a few steps covers a whole run. If a step differs a little from the one of
+its name, kernels match from both ends up to the first difference, and those in between have no pair. If it differs
+much, it is another step: training begins with the kernels of inference.
 
 Every kernel is looked at a fixed number of times, so a million take seconds.
 """
@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 LEAST = 0.9
-"""Share of the kernels of the longer one of two steps that both begin or end with, for these to be the same."""
+"""Share of the kernels of the longer of two steps that both begin or end with, from which the steps are the same."""
 NONE = -1
-"""The step of a kernel that lies in none; the pair of one that the other report lacks."""
+"""The step of a kernel outside steps; the pair of a kernel that the other report lacks."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """The kernels of a report, stream by stream in the order of time.
+    """The kernels of a report, stream by stream in order of time.
 
     Args:
-        names: a number per kernel, in both reports the same for the same kernel.
-        lanes: process, GPU and stream of each, a row a kernel.
-        steps: a number per kernel, in both reports the same for a step of the same name, or NONE.
+        names: a number per kernel, equal for the same kernel in both reports.
+        lanes: process, GPU and stream of each kernel, one row per kernel.
+        steps: a number per kernel, equal for a step of the same name in both reports, or NONE.
     """
 
     names: Numbers
@@ -38,13 +38,13 @@ class Side:
     steps: Numbers
 
     def without_steps(self) -> "Side":
-        """The same, cut at streams only."""
+        """Return the same kernels, cut at streams only."""
         return Side(self.names, self.lanes, np.full_like(self.steps, NONE))
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Neighbors of a stream from ``low`` to before ``high``; ``place`` is what they are called in both reports."""
+    """Adjacent kernels of a stream from ``low`` to before ``high``; ``place`` identifies them in both reports."""
 
     lane: tuple[int, int]
     place: tuple[str, int]
@@ -52,39 +52,41 @@ class Piece:
     high: int
 
 
-def pairs(ours: Side, theirs: Side) -> Numbers:
-    """The place of each of our kernels in theirs, or NONE: by steps, or by whole streams where that finds more."""
+def match_sides(ours: Side, theirs: Side) -> Numbers:
+    """Return the position of each of our kernels in theirs, or NONE: by steps, or by whole streams if that matches
+    more.
+    """
     by_steps, at_once = _pairs(ours, theirs), _pairs(ours.without_steps(), theirs.without_steps())
     return by_steps if np.count_nonzero(by_steps >= 0) >= np.count_nonzero(at_once >= 0) else at_once
 
 
 def _pairs(ours: Side, theirs: Side) -> Numbers:
-    found = np.full(len(ours.names), NONE, dtype=np.int64)
-    streams = _streams(ours, theirs)
+    places = np.full(len(ours.names), NONE, dtype=np.int64)
+    streams = _pair_streams(ours, theirs)
     same: dict[tuple[tuple[int, int], bytes], dict[tuple[str, int], Piece]] = {}
     named: dict[tuple[tuple[int, int], tuple[str, int]], Piece] = {}
-    for piece in pieces(theirs):
+    for piece in cut_pieces(theirs):
         same.setdefault((piece.lane, theirs.names[piece.low : piece.high].tobytes()), {}).setdefault(piece.place, piece)
         named.setdefault((piece.lane, piece.place), piece)
-    for piece in pieces(ours):
+    for piece in cut_pieces(ours):
         lane = streams.get(piece.lane, piece.lane)
         own = ours.names[piece.low : piece.high]
         if alike := same.get((lane, own.tobytes())):
             low = alike.get(piece.place, next(iter(alike.values()))).low
-            found[piece.low : piece.high] = np.arange(low, low + len(own))
+            places[piece.low : piece.high] = np.arange(low, low + len(own))
         elif other := named.get((lane, piece.place)):
-            begin, end = _ends(own, theirs.names[other.low : other.high])
+            begin, end = _count_equal_ends(own, theirs.names[other.low : other.high])
             if begin + end < LEAST * max(len(own), other.high - other.low):
                 continue
-            found[piece.low : piece.low + begin] = np.arange(other.low, other.low + begin)
-            found[piece.high - end : piece.high] = np.arange(other.high - end, other.high)
-    return found
+            places[piece.low : piece.low + begin] = np.arange(other.low, other.low + begin)
+            places[piece.high - end : piece.high] = np.arange(other.high - end, other.high)
+    return places
 
 
-def pieces(side: Side) -> Iterator[Piece]:
-    """The orders of the streams, cut where a step begins or ends.
+def cut_pieces(side: Side) -> Iterator[Piece]:
+    """Yield the sequences of the streams, cut where a step begins or ends.
 
-    What lies in no step is called by the step before it, at the begin of a stream by the one after it.
+    Kernels outside steps are identified by the step before them, at the start of a stream by the one after.
     """
     if not len(side.names):
         return
@@ -102,22 +104,22 @@ def pieces(side: Side) -> Iterator[Piece]:
         yield Piece((int(side.lanes[low, 1]), int(side.lanes[low, 2])), place, low, high)
 
 
-def _streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
-    """Streams of ours whose number theirs lack, by GPU one after the other with those that ours lack."""
+def _pair_streams(ours: Side, theirs: Side) -> dict[tuple[int, int], tuple[int, int]]:
+    """Pair our streams whose numbers they lack with theirs that we lack, by GPU and in order."""
     here, there = _lanes(ours), _lanes(theirs)
-    found: dict[tuple[int, int], tuple[int, int]] = {}
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
     for gpu in {gpu for gpu, _ in here}:
         more, others = ([one for one in ones if one[0] == gpu] for ones in (here, there))
-        found |= zip([o for o in more if o not in others], [o for o in others if o not in more], strict=False)
-    return found
+        pairs |= zip([o for o in more if o not in others], [o for o in others if o not in more], strict=False)
+    return pairs
 
 
 def _lanes(side: Side) -> Sequence[tuple[int, int]]:
     return [(int(gpu), int(stream)) for gpu, stream in np.unique(side.lanes[:, 1:], axis=0)]
 
 
-def _ends(one: Numbers, other: Numbers) -> tuple[int, int]:
-    """How many are equal from the begin on, and of the rest from the end on."""
+def _count_equal_ends(one: Numbers, other: Numbers) -> tuple[int, int]:
+    """Count the equal elements from the start, and of the rest from the end."""
     length = min(len(one), len(other))
     begin = _equal(one[:length], other[:length])
     return begin, _equal(one[::-1][: length - begin], other[::-1][: length - begin])

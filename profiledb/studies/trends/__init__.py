@@ -1,1 +1,1 @@
-"""What changes over the reports of a series."""
+"""Trends: changes over the reports of a series."""

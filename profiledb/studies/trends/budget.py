@@ -1,8 +1,8 @@
-"""Budgets: what a report may take at most, in a TOML file that stands beside the code it is about.
+"""Budgets: limits for a report, in a TOML file beside the code.
 
-``[most]`` has figures of a step with their unit in the name, ``[most.range_ms]`` the kernel time of ranges, and
-``never`` lists findings that must not fire. ``[growth_pct]`` says by how much a measure may exceed what it is held
-against. docs/ci.md shows one.
+``[most]`` has figures per step with their unit in the name, ``[most.range_ms]`` the kernel time of ranges, ``never``
+lists findings that must not fire, and ``[growth_pct]`` limits how far a measure may exceed its base. docs/ci.md shows
+one.
 """
 
 import math
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from profiledb.errors import AnalysisError, ConfigError
-from profiledb.studies.trends.measures import FINDING, MEASURES, kept_name
+from profiledb.studies.trends.measures import FINDING, MEASURES, shorten_name
 from profiledb.studies.trends.summary_store import Row
 
 MOST_BYTES = 64_000
@@ -24,14 +24,14 @@ KEYS = {
     "copied_mb": ("copy_bytes", 1e6), "memory_gb": ("memory_bytes", 1e9), "energy_j": ("energy_j", 1.0),
     "findings": ("findings", 1.0),
 }  # fmt: skip
-"""What may be bounded: the measure, and how much of its unit one of the budget is."""
+"""Figures that may be bounded: the measure, and its units per unit of the budget."""
 RANGES = "range_ms"
 _HINT = "docs/ci.md shows a file of budgets."
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What is allowed: of measures and of ranges at most so much, and how much more than before, percent."""
+    """Limits of measures and of ranges, and allowed growth in percent."""
 
     most: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, float] = field(default_factory=dict)
@@ -40,8 +40,8 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A budget and what the report takes of it, in the unit of the budget; of a finding that fires 1 of 0."""
+class BudgetResult:
+    """A budget and the report's value, in the unit of the budget; a finding that fires is 1 of 0."""
 
     name: str
     value: float
@@ -49,15 +49,15 @@ class Held:
 
     @property
     def holds(self) -> bool:
-        """Whether the report stays within it."""
+        """True if the report stays within the budget."""
         return self.value <= self.most
 
 
-def read(path: Path, rules: Sequence[str]) -> Budget:
-    """Reads a file of budgets; ``rules`` are the names of all findings.
+def read_budget(path: Path, rules: Sequence[str]) -> Budget:
+    """Read a file of budgets; ``rules`` are the names of all findings.
 
     Raises:
-        ConfigError: it cannot be read, or an entry of it is none; the message names the entry.
+        ConfigError: it cannot be read, or an entry is invalid; the message names the entry.
     """
     try:
         with path.open("rb") as file:
@@ -88,11 +88,11 @@ def read(path: Path, rules: Sequence[str]) -> Budget:
     return Budget(_numbers(path, "most", most), ranges, _numbers(path, "growth_pct", growth), tuple(never))
 
 
-def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
-    """Each budget with what a report takes of it.
+def check_budget(budget: Budget, rows: Sequence[Row]) -> list[BudgetResult]:
+    """Return each budget with the report's value.
 
     Raises:
-        AnalysisError: the report does not tell it: what was not measured must not pass.
+        AnalysisError: the report has no such value: an unmeasured budget must not pass.
     """
     known = {(row.measure, row.name): row.value for row in rows}
     held = []
@@ -100,43 +100,43 @@ def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
         measure, unit = KEYS[name]
         if (value := known.get((measure, ""))) is None:
             raise AnalysisError(f"{MEASURES[measure].title} is not in this report, so {name} cannot be checked.")
-        held.append(Held(name, value / unit, most))
+        held.append(BudgetResult(name, value / unit, most))
     for pattern, most in budget.ranges.items():
-        held.append(Held(f"{RANGES} {pattern}", _range(known, pattern) / 1e6, most))
+        held.append(BudgetResult(f"{RANGES} {pattern}", _range_time(known, pattern) / 1e6, most))
     if budget.never and ("findings", "") not in known:
         raise AnalysisError("The report was not judged, so its findings cannot be checked.")
-    return held + [Held(name, float((FINDING, name) in known), 0.0) for name in budget.never]
+    return held + [BudgetResult(name, float((FINDING, name) in known), 0.0) for name in budget.never]
 
 
-def _range(known: Mapping[tuple[str, str], float], pattern: str) -> float:
-    """Kernel time of a range: by its whole path, or by its last name."""
-    name = kept_name(pattern)
+def _range_time(known: Mapping[tuple[str, str], float], pattern: str) -> float:
+    """Return the kernel time of a range, by its whole path or its last name."""
+    name = shorten_name(pattern)
     times = {path: value for (measure, path), value in known.items() if measure == "range"}
-    found = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
-    if not found:
+    times_of_name = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
+    if not times_of_name:
         raise AnalysisError(
             f"No range {pattern[:80]!r} is in this report, so its time cannot be checked.",
             hint=f"It has {', '.join(sorted(times)[:8])}." if times else "",
         )
-    return sum(found)
+    return sum(times_of_name)
 
 
-def _table(path: Path, name: str, told: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
-    table = told.get(name, {})
+def _table(path: Path, name: str, content: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
+    table = content.get(name, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{path}: {title or name} is not a table.", hint=_HINT)
     return table
 
 
-def _known(path: Path, table: str, told: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
-    if unknown := [name for name in told if name not in known]:
+def _known(path: Path, table: str, content: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
+    if unknown := [name for name in content if name not in known]:
         where = f"{table}." if table else ""
         raise ConfigError(f"{path}: {where}{unknown[0][:80]} is no budget.", hint=f"There are {', '.join(known)}.")
 
 
-def _numbers(path: Path, table: str, told: Mapping[str, Any]) -> dict[str, float]:
-    for name, value in told.items():
+def _numbers(path: Path, table: str, content: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in content.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value >= 0):
             raise ConfigError(f"{path}: {table}.{name[:80]} is not a number from 0 up.", hint=_HINT)
-    return {name: float(value) for name, value in told.items()}
+    return {name: float(value) for name, value in content.items()}

@@ -1,10 +1,9 @@
-"""Change points: where a series of measurements goes to another level and stays there.
+"""Change points: where a series of measurements moves to another level and stays there.
 
-Where a part of the series changes is found as E-divisive does (Matteson and James 2014, arXiv 1306.4933; Apache Otava
-and MongoDB look for regressions with it): at the split whose sides differ most by their distances. Whether it changes
-is asked of the same values in random orders: how often is a split as clear? Outliers are drawn in before, so that they
-decide nothing. A change must also be large beside the noise. What rises or falls all along is a drift: it has no
-moment.
+Candidates are found as in E-divisive (Matteson and James 2014, arXiv 1306.4933; Apache Otava and MongoDB find
+regressions with it): at the split whose sides differ most by their distances. Its significance comes from random orders
+of the same values: how often is a split as clear? Outliers are pulled in first, so that they decide nothing. A change
+also has to be large against the noise. A steady rise or fall is a drift, which has no moment.
 """
 
 from collections.abc import Sequence
@@ -14,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 P = 0.001
-"""A change counts where chance alone makes one as clear less often."""
+"""Probability by chance below which a change counts."""
 LEAST_SHARE = 0.02
-"""A smaller change, as a share of the level before, does not count."""
+"""Smallest share of the level before that counts as a change."""
 MADS = 3.0
-"""Nor does one that is smaller than so many median absolute deviations from the levels on its sides."""
+"""Smallest change in median absolute deviations from the levels on its sides."""
 MOST = 500
-"""Values that are looked at, the last ones."""
+"""Number of values used, the last ones."""
 _SIDE = 2
-"""Values that a level has at least."""
+"""Smallest number of values in a level."""
 _LEAST_WINDOW = 12
 _ORDERS = (200, 1001)
-"""Random orders that a part is judged by; the first ones tell of most parts that nothing changes."""
+"""Random orders to judge a part; the first number suffices for most parts without a change."""
 _FARTHEST = 5.0
-"""So many standard deviations of the noise from the median a value counts; one farther away counts as there."""
+"""Standard deviations of the noise from the median at which a value is capped."""
 
 Floats = NDArray[np.float64]
 
@@ -37,13 +36,13 @@ class Change:
     """A change point.
 
     Args:
-        index: the first value of the new level.
-        before: level before it, the median back to the change before.
-        after: level from it on, up to the next one.
-        share: size of the change as a share of ``before``; None where that is 0.
-        low: end of the 95 % interval of that share, None likewise.
-        high: its other end.
-        p: probability of one as clear where nothing changes, in the part that it was found in; at least 1 / 1,002.
+        index: first value of the new level.
+        before: level before it, the median back to the previous change.
+        after: level from it on, up to the next change.
+        share: size of the change as a share of ``before``; None if that is 0.
+        low: lower end of the 95 % interval of that share; None likewise.
+        high: its upper end.
+        p: probability of a change as clear by chance, in the part in which it was found; at least 1 / 1,002.
     """
 
     index: int
@@ -56,18 +55,18 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What happens in a series: its change points in order, and whether it drifts instead."""
+class ChangePoints:
+    """The change points of a series in order, and whether it drifts instead."""
 
     changes: tuple[Change, ...]
     drifts: bool = False
 
 
-def find(values: Sequence[float] | Floats) -> Found:
-    """Finds the change points of a series.
+def find_changes(values: Sequence[float] | Floats) -> ChangePoints:
+    """Find the change points of a series.
 
     Args:
-        values: finite measurements in the order of time; of more than ``MOST`` the last ones count.
+        values: finite measurements in order of time; the last ``MOST`` count.
 
     Raises:
         ValueError: a value is not finite.
@@ -77,22 +76,22 @@ def find(values: Sequence[float] | Floats) -> Found:
         raise ValueError("A series of measurements has a value that is no number.")
     left_out = max(0, len(series) - MOST)
     series = series[left_out:]
-    chances = _splits(series, 0, len(series))
-    splits = _merged(series, list(chances))
+    chances = _find_splits(series, 0, len(series))
+    splits = _merge_levels(series, list(chances))
     if not splits:
-        return Found(())
+        return ChangePoints(())
     if _is_line(series, splits):
-        return Found((), drifts=True)
+        return ChangePoints((), drifts=True)
     bounds = [0, *splits, len(series)]
     changes = [
         _change(series[low:at], series[at:high], left_out + at, chances[at])
         for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
     ]
-    return Found(tuple(changes))
+    return ChangePoints(tuple(changes))
 
 
-def candidate(series: Floats) -> int:
-    """Where the sides of a series differ most by E-divisive's measure, the first index of the second side.
+def find_candidate(series: Floats) -> int:
+    """Return the first index of the second side where the sides of a series differ most by E-divisive's measure.
 
     The second side may end before the series does. The shape is (n,), n at least 2 * ``_SIDE``.
     """
@@ -113,23 +112,23 @@ def candidate(series: Floats) -> int:
     return int(np.unravel_index(np.argmax(measure), measure.shape)[0]) + _SIDE
 
 
-def chance(series: Floats) -> float:
-    """The probability that these values in random order split into two levels as clearly, at least 1 / 1,002."""
-    clear = _clearest(series[None, :])[0] - 1e-9
+def estimate_chance(series: Floats) -> float:
+    """Return the probability that these values in random order split as clearly into two levels, at least 1 / 1,002."""
+    clear = _clearest_split(series[None, :])[0] - 1e-9
     random, asked, clearer = np.random.default_rng(len(series)), 0, 0
     for orders in _ORDERS:
         rows = np.tile(series, (orders - asked, 1))
-        clearer += int((_clearest(random.permuted(rows, axis=1)) >= clear).sum())
+        clearer += int((_clearest_split(random.permuted(rows, axis=1)) >= clear).sum())
         asked = orders
         if clearer > P * _ORDERS[-1]:
             break
     return (1 + clearer) / (1 + asked)
 
 
-def drawn_in(series: Floats) -> Floats:
-    """The series with outliers as far from its median as five standard deviations of its noise.
+def cap_outliers(series: Floats) -> Floats:
+    """Return the series with outliers capped at ``_FARTHEST`` standard deviations of its noise from its median.
 
-    The noise is what neighbors differ by, most of which know of no change.
+    The noise is the difference of neighbors, most of which are not around a change.
     """
     steps = np.abs(np.diff(series))
     spread = float(np.median(steps)) / (0.6745 * np.sqrt(2))
@@ -139,23 +138,23 @@ def drawn_in(series: Floats) -> Floats:
     return np.clip(series, middle - _FARTHEST * spread, middle + _FARTHEST * spread)
 
 
-def _splits(series: Floats, low: int, high: int) -> dict[int, float]:
-    """The splits of a part of the series in order, each with its chance in the part that it was found in."""
+def _find_splits(series: Floats, low: int, high: int) -> dict[int, float]:
+    """Return the splits of a part of the series in order, each with its chance in the part in which it was found."""
     if high - low < 2 * _SIDE:
         return {}
-    part = drawn_in(series[low:high])
-    if part.min() == part.max() or (p := chance(part)) >= P:
+    part = cap_outliers(series[low:high])
+    if part.min() == part.max() or (p := estimate_chance(part)) >= P:
         return {}
-    at = low + candidate(part)
-    return _splits(series, low, at) | {at: p} | _splits(series, at, high)
+    at = low + find_candidate(part)
+    return _find_splits(series, low, at) | {at: p} | _find_splits(series, at, high)
 
 
-def _merged(series: Floats, splits: list[int]) -> list[int]:
-    """Without those whose levels are too near each other, the least first; levels are compared anew each time."""
+def _merge_levels(series: Floats, splits: list[int]) -> list[int]:
+    """Drop splits whose levels are too close, the closest first; levels are compared again after each."""
     while splits:
         bounds = [0, *splits, len(series)]
         room = [
-            _room(series[low:at], series[at:high])
+            _relative_size(series[low:at], series[at:high])
             for low, at, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
         ]
         worst = int(np.argmin(room))
@@ -165,81 +164,82 @@ def _merged(series: Floats, splits: list[int]) -> list[int]:
     return splits
 
 
-def _room(before: Floats, after: Floats) -> float:
-    """By how much a change is larger than it must be, in units of that. Noise grows with the level, as in times."""
+def _relative_size(before: Floats, after: Floats) -> float:
+    """Return the size of a change over the size that it needs; noise grows with the level, as times do."""
     level, now = float(np.median(before)), float(np.median(after))
     scale = level / now if level and now else 1.0
-    noise = deviation(np.concatenate([before - level, scale * (after - now)]))
+    noise = estimate_deviation(np.concatenate([before - level, scale * (after - now)]))
     least = max(LEAST_SHARE * abs(level), MADS * noise)
-    size = abs(float(np.median(_differences(before, after))))
+    size = abs(float(np.median(_sorted_differences(before, after))))
     return size / least - 1 if least else 1.0
 
 
-def deviation(rest: Floats) -> float:
-    """The median absolute deviation of normal noise, by the quartile of distances (Rousseeuw and Croux 1993, Qn).
+def estimate_deviation(rest: Floats) -> float:
+    """Return the median absolute deviation of normal noise, from the quartile of distances (Rousseeuw and Croux 1993,
+    Qn).
 
-    As robust as the median of the deviations, and twice as exact with as many values.
+    It is as robust as the median of deviations, and twice as precise for the same number of values.
     """
     n = len(rest)
     first, second = np.triu_indices(n, 1)
     half = n // 2 + 1
     place = half * (half - 1) // 2 - 1
-    few = n / (n + (1.4 if n % 2 else 3.8))  # what a few values say too much
+    few = n / (n + (1.4 if n % 2 else 3.8))  # corrects the bias of few values
     return few * 2.2219 * 0.6745 * float(np.partition(np.abs(rest[first] - rest[second]), place)[place])
 
 
 def _change(before: Floats, after: Floats, index: int, p: float) -> Change:
     level = float(np.median(before))
-    apart = _differences(before, after)
-    end = _rank(before, after)
+    apart = _sorted_differences(before, after)
+    end = _interval_rank(before, after)
     sizes = (float(np.median(apart)), float(apart[end]), float(apart[-1 - end]))
     share, low, high = (size / abs(level) if level else None for size in sizes)
     return Change(index, level, float(np.median(after)), share, low, high, p)
 
 
-def _differences(before: Floats, after: Floats) -> Floats:
-    """Each value after a change less each before it, sorted: their median is the estimate of Hodges and Lehmann."""
+def _sorted_differences(before: Floats, after: Floats) -> Floats:
+    """Return every value after a change minus every one before, sorted; their median is the Hodges-Lehmann estimate."""
     return np.sort((after[:, None] - before[None, :]).ravel())
 
 
-def _rank(before: Floats, after: Floats) -> int:
-    """The place among the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
+def _interval_rank(before: Floats, after: Floats) -> int:
+    """Return the index in the sorted differences at which the 95 % interval begins, by the spread of rank sums."""
     m, n = len(before), len(after)
     return max(0, int(np.floor(m * n / 2 - 1.96 * np.sqrt(m * n * (m + n + 1) / 12))))
 
 
 def _is_line(series: Floats, splits: list[int]) -> bool:
-    """Whether a straight line describes the series better than these levels, by the sum of absolute deviations.
+    """Return True if a straight line fits the series better than these levels, by the sum of absolute deviations.
 
-    Levels have as many numbers as there are levels and splits, a line has two: each more must be worth it (BIC).
+    Levels have one parameter per level and split, a line has two; each further one has to be worth it (BIC).
     """
     n, parts = len(series), np.split(series, splits)
     levels = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
     x = np.arange(n, dtype=np.float64)
-    slope = _slope(series)
+    slope = _estimate_slope(series)
     line = float(np.abs(series - slope * x - np.median(series - slope * x)).sum())
     if not line or not levels:
         return not line and levels > 0
     return bool(n * np.log(line) < n * np.log(levels) + np.log(n) * (2 * len(splits) + 1 - 2))
 
 
-def _slope(series: Floats) -> float:
-    """The slope of Theil and Sen: the median of those between values a third of the series apart."""
+def _estimate_slope(series: Floats) -> float:
+    """Return the slope of Theil and Sen: the median of slopes between values a third of the series apart."""
     far = max(1, len(series) // 3)
     return float(np.median((series[far:] - series[:-far]) / far))
 
 
-def _clearest(rows: Floats) -> Floats:
-    """For each row, how much of the squares a split into two levels takes away at most, in standard deviations.
+def _clearest_split(rows: Floats) -> Floats:
+    """Return for each row the largest reduction of squares by a split into two levels, in standard deviations.
 
-    Of the whole row and of windows in it: a level that is left again is seen in one of them.
+    Windows of the row count, too, because a level that is left again shows in one of them.
     """
     rows = rows - rows.mean(axis=1, keepdims=True)
     zero = np.zeros((len(rows), 1))
     sums = np.concatenate([zero, rows.cumsum(axis=1)], axis=1)
     squares = np.concatenate([zero, (rows**2).cumsum(axis=1)], axis=1)
-    found: Floats = np.max([_in_window(sums, squares, low, high) for low, high in _windows(rows.shape[1])], axis=0)
-    return found
+    clearest: Floats = np.max([_in_window(sums, squares, low, high) for low, high in _windows(rows.shape[1])], axis=0)
+    return clearest
 
 
 def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
@@ -249,15 +249,15 @@ def _in_window(sums: Floats, squares: Floats, low: int, high: int) -> Floats:
     variance = (squares[:, high] - squares[:, low] - total**2 / n) / (n - 1)
     spread = np.sqrt(np.maximum(variance, 1e-9)[:, None] * (at * (n - at) / n)[None, :])
     apart = sums[:, low + at] - sums[:, [low]] - at * (total / n)[:, None]
-    found: Floats = np.abs(apart / spread).max(axis=1)
-    return found
+    clearest: Floats = np.abs(apart / spread).max(axis=1)
+    return clearest
 
 
 def _windows(n: int) -> list[tuple[int, int]]:
-    """The whole, windows of half its length a quarter apart, and windows of a quarter."""
-    found = [(0, n)]
-    for parts in (2, 4):
-        length = n // parts
+    """Return the whole, windows of half its length a quarter apart, and windows of a quarter."""
+    windows = [(0, n)]
+    for divisor in (2, 4):
+        length = n // divisor
         if length >= _LEAST_WINDOW:
-            found += [(low, low + length) for low in range(0, n - length + 1, max(1, length // 2))]
-    return found
+            windows += [(low, low + length) for low in range(0, n - length + 1, max(1, length // 2))]
+    return windows

@@ -1,8 +1,8 @@
-"""Whether a measure creeps away from the base of its level, in steps that are each too small to be one.
+"""Drift: a measure that creeps away from the base of its level, in steps that are each too small to be a change.
 
-A drift widens the scatter of the level that it runs through, and moves its median along: held against that, no report
-is ever worse. So the median of the last reports is held against the first ones of the level, which stay where they are,
-and scatter counts around both medians alone.
+A drift widens the scatter of the level and moves its median along, so that no report is ever worse than that. So the
+median of the last reports is compared with the first ones of the level, which stay fixed, and scatter counts around
+these two medians only.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from profiledb.studies.trends.measures import Measure
 from profiledb.studies.trends.series import Point
 
 SIDE = 5
-"""Reports of the base and of the end: the median of five stands where two of them are outliers."""
+"""Reports of the base and of the end: the median of five holds with two outliers."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Drift:
     Args:
         measure: the measure.
         base: median of the first ``SIDE`` reports.
-        now: median of the last ones, the new one among them.
-        limit: by how much that may be worse, in the unit of the measure.
-        since: the first report after the last one that was no worse than the base.
-        counts: whether the gate goes by it.
+        now: median of the last ones, the new one included.
+        limit: allowed increase, in the unit of the measure.
+        since: first report after the last one that was no worse than the base.
+        counts: True if it closes the gate.
     """
 
     measure: Measure
@@ -40,23 +40,23 @@ class Drift:
     counts: bool
 
 
-def find(
+def find_drift(
     measure: Measure, points: Sequence[Point], values: Sequence[float], allowed: float, *, counts: bool
 ) -> Drift | None:
-    """The drift that a level ends in; None where there is none, or too few reports tell.
+    """Return the drift at the end of a level; None if there is none or too few reports.
 
     Args:
-        measure: what the values are of.
+        measure: the measure of the values.
         points: the reports of a level in order, the new one last.
         values: their figures.
-        allowed: by how much the end may be worse, as a share of the base.
-        counts: whether the gate goes by it.
+        allowed: allowed increase at the end, as a share of the base.
+        counts: True if it closes the gate.
     """
     if len(values) < 2 * SIDE:
         return None
     first, last = np.asarray(values[:SIDE]), np.asarray(values[-SIDE:])
     base, now = median(values[:SIDE]), median(values[-SIDE:])
-    scatter = change_points.MADS * change_points.deviation(np.concatenate([first - base, last - now]))
+    scatter = change_points.MADS * change_points.estimate_deviation(np.concatenate([first - base, last - now]))
     limit = max(allowed * abs(base), scatter)
     if (now - base) * measure.worse <= limit:
         return None

@@ -1,8 +1,7 @@
-"""What a change is made up of: each part of a step before and after, adding up as in Compare.
+"""Split a change into the parts of a step before and after, which add up as in Compare.
 
-Wall time is kernels, copies, memsets and idle time of a GPU, less what ran beside other work; kernel time is the sum of
-its classes, of its kernels, and of what ranges ran with what ran outside them. Of several GPUs all but the wall time
-are means.
+Wall time is kernels, copies, memsets and idle time of a GPU, minus overlap; kernel time is the sum of its classes, of
+its kernels, and of the ranges with the kernels outside them. With several GPUs all but the wall time are means.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +13,16 @@ from profiledb.studies.trends.series_changes import Trend
 from profiledb.studies.trends.summary_store import Row
 
 WORK = {"kernel_ns": "Kernels", "copy_ns": "Copies", "memset_ns": "Memsets", "idle_ns": "Idle GPU"}
-"""What wall time is made up of, beside overlap."""
+"""Parts of wall time, besides overlap."""
 OVERLAP = "Overlap and other GPU work"
 REST = {"class": "other classes", "kernel": "all other kernels", "range": "outside these ranges"}
 FEW = 0.005
-"""A part below this share of the largest change is told together with the others."""
+"""Share of the largest change below which parts are summed up as others."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a change: ns of a step before and after, and what name it has in its report where that is another."""
+    """A part of a change: ns per step before and after, and its full name if that differs."""
 
     title: str
     before: float
@@ -32,15 +31,15 @@ class Part:
 
     @property
     def change(self) -> float:
-        """What it adds to the change, ns."""
+        """Contribution to the change, ns."""
         return self.after - self.before
 
 
 @dataclass(frozen=True)
-class Explained:
-    """The parts of a change of the wall time, and of the kernel time in it by class, range and kernel.
+class Explanation:
+    """The parts of a change of wall time, and of its kernel time by class, range and kernel.
 
-    Each list adds up to what it divides; the largest change comes first, what is left over last.
+    Each list adds up to its whole; the largest change comes first, the rest last.
     """
 
     wall: Part
@@ -49,13 +48,15 @@ class Explained:
     by: Mapping[str, tuple[Part, ...]]
 
 
-def explain(before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None, int | None]) -> Explained | None:
-    """What changed between two reports; None where one of them has no wall time, or they ran on other numbers of GPUs.
+def explain_change(
+    before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None, int | None]
+) -> Explanation | None:
+    """Split the change between two reports; None if one has no wall time, or their numbers of GPUs differ.
 
     Args:
-        before: all figures of the report on the side before.
-        after: of that after.
-        gpus: how many GPUs worked in each.
+        before: all figures of the report before.
+        after: of the report after.
+        gpus: number of GPUs that worked in each.
     """
     sides = [{(row.measure, row.name): row for row in rows} for rows in (before, after)]
     if any(("wall_ns", "") not in side for side in sides) or gpus[0] != gpus[1]:
@@ -65,15 +66,15 @@ def explain(before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None,
     work = [_part(title, sides, (measure, ""), share) for measure, title in WORK.items()]
     rest = Part(OVERLAP, wall.before - sum(p.before for p in work), wall.after - sum(p.after for p in work))
     kernels = work[0] if any(("kernel_ns", "") in side for side in sides) else None
-    by = {kind: _divided(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
-    told = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
-    return Explained(wall, tuple(told), kernels, {kind: parts for kind, parts in by.items() if parts})
+    by = {kind: _divide_by(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
+    largest = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
+    return Explanation(wall, tuple(largest), kernels, {kind: parts for kind, parts in by.items() if parts})
 
 
-def sides(trend: Trend, index: int) -> tuple[Point, Point]:
-    """The reports that stand for the levels before and after a change: of each level the nearest to its middle.
+def level_reports(trend: Trend, index: int) -> tuple[Point, Point]:
+    """Return the reports that represent the levels before and after a change: in each, the nearest to its middle.
 
-    Of those as near the one next to the change counts.
+    Of equally near ones, the one next to the change counts.
     """
     bounds = [0, *(shift.change.index for shift in trend.shifts), len(trend.points)]
     at = bounds.index(index)
@@ -88,15 +89,15 @@ def _part(title: str, sides: Sequence[Mapping[tuple[str, str], Row]], key: tuple
     return Part(title, first, second, key[1])
 
 
-def _divided(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole: Part, share: int) -> tuple[Part, ...]:
-    """The parts of one kind that changed most, and all else together, so that they add up to the whole."""
+def _divide_by(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole: Part, share: int) -> tuple[Part, ...]:
+    """Return the parts of one kind that changed most, and the rest as one, so that they add up to the whole."""
     keys = dict.fromkeys(key for side in sides for key in side if key[0] == kind)
     if not keys:
         return ()
     titles = {key: row.title or key[1] for side in sides for key, row in side.items()}
     parts = [_part(titles[key], sides, key, share) for key in keys]
     least = FEW * max((abs(part.change) for part in parts), default=0.0)
-    told = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
-    before, after = (sum(getattr(part, side) for part in told) for side in ("before", "after"))
+    largest = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
+    before, after = (sum(getattr(part, side) for part in largest) for side in ("before", "after"))
     rest = Part(REST[kind], whole.before - before, whole.after - after)
-    return (*told, rest) if abs(rest.change) > 0.5 or rest.before > 0.5 else tuple(told)
+    return (*largest, rest) if abs(rest.change) > 0.5 or rest.before > 0.5 else tuple(largest)

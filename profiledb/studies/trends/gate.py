@@ -1,10 +1,9 @@
-"""Whether a new report is worse than what it is held against: a series, the reports of a label, or one report.
+"""The gate: is a new report worse than a series, the reports of a label, or one report?
 
-A measure is worse where it exceeds the middle of the level before by more than is allowed and by more than three median
-absolute deviations of that level; ``drift`` finds what becomes worse in smaller steps. Of a series only reports
-captured before it count, so that a check says the same whenever it is repeated. What ran under another driver, on
-another machine or with other recorded data is not compared: such a difference is no change of the code. A series that
-goes to another GPU begins anew there.
+A measure is worse if it exceeds the middle of the level before by more than the allowance and by more than three median
+absolute deviations of that level; ``drift`` finds growth in smaller steps. Of a series only reports captured before the
+new one count, so that a repeated check gives the same result. Reports with another driver, machine or recorded data are
+not compared, because their difference is no change of the code. A series that moves to another GPU starts over there.
 """
 
 from collections import Counter
@@ -21,11 +20,9 @@ from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.summary import document
 from profiledb.studies.trends import change_points, series, series_changes, summary_refresh
-from profiledb.studies.trends.budget import Budget, Held
-from profiledb.studies.trends.budget import check as check_budget
-from profiledb.studies.trends.drift import Drift
-from profiledb.studies.trends.drift import find as find_drift
-from profiledb.studies.trends.explain import Explained
+from profiledb.studies.trends.budget import Budget, BudgetResult, check_budget
+from profiledb.studies.trends.drift import Drift, find_drift
+from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_board import MAIN, Board
@@ -33,22 +30,22 @@ from profiledb.studies.trends.summary_store import Row
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 OWN = "series"
-"""What names the series of the new report itself."""
+"""Name for the series of the new report itself."""
 MOST = 30
-"""Reports of a level that count, the last ones."""
+"""Number of reports of a level that count, the last ones."""
 ENOUGH = 5
-"""Reports from which on their scatter is known."""
+"""Number of reports from which their scatter is known."""
 GROWTH_PCT = (2.0, 5.0)
-"""What is allowed where nobody says: with the scatter known, and with fewer reports. A drift may add up to as much."""
+"""Default allowance: with known scatter, and with fewer reports. A drift may add up to as much."""
 GPU = "GPU"
-"""What of ``Point.around`` no gate of a series looks past."""
+"""Entry of ``Point.around`` that no gate of a series ignores."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A measure of the new report beside the level that it is held against.
+    """A measure of the new report and of the level before.
 
-    ``limit`` is by how much it may be worse, in its unit; ``fails`` whether the gate goes by it and it is too much.
+    ``limit`` is the allowed increase in its unit; ``fails`` is True if it closes the gate.
     """
 
     measure: Measure
@@ -66,16 +63,16 @@ class Judged:
 
     @property
     def fails(self) -> bool:
-        """Whether the gate closes for it."""
+        """True if it closes the gate."""
         return self.counts and self.verdict == "worse"
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What came of a check.
+class CheckResult:
+    """Result of a check.
 
-    ``against`` says in words what the report is held against, ``before`` is the report that stands for it, ``series``
-    that of the new report, ``elsewhere`` counts the reports before it by the other GPU that they ran on.
+    ``against`` describes the base, ``before`` is the report that represents it, ``series`` that of the new report, and
+    ``elsewhere`` counts earlier reports by the other GPU that they ran on.
     """
 
     report: Point
@@ -84,27 +81,27 @@ class Checked:
     series: Series | None
     judged: tuple[Judged, ...]
     drifts: tuple[Drift, ...]
-    held: tuple[Held, ...]
-    explained: Explained | None
+    held: tuple[BudgetResult, ...]
+    explained: Explanation | None
     elsewhere: Mapping[str, int]
 
     @property
     def fails(self) -> bool:
-        """Whether anything closes the gate."""
+        """True if anything closes the gate."""
         worse = any(one.fails for one in self.judged) or any(one.counts for one in self.drifts)
         return worse or not all(one.holds for one in self.held)
 
 
 @dataclass(frozen=True)
 class _Base:
-    """What a report is held against: in words, its reports in the order of time, and the series that they are of."""
+    """The base of a check: its description, its reports in order of time, and their series."""
 
     told: str
     points: Sequence[Point]
     series: Series | None = None
 
 
-def check(
+def check_report(
     library: Library,
     report: Manifest,
     against: str,
@@ -112,28 +109,28 @@ def check(
     measures: Sequence[str] = (MAIN,),
     *,
     anywhere: bool = False,
-) -> Checked:
-    """Holds a report against others and against budgets.
+) -> CheckResult:
+    """Check a report against others and against budgets.
 
     Args:
-        library: the library, whose summaries are made where they are missing.
+        library: the library; missing summaries are made.
         report: the new one.
-        against: ``OWN``, a series, a label or a report; empty: budgets alone.
-        budget: what is allowed.
-        measures: what closes the gate where it is worse.
-        anywhere: compare with whatever ran elsewhere, too.
+        against: ``OWN``, a series, a label or a report; empty for budgets only.
+        budget: the limits.
+        measures: measures that close the gate if they are worse.
+        anywhere: also compare with reports from elsewhere.
 
     Raises:
         AnalysisError: nothing can be compared, or a budget cannot be checked.
-        ReportNotFoundError: nothing is called ``against``.
+        ReportNotFoundError: nothing has the name ``against``.
     """
-    summary_refresh.ensure(library, [report])
+    summary_refresh.refresh_reports(library, [report])
     if against:
-        summary_refresh.refresh(library)  # what belongs to a series is known of summaries alone
+        summary_refresh.refresh(library)  # only summaries tell which reports belong to a series
     if budget.never or "findings" in budget.most:
-        _judge(library, report)
+        _ensure_findings(library, report)
     board = Board(library)
-    own = series.of_report(board.series, report.id)
+    own = series.series_of_report(board.series, report.id)
     if own is None:
         raise AnalysisError(
             f"{report.name} is in no series.", hint="It holds no timeline, or was left out: warpdeck series."
@@ -142,58 +139,64 @@ def check(
     rows = board.kept.of([report.id])[report.id]
     held = tuple(check_budget(budget, rows))
     if not against:
-        return Checked(point, "", None, own, (), (), held, None, {})
-    base = _base(board, own, point, against)
-    points = [one for one in base.points if not _apart(one, point, base, anywhere=anywhere)]
+        return CheckResult(point, "", None, own, (), (), held, None, {})
+    base = _find_base(board, own, point, against)
+    points = [one for one in base.points if not _find_differences(one, point, base, anywhere=anywhere)]
     _need(base, points, point)
     if base.series:
-        points = _level(board, base.series, points)
+        points = _read_level(board, base.series, points)
     counting = {*measures, *budget.growth_pct}
-    judged = _judged(board, rows, points[-MOST:], budget, counting)
-    drifts = _drifts(board, [*points, point], budget, counting) if base.series else ()
+    judged = _judge_measure(board, rows, points[-MOST:], budget, counting)
+    drifts = _find_drifts(board, [*points, point], budget, counting) if base.series else ()
     before = _nearest(board, points[-MOST:])
-    told = board.explained(before, point)
-    return Checked(point, base.told, before, own, judged, drifts, held, told, _elsewhere(base, point))
+    explanation = board.explained(before, point)
+    return CheckResult(point, base.told, before, own, judged, drifts, held, explanation, _count_other_gpus(base, point))
 
 
-def _judge(library: Library, report: Manifest) -> None:
-    """Has the findings of a report kept, where no worker has done it."""
+def _ensure_findings(library: Library, report: Manifest) -> None:
+    """Store the findings of a report unless a worker has done so."""
     if report.id in summaries_of(library).values("findings"):
         return
     rules = rulebook.load(config.load().rules)
     params = document.page_params(library, report, {})
     part = judge.steady_part(library, report, params)
     digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), part))
-    summary_refresh.ensure(library, [report])
+    summary_refresh.refresh_reports(library, [report])
 
 
-def _base(board: Board, own: Series, new: Point, against: str) -> _Base:
-    """What the report is held against; of a series the reports that were captured before it.
+def _find_base(board: Board, own: Series, new: Point, against: str) -> _Base:
+    """Return the base of a report; of a series, the reports captured before it.
 
-    A name is that of a report, else a label, else a series; ``report:``, ``label:`` or ``series:`` in front say it.
+    A name is that of a report, else a label, else a series; the prefix ``report:``, ``label:`` or ``series:`` decides.
     """
     kind, colon, name = against.partition(":")
     if not colon or kind not in ("report", "label", "series"):
         kind, name = "", against
-    of = own if against == OWN else None
-    if of is None and kind in ("", "report") and (other := _report(board.library, name, must=kind == "report")):
-        return _Base(f"report {other.name}", _others(board.points([other]), new))
-    if of is None and kind in ("", "label"):
+    series_found = own if against == OWN else None
+    if (
+        series_found is None
+        and kind in ("", "report")
+        and (other := _find_report(board.library, name, must=kind == "report"))
+    ):
+        return _Base(f"report {other.name}", _without(board.points([other]), new))
+    if series_found is None and kind in ("", "label"):
         catalog = board.library.catalog
         having = {one for one, labels in catalog.labels().items() if name in labels}
         if having or kind:
             points = board.points([one for one in board.library.list() if one.id in having])
-            return _Base(f"label {name}", _others(points, new))
-    of = of or series.find(board.series, name)
-    return _Base(f"series {of.name}", _earlier(board, _others(of.points, new), new), of)
+            return _Base(f"label {name}", _without(points, new))
+    series_found = series_found or series.find_series(board.series, name)
+    return _Base(
+        f"series {series_found.name}", _points_before(board, _without(series_found.points, new), new), series_found
+    )
 
 
-def _others(points: Sequence[Point], new: Point) -> list[Point]:
+def _without(points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.id != new.id]
 
 
-def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
-    """Those that were captured before the new one; of the same moment those that the catalog took in before it."""
+def _points_before(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
+    """Return the points captured before the new one; of the same moment, those imported before it."""
     at = new.facts.captured_at
     if any(one.facts.captured_at == at for one in points):
         newest_first = [one.id for one in board.library.list()]
@@ -203,27 +206,27 @@ def _earlier(board: Board, points: Sequence[Point], new: Point) -> list[Point]:
     return [one for one in points if one.facts.captured_at < at or (one.facts.captured_at == at and one.id in older)]
 
 
-def _apart(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
-    """What keeps a report from being compared, in words."""
+def _find_differences(one: Point, new: Point, base: _Base, *, anywhere: bool) -> tuple[str, ...]:
+    """Return the reasons why a report cannot be compared."""
     if not anywhere:
-        return series_changes.differences(one.around, new.around)
+        return series_changes.describe_differences(one.around, new.around)
     of_gpu = [[fact for fact in side.around if fact[0] == GPU] for side in (one, new)]
-    return series_changes.differences(*of_gpu) if base.series else ()
+    return series_changes.describe_differences(*of_gpu) if base.series else ()
 
 
-def _elsewhere(base: _Base, new: Point) -> Counter[str]:
-    """The reports of a series on other GPUs, counted by that."""
+def _count_other_gpus(base: _Base, new: Point) -> Counter[str]:
+    """Count the reports of a series on other GPUs, by GPU."""
     return Counter(gpu for one in base.points if base.series and (gpu := _other_gpu(one, new)))
 
 
 def _other_gpu(one: Point, new: Point) -> str:
-    """The GPU of a report where it is known to be another than that of the new one, else nothing."""
+    """Return the GPU of a report if it is known to differ from the new one's; else empty."""
     gpu, own = dict(one.around)[GPU], dict(new.around)[GPU]
     return gpu if own and gpu != own else ""
 
 
-def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
-    """The report of that name; None where there is none, or several, and it may be something else."""
+def _find_report(library: Library, name: str, *, must: bool) -> Manifest | None:
+    """Return the report of a name; None if there is none or several, and the name may mean something else."""
     try:
         return library.find(name)
     except ReportNotFoundError:
@@ -232,9 +235,9 @@ def _report(library: Library, name: str, *, must: bool) -> Manifest | None:
         return None
 
 
-def _level(board: Board, of: Series, points: Sequence[Point]) -> list[Point]:
-    """Of these reports of a series those since its last change."""
-    trend = board.one(Series(of.name, tuple(points)))
+def _read_level(board: Board, level_series: Series, points: Sequence[Point]) -> list[Point]:
+    """Return the reports of a series since its last change."""
+    trend = board.one(Series(level_series.name, tuple(points)))
     return [trend.points[at] for at in trend.level] if trend else list(points)
 
 
@@ -247,19 +250,19 @@ def _need(base: _Base, usable: Sequence[Point], new: Point) -> None:
             if base.series
             else f"There is no other report in {base.told}."
         )
-    gpus = _elsewhere(base, new)
+    gpus = _count_other_gpus(base, new)
     if gpus.total() == len(base.points):
         raise AnalysisError(
             f"No report of {base.told} ran on {dict(new.around)[GPU]} before this one, only on {', '.join(gpus)}.",
-            hint="The next report on this GPU is held against this one.",
+            hint="The next report on this GPU is compared with this one.",
         )
-    differs = "; ".join(series_changes.differences(base.points[-1].around, new.around))
+    differs = "; ".join(series_changes.describe_differences(base.points[-1].around, new.around))
     raise AnalysisError(
         f"No report of {base.told} ran like this one: {differs}.", hint="--anywhere compares all the same."
     )
 
 
-def _judged(
+def _judge_measure(
     board: Board, rows: Sequence[Row], points: Sequence[Point], budget: Budget, counting: set[str]
 ) -> tuple[Judged, ...]:
     new = {row.measure: row.value for row in rows if not row.name}
@@ -270,7 +273,7 @@ def _judged(
                 old.setdefault(row.measure, []).append(row.value)
     for name in sorted(counting):
         if name not in new or name not in old:
-            raise AnalysisError(f"{MEASURES[name].title} is not told on both sides, so it cannot be checked.")
+            raise AnalysisError(f"{MEASURES[name].title} is missing in one of the reports, so it cannot be checked.")
     return tuple(
         _one(measure, old[name], new[name], budget.growth_pct, counting)
         for name, measure in MEASURES.items()
@@ -278,16 +281,16 @@ def _judged(
     )
 
 
-def _drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set[str]) -> tuple[Drift, ...]:
-    """The measures that drift over a level, which ends in the new report.
+def _find_drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set[str]) -> tuple[Drift, ...]:
+    """Return the measures that drift over a level, which ends in the new report.
 
-    One that somebody accepted begins a base of its own.
+    A drift that somebody accepted starts a new base.
     """
     values = board.kept.of([one.id for one in points])
     drifts = []
     for name, measure in MEASURES.items():
         known = [(one, row.value) for one in points for row in values[one.id] if row.measure == name and not row.name]
-        accepted = [at for at, (one, _) in enumerate(known) if _accepted(board, one, name)]
+        accepted = [at for at, (one, _) in enumerate(known) if _is_accepted(board, one, name)]
         known = known[accepted[-1] if accepted else 0 :]
         allowed = budget.growth_pct.get(name, GROWTH_PCT[0]) / 100
         drifts.append(
@@ -298,7 +301,7 @@ def _drifts(board: Board, points: Sequence[Point], budget: Budget, counting: set
     return tuple(one for one in drifts if one)
 
 
-def _accepted(board: Board, point: Point, measure: str) -> bool:
+def _is_accepted(board: Board, point: Point, measure: str) -> bool:
     note = board.notes.get((point.id, measure))
     return note is not None and note.state == "accepted"
 
@@ -309,12 +312,12 @@ def _one(
     level = median(old)
     known = len(old) >= ENOUGH
     allowed = growth_pct.get(measure.name, GROWTH_PCT[0] if known else GROWTH_PCT[1]) / 100 * abs(level)
-    scatter = change_points.MADS * change_points.deviation(np.asarray(old) - level) if known else 0.0
+    scatter = change_points.MADS * change_points.estimate_deviation(np.asarray(old) - level) if known else 0.0
     return Judged(measure, level, new, max(allowed, scatter), len(old), measure.name in counting)
 
 
 def _nearest(board: Board, points: Sequence[Point]) -> Point:
-    """The report that stands for a level: the last of those nearest to its middle."""
+    """Return the report that represents a level: the last of those nearest to its middle."""
     values = board.kept.of([one.id for one in points], MAIN)
     times = {one.id: next((row.value for row in values[one.id] if not row.name), None) for one in points}
     known = [value for value in times.values() if value is not None]

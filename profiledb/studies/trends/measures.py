@@ -1,8 +1,8 @@
-"""What is kept of each report: figures of a step, and what each class, range and kernel has of them.
+"""The summary of a report: figures per step, and the parts of each class, range and kernel.
 
-They are those of Compare (``compare.matching``, ``compare.totals``) under the selection with which pages open, so that
-a change of a series is made up of the same parts as the comparison of its two sides. Where a report tells no steps the
-figures are those of all that is selected.
+They are those of Compare (``compare.matching``, ``compare.totals``) under the default selection of the pages, so that a
+change in a series splits into the same parts as a comparison of its two sides. In a report without steps the figures
+cover the whole selection.
 """
 
 import hashlib
@@ -29,22 +29,22 @@ from profiledb.studies.trends.summary_store import Facts, Row
 from profiledb.words import number, visible
 
 KERNELS = 40
-"""Kernels of a report that are kept, those with most time."""
+"""Kernels per summary, those with the most time."""
 RANGES = 60
-"""Ranges of a report that are kept, at the two top levels."""
+"""Ranges per summary, at the two top levels."""
 NAME = 240
-"""Characters of a name; a longer one ends in a hash of the whole."""
+"""Length limit of a name, in characters; a longer one ends in a hash of the whole."""
 META = 100
-"""Facts of the program that are kept, of ``NAME`` characters each."""
+"""Facts of the program per summary, of ``NAME`` characters each."""
 _NOT_KEPT = ("kernel_sample",)
-"""Analyses of a comparison of which a summary has no use."""
+"""Analyses of a comparison that a summary does not need."""
 
 Unit = Literal["ns", "count", "bytes", "%", "J"]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a report: what people call it, its unit, and whether more of it is worse (1) or better (-1)."""
+    """A figure of a report: its title, its unit, and whether more is worse (1) or better (-1)."""
 
     name: str
     title: str
@@ -69,92 +69,92 @@ MEASURES = {
         Measure("findings", "Findings that cost time", "count"),
     )
 }
-"""Figures of a report as a whole; all but memory, MFU and findings are of a step where it has steps."""
+"""Figures of a whole report; all but memory, MFU and findings are per step if it has steps."""
 PARTS = {"class": "Class", "range": "Range", "kernel": "Kernel"}
-"""What kernel time is divided among."""
+"""Divisions of kernel time."""
 FINDING = "finding"
-"""A rule that fires; its value is what mending it saves at most, percent."""
+"""A rule that fires; the value is the largest saving from mending it, percent."""
 
 _CAPTURES = {
     "kernel": "kernels", "graph_launch": "CUDA graphs", "memop": "copies", "api_call": "CUDA calls",
     "range": "ranges", "osrt_call": "OS calls", "cpu_sample": "CPU samples", "python_sample": "Python samples",
     "sched_event": "scheduling", "gpu_metric": "GPU metrics", "memory_event": "memory use",
 }  # fmt: skip
-"""Kinds of data whose recording is a matter of flags, by the table that holds them."""
+"""Kinds of data that flags turn on, by the table that holds them."""
 
 
 def summarize(library: Library, report: Manifest) -> tuple[Facts, list[Row]]:
-    """What is kept of a report with a timeline."""
+    """Return the summary of a report with a timeline."""
     params = document.page_params(library, report, {})
     answers = Answers(library, report, params)
 
     def run(name: str, **more: Any) -> pd.DataFrame:
         return pd.DataFrame() if name in _NOT_KEPT else answers.rows(name, **more)
 
-    side = _gathered(run)
-    rows = [*_whole(side), *_parts(side), *_others(answers, side), *_found(library, report)]
+    side = _gather(run)
+    rows = [*_whole(side), *_part_rows(side), *_other_rows(answers, side), *_finding_rows(library, report)]
     return _facts(answers, side), rows
 
 
-def _gathered(run: matching.Run) -> Side:
-    """What ``matching.gather`` answers; of a report with steps without what lies outside of them."""
+def _gather(run: matching.Run) -> Side:
+    """Return ``matching.gather`` without the part outside the steps, if the report has steps."""
     try:
         steps = run(matching.STEPS)
     except NotCapturedError:
         return matching.gather(run)
     if not len(steps) or not steps["count"].iloc[0]:
         return matching.gather(run)
-    inside, lacks = matching.answers(lambda name: run(name, within="steps"))
+    inside, lacks = matching.gather_answers(lambda name: run(name, within="steps"))
     nothing = dict.fromkeys(matching.ANALYSES, pd.DataFrame()) | {"gpu_busy": inside["gpu_busy"]}
     return Side(**nothing, iteration_summary=steps, inside=Part(**inside), lacks=lacks)
 
 
-def kept_name(name: str) -> str:
-    """A name in the length that is kept; one that is cut stays apart from all others."""
+def shorten_name(name: str) -> str:
+    """Shorten a name to the stored length; a shortened name stays unique."""
     shown = visible(name)
     if len(shown) <= NAME:
         return shown
     return f"{shown[: NAME - 11]}…{hashlib.sha256(shown.encode(errors='surrogatepass')).hexdigest()[:10]}"
 
 
-def _inside(side: Side) -> tuple[Part, int]:
-    """What figures are of, and by what sums are divided."""
+def _choose_part(side: Side) -> tuple[Part, int]:
+    """Return the part that figures cover, and the divisor of sums."""
     return (side.inside, side.unit[1]) if side.inside is not None and side.unit is not None else (side, 1)
 
 
 def _whole(side: Side) -> Iterator[Row]:
-    part, count = _inside(side)
-    for name, value in totals.sums(part).items():
+    part, count = _choose_part(side)
+    for name, value in totals.sum_up(part).items():
         if name in MEASURES:
-            low, high = _spread(side) if name == "wall_ns" else (None, None)
+            low, high = _read_spread(side) if name == "wall_ns" else (None, None)
             yield Row(name, value / count, low=low, high=high)
 
 
-def _spread(side: Side) -> tuple[float | None, float | None]:
-    """The shortest step, and what 95 % of them take at most, on the host."""
+def _read_spread(side: Side) -> tuple[float | None, float | None]:
+    """Return the shortest step and the 95th percentile on the host."""
     if side.steps is None:
         return None, None
     row = side.iteration_summary.iloc[0]
     return number(row["min_ns"]), number(row["p95_ns"])
 
 
-def _parts(side: Side) -> Iterator[Row]:
-    """Kernel time by class, by kernel and by range, each of a step."""
-    part, count = _inside(side)
+def _part_rows(side: Side) -> Iterator[Row]:
+    """Yield kernel time per step by class, by kernel and by range."""
+    part, count = _choose_part(side)
     kernels = part.kernel_totals
     if len(kernels):
         for name, ns in kernels.groupby("class")["total_ns"].sum().items():
             yield Row("class", float(ns) / count, str(name))
-        named = kernels.assign(kept=kernels["demangled"].fillna(kernels["name"]).map(kept_name))
+        named = kernels.assign(kept=kernels["demangled"].fillna(kernels["name"]).map(shorten_name))
         groups = named.groupby("kept", sort=False).agg(ns=("total_ns", "sum"), name=("name", "first"))
         for name, row in groups.nlargest(KERNELS, "ns").iterrows():
-            yield Row("kernel", float(row["ns"]) / count, str(name), title=kept_name(str(row["name"])))
+            yield Row("kernel", float(row["ns"]) / count, str(name), title=shorten_name(str(row["name"])))
     if len(part.range_patterns) and part.range_patterns["kernel_ns"].notna().any():
-        yield from _ranges(part.range_patterns, count)
+        yield from _range_rows(part.range_patterns, count)
 
 
-def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
-    """The ranges right inside the outermost ones; what these run themselves counts for them."""
+def _range_rows(rows: pd.DataFrame, count: int) -> Iterator[Row]:
+    """Yield the ranges directly inside the outermost ones, whose own work counts for themselves."""
     times = rows.assign(ns=rows["kernel_ns"].fillna(0).astype(float))
     inner = times[times["level"] == 1]
     found = dict(zip(inner["pattern"], inner["ns"], strict=True))
@@ -163,17 +163,17 @@ def _ranges(rows: pd.DataFrame, count: int) -> Iterator[Row]:
         found[pattern] = max(0.0, ns - below)
     largest = sorted((item for item in found.items() if item[1]), key=lambda item: -item[1])
     for name, ns in largest[:RANGES]:
-        yield Row("range", ns / count, kept_name(str(name)))
+        yield Row("range", ns / count, shorten_name(str(name)))
 
 
-def _others(answers: Answers, side: Side) -> Iterator[Row]:
-    """Memory, MFU and energy, as far as the report and what lies beside it tell."""
-    _, count = _inside(side)
+def _other_rows(answers: Answers, side: Side) -> Iterator[Row]:
+    """Yield memory, MFU and energy, as far as the report and its sidecars have them."""
+    _, count = _choose_part(side)
     within = {"within": "ranges" if side.steps is None else "steps"} if side.unit is not None else {}
     asked: dict[str, tuple[str, dict[str, Any], Callable[[pd.DataFrame], Any]]] = {
         "memory_bytes": ("memory_use", {}, lambda rows: rows["peak_bytes"].max()),
         "mfu_pct": ("mfu", {}, lambda rows: rows["mfu_pct"].iloc[0]),
-        "energy_j": ("energy_summary", within, lambda rows: _energy(rows, count)),
+        "energy_j": ("energy_summary", within, lambda rows: _total_energy(rows, count)),
     }
     for name, (analysis, params, figure) in asked.items():
         with suppress(NotCapturedError):
@@ -182,19 +182,20 @@ def _others(answers: Answers, side: Side) -> Iterator[Row]:
                 yield Row(name, value)
 
 
-def _energy(rows: pd.DataFrame, count: int) -> float | None:
-    """The energy of all GPUs, where it is known of each."""
+def _total_energy(rows: pd.DataFrame, count: int) -> float | None:
+    """Return the energy of all GPUs, if that of each is known."""
     known = rows["joules"].notna() & rows["measurable"].fillna(False).astype(bool)
     return float(rows["joules"].sum()) / count if known.all() else None
 
 
-def _found(library: Library, report: Manifest) -> Iterator[Row]:
-    """What fires, where the report was judged."""
-    found = digest.read(library, report.id, library.linked(report.id), rulebook.load(config.load().rules))
-    if found is None:
+def _finding_rows(library: Library, report: Manifest) -> Iterator[Row]:
+    """Yield the findings that fire, if the report was judged."""
+    links = digest.links(library.catalog.links.all)
+    findings = digest.read(library, report.id, links, rulebook.load(config.load().rules))
+    if findings is None:
         return
-    yield Row("findings", sum(one.costs for one in found))
-    for one in found:
+    yield Row("findings", sum(one.costs for one in findings))
+    for one in findings:
         yield Row(FINDING, one.saving_pct or 0.0, one.rule)
 
 
@@ -206,27 +207,29 @@ def _facts(answers: Answers, side: Side) -> Facts:
     worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
     return Facts(
         report_id=report.id,
-        name=kept_name(report.name),
+        name=shorten_name(report.name),
         kind=report.kind,
-        gpu=kept_name(report.gpu) if report.gpu else None,
+        gpu=shorten_name(report.gpu) if report.gpu else None,
         gpus=len(worked) or None,
-        command=kept_name(report.command) if report.command else None,
+        command=shorten_name(report.command) if report.command else None,
         captured_at=report.captured_at or report.ingested_at,
         driver=texts.get("driver_version"),
         tool=tool or None,
-        machine=kept_name(machine) or None,
+        machine=shorten_name(machine) or None,
         capture=", ".join(title for table, title in _CAPTURES.items() if report.rows.get(table)),
-        basis=kept_name(side.unit[0]) if side.unit is not None else "",
-        meta=_meta(sidecar.path(answers.library.reports, report.id, "meta")),
+        basis=shorten_name(side.unit[0]) if side.unit is not None else "",
+        meta=_read_meta(sidecar.path(answers.library.reports, report.id, "meta")),
     )
 
 
-def _meta(path: Path) -> dict[str, str]:
-    """What the program said of its run, bounded: the library's plain copy has texts by name (report/sidecar.py)."""
+def _read_meta(path: Path) -> dict[str, str]:
+    """Return the program's facts about its run, bounded (report/sidecar.py)."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    pairs = [(key, value) for key, value in told.items() if isinstance(value, str)] if isinstance(told, dict) else []
+    pairs = (
+        [(key, value) for key, value in content.items() if isinstance(value, str)] if isinstance(content, dict) else []
+    )
     outer_first = sorted(pairs, key=lambda pair: pair[0].count("."))
-    return {kept_name(key): kept_name(value) for key, value in outer_first[:META]}
+    return {shorten_name(key): shorten_name(value) for key, value in outer_first[:META]}

@@ -1,4 +1,4 @@
-"""A check in Markdown for a pull request, as JSON, and as JUnit. Names from reports stand as code."""
+"""Print a check as Markdown for a pull request, as JSON, and as JUnit. Names from reports are formatted as code."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,18 +8,18 @@ from xml.etree import ElementTree as ET
 
 from profiledb import words
 from profiledb.errors import AnalysisError
-from profiledb.studies.compare.verdict import signed, signed_percent
+from profiledb.studies.compare.verdict import format_difference, format_percent_change
 from profiledb.studies.trends.drift import SIDE, Drift
-from profiledb.studies.trends.explain import Explained, Part
-from profiledb.studies.trends.gate import Checked
+from profiledb.studies.trends.explain import Explanation, Part
+from profiledb.studies.trends.gate import CheckResult
 from profiledb.studies.trends.measures import PARTS, Measure
 from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_board import MAIN
-from profiledb.studies.trends.series_changes import said_by_program
+from profiledb.studies.trends.series_changes import program_differences
 
 Form = Literal["md", "json", "junit"]
 TOP = 5
-"""Parts of a kind that are named."""
+"""Number of parts of a kind that are named."""
 _WORDS: dict[str, Callable[[Any], str]] = {
     "ns": words.duration, "bytes": words.bytes_, "%": words.percent, "count": words.significant,
     "J": lambda value: f"{words.significant(value)} J",
@@ -27,35 +27,35 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 _MARK = {"worse": "worse", "better": "better", "same": "as before"}
 
 
-def text(checked: Checked, form: Form, url: str = "") -> str:
-    """A check as text.
+def format_check(checked: CheckResult, form: Form, url: str = "") -> str:
+    """Return a check as text.
 
     Args:
-        checked: what came of it.
-        form: what it is for.
-        url: address of the dashboard that links lead to; empty: no links.
+        checked: its result.
+        form: the format.
+        url: address of the dashboard for links; empty for no links.
 
     Raises:
-        AnalysisError: the address is none.
+        AnalysisError: the address is invalid.
     """
     if url and not (url.startswith(("http://", "https://")) and url.isprintable() and not set(url) & set(" <>()\"'")):
         raise AnalysisError(f"{url[:80]!r} is no address of a dashboard.", hint="It is like http://host:8501")
     links = _links(checked, url.rstrip("/")) if url else {}
-    made = {"md": _markdown, "json": _json, "junit": _junit}
+    made = {"md": _markdown, "json": _json, "junit": _format_junit}
     return made[form](checked, links)
 
 
-def value(measure: Measure, number: float) -> str:
-    """A figure in words, with its unit."""
+def format_value(measure: Measure, number: float) -> str:
+    """Format a figure with its unit."""
     return _WORDS[measure.unit](number)
 
 
-def change(before: float, after: float) -> str:
-    """How much a measure changed, in percent or, from nothing, in words."""
-    return signed_percent(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
+def format_change(before: float, after: float) -> str:
+    """Format a change in percent, or in words if it starts from zero."""
+    return format_percent_change(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
 
 
-def _links(checked: Checked, url: str) -> dict[str, str]:
+def _links(checked: CheckResult, url: str) -> dict[str, str]:
     links = {"report": f"{url}/summary?{urlencode({'report': checked.report.id})}"}
     if checked.before:
         links["compare"] = f"{url}/compare?{urlencode({'report': checked.before.id, 'other': checked.report.id})}"
@@ -64,40 +64,43 @@ def _links(checked: Checked, url: str) -> dict[str, str]:
     return links
 
 
-def _markdown(checked: Checked, links: dict[str, str]) -> str:
+def _markdown(checked: CheckResult, links: dict[str, str]) -> str:
     name = words.code(checked.report.facts.name)
-    parts = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
+    sections = [f"### Warpdeck: {_headline(checked)}", f"{name}{_held_against(checked)}"]
     if checked.judged:
         lines = [
-            f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {value(one.measure, one.before)} |"
-            f" {value(one.measure, one.after)} | {change(one.before, one.after)} | {value(one.measure, one.limit)} |"
+            f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {format_value(one.measure, one.before)} |"
+            f" {format_value(one.measure, one.after)} | {format_change(one.before, one.after)}"
+            f" | {format_value(one.measure, one.limit)} |"
             f" {_MARK[one.verdict]}{' (fails)' * one.fails} |"
             for one in checked.judged
         ]
         head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
-        parts.append("\n".join([head, *lines]))
-    parts += [_drift(one, checked.report) for one in checked.drifts]
+        sections.append("\n".join([head, *lines]))
+    sections += [_format_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
             f"| {words.code(one.name, cell=True)} | {words.significant(one.value)} | {words.significant(one.most)} |"
             f" {'within' if one.holds else 'above (fails)'} |"
             for one in checked.held
         ]
-        parts.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
+        sections.append("\n".join(["| Budget | Now | At most | |\n| --- | --- | --- | --- |", *lines]))
     if checked.explained:
-        parts.append(_explained(checked.explained))
-    if checked.before and (told := said_by_program(checked.before, checked.report)):
-        parts.append("The program says: " + ", ".join(map(words.code, told[:8])) + ".")
+        sections.append(_format_explanation(checked.explained))
+    if checked.before and (differences := program_differences(checked.before, checked.report)):
+        sections.append("The program says: " + ", ".join(map(words.code, differences[:8])) + ".")
     titles = {"report": "Report", "compare": "Compare both", "series": "Its series"}
     if links:
-        parts.append(" · ".join(f"[{titles[kind]}]({link})" for kind, link in links.items()))
-    return "\n\n".join(parts) + "\n"
+        sections.append(" · ".join(f"[{titles[kind]}]({link})" for kind, link in links.items()))
+    return "\n\n".join(sections) + "\n"
 
 
-def _headline(checked: Checked) -> str:
-    fails = [f"{one.measure.title.lower()} {change(one.before, one.after)}" for one in checked.judged if one.fails]
+def _headline(checked: CheckResult) -> str:
+    fails = [
+        f"{one.measure.title.lower()} {format_change(one.before, one.after)}" for one in checked.judged if one.fails
+    ]
     fails += [
-        f"{one.measure.title.lower()} drifts, {change(one.base, one.now)} since {_since(one)}"
+        f"{one.measure.title.lower()} drifts, {format_change(one.base, one.now)} since {_since(one)}"
         for one in checked.drifts
         if one.counts
     ]
@@ -107,17 +110,17 @@ def _headline(checked: Checked) -> str:
     return "within all limits" if checked.judged or checked.held else "nothing to check"
 
 
-def _held_against(checked: Checked) -> str:
+def _held_against(checked: CheckResult) -> str:
     if not checked.judged or checked.before is None:
         return ", held against budgets alone."
     count = checked.judged[0].reports
-    of = f"the median of {count} reports of " if count > 1 else ""
+    basis = f"the median of {count} reports of " if count > 1 else ""
     like = f"; {words.code(checked.before.facts.name)} stands for them" if count > 1 else ""
-    return f" against {of}{words.code(checked.against)}{like}.{_elsewhere(checked)}"
+    return f" against {basis}{words.code(checked.against)}{like}.{_format_other_gpus(checked)}"
 
 
-def _elsewhere(checked: Checked) -> str:
-    """That the series was on other GPUs, too."""
+def _format_other_gpus(checked: CheckResult) -> str:
+    """State that the series has reports on other GPUs."""
     count = sum(checked.elsewhere.values())
     if not count:
         return ""
@@ -125,14 +128,16 @@ def _elsewhere(checked: Checked) -> str:
     return f" Not compared: {words.counted(count, 'earlier report')} of the series on another GPU ({gpus})."
 
 
-def _drift(one: Drift, new: Point) -> str:
-    """What drifts, since when, and how the gate opens again."""
+def _format_drift(one: Drift, new: Point) -> str:
+    """State the drift, its start, and how to reopen the gate."""
     measure = "" if one.measure.name == MAIN else f" --measure {one.measure.name}"
     return (
-        f"**{one.measure.title} drifts{' (fails)' * one.counts}**: {change(one.base, one.now)} since {_since(one)}"
+        f"**{one.measure.title} drifts{' (fails)' * one.counts}**:"
+        f" {format_change(one.base, one.now)} since {_since(one)}"
         f" ({words.code(one.since.facts.name)}). The median of the first {SIDE} reports of this level is"
-        f" {value(one.measure, one.base)}, that of the last {SIDE} {value(one.measure, one.now)};"
-        f" {value(one.measure, one.limit)} more is allowed. To accept it: `warpdeck series --accept {new.id}{measure}`."
+        f" {format_value(one.measure, one.base)}, that of the last {SIDE} {format_value(one.measure, one.now)};"
+        f" {format_value(one.measure, one.limit)} more is allowed."
+        f" To accept it: `warpdeck series --accept {new.id}{measure}`."
     )
 
 
@@ -140,25 +145,27 @@ def _since(one: Drift) -> str:
     return f"{one.since.at:%Y-%m-%d}"
 
 
-def _explained(found: Explained) -> str:
-    """What the change of the step time is made up of, each list adding up to what it divides."""
-    lines = [f"Step time {signed(found.wall.change)}: {_list(found.work)}."]
-    if found.kernels and found.kernels.change:
-        for kind, parts in found.by.items():
-            lines.append(f"- Kernel time {signed(found.kernels.change)} by {PARTS[kind].lower()}: {_list(parts)}")
+def _format_explanation(explanation: Explanation) -> str:
+    """List the parts of the change of step time, each list adding up to its whole."""
+    lines = [f"Step time {format_difference(explanation.wall.change)}: {_list(explanation.work)}."]
+    if explanation.kernels and explanation.kernels.change:
+        for kind, parts in explanation.by.items():
+            kernel_time = format_difference(explanation.kernels.change)
+            lines.append(f"- Kernel time {kernel_time} by {PARTS[kind].lower()}: {_list(parts)}")
     return "\n".join(lines)
 
 
 def _list(parts: Sequence[Part]) -> str:
-    told, rest = parts[:TOP], parts[TOP:]
-    said = [
-        f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {signed(one.change)}" for one in told
+    named_parts, rest = parts[:TOP], parts[TOP:]
+    phrases = [
+        f"{words.code(words.shortened(one.title, 80)) if one.name else one.title} {format_difference(one.change)}"
+        for one in named_parts
     ]
-    return ", ".join(said + ([f"others {signed(sum(one.change for one in rest))}"] if rest else []))
+    return ", ".join(phrases + ([f"others {format_difference(sum(one.change for one in rest))}"] if rest else []))
 
 
-def _json(checked: Checked, links: dict[str, str]) -> str:
-    told = {
+def _json(checked: CheckResult, links: dict[str, str]) -> str:
+    content = {
         "report": checked.report.id,
         "name": checked.report.facts.name,
         "series": checked.series.name if checked.series else None,
@@ -187,16 +194,16 @@ def _json(checked: Checked, links: dict[str, str]) -> str:
         "explained": _parts(checked.explained),
         "links": links,
     }  # fmt: skip
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(content, indent=1) + "\n"
 
 
-def _parts(found: Explained | None) -> dict[str, Any] | None:
-    if found is None:
+def _parts(explanation: Explanation | None) -> dict[str, Any] | None:
+    if explanation is None:
         return None
-    lists = {"work": found.work, **found.by}
+    lists = {"work": explanation.work, **explanation.by}
     return {
-        "wall_change_ns": found.wall.change,
-        "kernel_change_ns": found.kernels.change if found.kernels else None,
+        "wall_change_ns": explanation.wall.change,
+        "kernel_change_ns": explanation.kernels.change if explanation.kernels else None,
         **{
             kind: [
                 {"title": one.title, "name": one.name, "before_ns": one.before, "after_ns": one.after} for one in parts
@@ -206,20 +213,21 @@ def _parts(found: Explained | None) -> dict[str, Any] | None:
     }
 
 
-def _junit(checked: Checked, links: dict[str, str]) -> str:
-    """A test a measure that closes the gate, and one a budget."""
+def _format_junit(checked: CheckResult, links: dict[str, str]) -> str:
+    """Return one test per measure that closes the gate, and one per budget."""
     suite = ET.Element("testsuite", name="warpdeck")
     for one in (one for one in checked.judged if one.counts):
-        said = (
-            f"{value(one.measure, one.before)} -> {value(one.measure, one.after)} ({change(one.before, one.after)}),"
-            f" allowed {value(one.measure, one.limit)}"
+        text = (
+            f"{format_value(one.measure, one.before)} -> {format_value(one.measure, one.after)}"
+            f" ({format_change(one.before, one.after)}),"
+            f" allowed {format_value(one.measure, one.limit)}"
         )
-        _case(suite, one.measure.title, said, fails=one.fails)
+        _case(suite, one.measure.title, text, fails=one.fails)
     for drift in (one for one in checked.drifts if one.counts):
-        _case(suite, f"{drift.measure.title}, drift", _drift(drift, checked.report).replace("*", ""), fails=True)
+        _case(suite, f"{drift.measure.title}, drift", _format_drift(drift, checked.report).replace("*", ""), fails=True)
     for held in checked.held:
-        said = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
-        _case(suite, words.visible(held.name), said, fails=not held.holds)
+        text = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
+        _case(suite, words.visible(held.name), text, fails=not held.holds)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite)))
     if links:
@@ -227,9 +235,9 @@ def _junit(checked: Checked, links: dict[str, str]) -> str:
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, name: str, said: str, *, fails: bool) -> None:
+def _case(suite: ET.Element, name: str, text: str, *, fails: bool) -> None:
     case = ET.SubElement(suite, "testcase", classname="warpdeck", name=name)
     if fails:
-        ET.SubElement(case, "failure", message=said)
+        ET.SubElement(case, "failure", message=text)
     else:
-        ET.SubElement(case, "system-out").text = said
+        ET.SubElement(case, "system-out").text = text

@@ -1,4 +1,4 @@
-"""Series: reports that belong together by rules/series.toml, in the order of their commits or captures."""
+"""Series: reports that belong together by rules/series.toml, ordered by commit or capture."""
 
 import hashlib
 import re
@@ -10,12 +10,12 @@ from typing import Any
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Catalog
 from profiledb.rules.series import Rules
-from profiledb.studies.trends.measures import kept_name
+from profiledb.studies.trends.measures import shorten_name
 from profiledb.studies.trends.summary_store import Facts
 from profiledb.words import visible
 
 LEFT_OUT = "left out"
-"""What is said of reports that somebody left out of all series."""
+"""Group of reports that somebody excluded from all series."""
 _NUMBER = re.compile(r"[-_. ]?(?:\d{4}-?\d\d-?\d\d(?:[-_T]?[\d:.-]+)?|\d+)$")
 _ENDINGS = re.compile(
     r"(?:\.pt\.trace\.json(?:\.gz)?|\.nsys-rep|\.qdrep|\.sqlite|\.json(?:\.gz)?|\.zip)$", re.IGNORECASE
@@ -29,13 +29,13 @@ class Point:
     """A report in its series.
 
     Args:
-        facts: what is known of it.
-        at: when the code was committed, else when the report was captured; UTC.
-        commit: the commit, as far as it is told.
-        branch: the branch of that.
+        facts: its facts.
+        at: time of the commit, else of the capture; UTC.
+        commit: the commit, as far as it is known.
+        branch: its branch.
         versions: versions of libraries by name.
         around: machine, driver, tool, capture and basis: a change of one of these is no change of the code.
-        moved: whether somebody put it into this series.
+        moved: True if somebody put it into this series.
     """
 
     facts: Facts
@@ -48,109 +48,113 @@ class Point:
 
     @property
     def id(self) -> str:
-        """The id of its report."""
+        """Id of its report."""
         return self.facts.report_id
 
 
 @dataclass(frozen=True)
 class Series:
-    """Reports that belong together, in the order of time."""
+    """Reports that belong together, in order of time."""
 
     name: str
     points: tuple[Point, ...]
 
     @property
     def key(self) -> str:
-        """What addresses call it."""
-        return key(self.name)
+        """Key in addresses."""
+        return series_key(self.name)
 
 
-def key(name: str) -> str:
-    """What addresses call the series of a name."""
+def series_key(name: str) -> str:
+    """Return the key in addresses of a series by its name."""
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
-def every(
+def build_series(
     facts: Mapping[str, Facts],
     rules: Rules,
     labels: Mapping[str, Sequence[str]],
     choices: Mapping[str, str],
     reports: Iterable[str],
 ) -> dict[str, Series]:
-    """All series by name, of the reports of these ids that have a summary."""
+    """Return all series by name, of the reports with these ids that have a summary."""
     found: dict[str, list[Point]] = {}
     for report_id in reports:
         known = facts.get(report_id)
         chosen = choices.get(report_id)
         if known is None or chosen == "":
             continue
-        told = _told(known, rules, labels.get(report_id, ()))
-        found.setdefault(chosen or name(known, rules, told), []).append(point(known, rules, told, moved=bool(chosen)))
-    return {one: Series(one, tuple(sorted(points, key=order))) for one, points in sorted(found.items())}
+        teller = _make_teller(known, rules, labels.get(report_id, ()))
+        found.setdefault(chosen or series_name(known, rules, teller), []).append(
+            make_point(known, rules, teller, moved=bool(chosen))
+        )
+    return {one: Series(one, tuple(sorted(points, key=sort_key))) for one, points in sorted(found.items())}
 
 
-def order(point: Point) -> tuple[datetime, str, str]:
-    """By what points are sorted: the commit, and captures of one commit among themselves."""
+def sort_key(point: Point) -> tuple[datetime, str, str]:
+    """Sort key: time of the commit, and captures of one commit among themselves."""
     return point.at, point.facts.captured_at, point.id
 
 
-def of_facts(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
-    """A report as a point, whatever series it is in."""
-    return point(facts, rules, _told(facts, rules, labels), moved=False)
+def make_lone_point(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
+    """Return a report as a point, whatever series it is in."""
+    return make_point(facts, rules, _make_teller(facts, rules, labels), moved=False)
 
 
-def find(known: Mapping[str, Series], asked: str) -> Series:
-    """The series of that name or key, or whose name alone has this text in it.
+def find_series(known: Mapping[str, Series], asked: str) -> Series:
+    """Return the series with this name or key, or the only one whose name contains this text.
 
     Raises:
-        AnalysisError: none is, or several are.
+        AnalysisError: there is none, or several.
     """
     exact = [one for one in known.values() if asked in (one.name, one.key)]
     fitting = exact or [one for one in known.values() if asked and asked.casefold() in one.name.casefold()]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        told = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
-        raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {told}.", hint="Name one by its key.")
+        listing = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
+        raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {listing}.", hint="Name one by its key.")
     raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
 
 
-def of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
-    """The series that a report belongs to."""
+def series_of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
+    """Return the series of a report."""
     return next((one for one in known.values() if any(point.id == report_id for point in one.points)), None)
 
 
 Tell = Callable[[str], str | None]
 
 
-def _told(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
-    """Answers a fact by the name that it has in the rules; of tens of thousands of reports it is asked dozens each."""
+def _make_teller(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
+    """Return a function that answers a fact by its name in the rules; it is called dozens of times per report."""
     known = {f"meta.{key}": value for key, value in facts.meta.items()}
-    known |= {f"label.{key}": value for key, told, value in (one.partition("=") for one in reversed(labels)) if told}
+    known |= {
+        f"label.{key}": value for key, separator, value in (one.partition("=") for one in reversed(labels)) if separator
+    }
     known |= {"gpu": facts.gpu or "", "kind": facts.kind}
 
     def tell(fact: str) -> str | None:
         if fact == "command":
-            return _command(facts.command, rules.ignore) if facts.command else None
-        return _stem(facts.name) if fact == "name" else known.get(fact) or None
+            return _normalize_command(facts.command, rules.ignore) if facts.command else None
+        return _shorten_stem(facts.name) if fact == "name" else known.get(fact) or None
 
     return tell
 
 
-def name(facts: Facts, rules: Rules, tell: Tell) -> str:
-    """The name of the series of a report: what program it is, then what keeps it apart."""
-    program = _first(tell, rules.program) or _stem(facts.name)
-    apart = [f"{_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
-    return kept_name(" · ".join([program, *apart]))
+def series_name(facts: Facts, rules: Rules, tell: Tell) -> str:
+    """Return the name of a report's series: the program, then the facts that keep it apart."""
+    program = _first(tell, rules.program) or _shorten_stem(facts.name)
+    apart = [f"{_prefix_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
+    return shorten_name(" · ".join([program, *apart]))
 
 
-def _word(fact: str) -> str:
-    """What stands before a fact in the name of a series: nothing where the value says by itself what it is."""
+def _prefix_word(fact: str) -> str:
+    """Return the word before a fact in the name of a series; empty if the value explains itself."""
     return f"{fact.rpartition('.')[2]} " if "." in fact else ""
 
 
-def point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
-    """A report as a point of its series."""
+def make_point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
+    """Return a report as a point of its series."""
     commit = _first(tell, rules.commit)
     around = {
         "machine": facts.machine, "driver": facts.driver, "profiler": facts.tool, "recorded data": facts.capture,
@@ -172,15 +176,15 @@ def _first(tell: Tell, facts: Iterable[str]) -> str | None:
     return next((value for fact in facts if (value := tell(fact))), None)
 
 
-def _command(command: str, ignore: Iterable[str]) -> str:
-    """A command without the folder of its program and without the arguments that do not count."""
+def _normalize_command(command: str, ignore: Iterable[str]) -> str:
+    """Return a command without the folder of its program and without ignored arguments."""
     for pattern in ignore:
         command = re.sub(pattern, "", command)
     return " ".join(_FOLDERS.sub("", command).split())
 
 
-def _stem(file: str) -> str:
-    """The name of a file without its ending and its last number or date."""
+def _shorten_stem(file: str) -> str:
+    """Return the name of a file without its ending and its last number or date."""
     stem = _ENDINGS.sub("", file)
     return _NUMBER.sub("", stem) or stem
 
@@ -192,11 +196,11 @@ def _moment(text: str | None) -> datetime | None:
         return None
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError:  # a year that no zone of UTC has
+    except OverflowError:  # a year outside of every time zone's range
         return None
 
 
-def of_library(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
-    """All series of a library, of whose reports these facts are known."""
+def read_series(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
+    """Return all series of a library, given the facts of its reports."""
     catalog: Catalog = library.catalog
-    return every(facts, rules, catalog.labels(), catalog.decided.choices(), catalog.report_ids())
+    return build_series(facts, rules, catalog.labels(), catalog.decisions.choices(), catalog.report_ids())

@@ -1,6 +1,6 @@
-"""The changes of a series: where a measure goes to another level, and whether the code or what is around it changed.
+"""The changes of a series: where a measure moves to another level, and whether the code or its surroundings changed.
 
-What was found of the same values before is remembered beside the summaries, so that lists of all series stay quick.
+Changes of the same values are cached beside the summaries, so that lists of all series stay fast.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ import numpy as np
 
 from profiledb.library.series_decisions import Note
 from profiledb.studies.trends import change_points
-from profiledb.studies.trends.change_points import Change, Found
+from profiledb.studies.trends.change_points import Change, ChangePoints
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.summary_store import Row, Summaries
 
 VERSION = 1
-"""Raised when the same values have other changes."""
+"""Raise when the same values have other changes."""
 _EVER_NEW = re.compile("git|commit|sha|date|time", re.IGNORECASE)
 LEAST = 8
-"""Values below which nothing is looked for: no order of fewer can be as rare as a change must be."""
+"""Number of values below which nothing is searched: no order of fewer is as rare as a change has to be."""
 NEAR = 1
-"""So many reports beside a change of what is around the code a change counts as due to it."""
+"""Distance in reports within which a change counts as due to a change of the surroundings."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Shift:
         change: the change point; its index is that in ``Trend.points``.
         point: the first report after it.
         before: the last report before it.
-        around: what else changed there that is no code: ``driver 550.1 → 580.2``.
-        versions: versions of libraries that changed there.
-        worse: whether the measure went to the worse side.
-        note: what somebody said of it.
+        around: changes of the surroundings at it: ``driver 550.1 → 580.2``.
+        versions: changed versions of libraries at it.
+        worse: True if the measure became worse.
+        note: somebody's note about it.
     """
 
     change: Change
@@ -51,20 +51,20 @@ class Shift:
 
     @property
     def kind(self) -> str:
-        """``regression``, ``improvement``, or ``surroundings`` where what is around the code changed too."""
+        """``regression``, ``improvement``, or ``surroundings`` if those changed, too."""
         if self.around:
             return "surroundings"
         return "regression" if self.worse else "improvement"
 
     @property
     def open(self) -> bool:
-        """Whether nobody has accepted or dismissed it."""
+        """True if nobody has accepted or dismissed it."""
         return self.note is None or self.note.state == "open"
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A measure over a series: its points that have it, their figures, and what changed."""
+    """A measure over a series: the points that have it, their figures, and the changes."""
 
     series: Series
     measure: Measure
@@ -80,12 +80,14 @@ class Trend:
 
     @property
     def regressed(self) -> bool:
-        """Whether the newest change is for the worse, and nobody has said anything of it."""
+        """True if the newest change is for the worse and without a note."""
         return bool(self.shifts) and self.shifts[-1].kind == "regression" and self.shifts[-1].open
 
     @property
     def level(self) -> tuple[int, ...]:
-        """Indexes of the points since the last change that nobody has dismissed: what a new report is held against."""
+        """Return the indexes of the points since the last change that nobody has dismissed: the base of a new
+        report.
+        """
         begins = [one.change.index for one in self.shifts if one.note is None or one.note.state != "dismissed"]
         return tuple(range(begins[-1] if begins else 0, len(self.points)))
 
@@ -93,80 +95,85 @@ class Trend:
 Notes = Mapping[tuple[str, str], Note]
 
 
-def trends(
-    kept: Summaries, every: Iterable[Series], measure: str, values: Mapping[str, Row], notes: Notes
+def find_trends(
+    store: Summaries, every: Iterable[Series], measure: str, values: Mapping[str, Row], notes: Notes
 ) -> list[Trend]:
-    """A measure over each of these series; those of which no report has it are left out."""
+    """Return a measure over each of these series, without those in which no report has it."""
     having = [(one, [point for point in one.points if point.id in values]) for one in every]
     having = [(one, points) for one, points in having if points]
     rows = [tuple(values[point.id] for point in points) for _, points in having]
-    found = _found(kept, [[row.value for row in one] for one in rows])
+    changes = _detect_changes(store, [[row.value for row in one] for one in rows])
     return [
-        _trend(one, MEASURES[measure], points, row, told, notes)
-        for (one, points), row, told in zip(having, rows, found, strict=True)
+        _make_trend(one, MEASURES[measure], points, row, change, notes)
+        for (one, points), row, change in zip(having, rows, changes, strict=True)
     ]
 
 
-def _trend(
-    series: Series, measure: Measure, points: Sequence[Point], rows: tuple[Row, ...], found: Found, notes: Notes
+def _make_trend(
+    series: Series,
+    measure: Measure,
+    points: Sequence[Point],
+    rows: tuple[Row, ...],
+    change_points: ChangePoints,
+    notes: Notes,
 ) -> Trend:
-    shifts = tuple(_shift(one, points, measure, notes) for one in found.changes)
-    return Trend(series, measure, tuple(points), rows, shifts, found.drifts)
+    shifts = tuple(_make_shift(one, points, measure, notes) for one in change_points.changes)
+    return Trend(series, measure, tuple(points), rows, shifts, change_points.drifts)
 
 
-def _shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
+def _make_shift(change: Change, points: Sequence[Point], measure: Measure, notes: Notes) -> Shift:
     at = change.index
     near = [place for place in range(at - NEAR, at + NEAR + 1) if 0 < place < len(points)]
-    around = [text for place in near for text in differences(points[place - 1].around, points[place].around)]
+    around = [text for place in near for text in describe_differences(points[place - 1].around, points[place].around)]
     point, before = points[at], points[at - 1]
     return Shift(
         change,
         point,
         before,
         tuple(dict.fromkeys(around)),
-        differences(before.versions, point.versions),
+        describe_differences(before.versions, point.versions),
         (change.after - change.before) * measure.worse > 0,
         notes.get((point.id, measure.name)),
     )
 
 
-def differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """What differs between two lists of facts, in words: ``driver 550.1 → 580.2``; what one does not tell is none."""
+def describe_differences(before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Describe the differences of two lists of facts: ``driver 550.1 → 580.2``; a missing fact is no difference."""
     old = dict(before)
     return tuple(
         f"{what}: {old[what]} → {value}" for what, value in after if value and old.get(what) and old[what] != value
     )
 
 
-def said_by_program(before: Point, after: Point) -> tuple[str, ...]:
-    """What differs in what the program said of its two runs, commits and dates left out."""
+def program_differences(before: Point, after: Point) -> tuple[str, ...]:
+    """Describe the differences of two programs' own facts, without commits and dates."""
     sides = [
         [(key, value) for key, value in point.facts.meta.items() if not _EVER_NEW.search(key)]
         for point in (before, after)
     ]
-    return differences(*sides)
+    return describe_differences(*sides)
 
 
-def _found(kept: Summaries, every: Sequence[Sequence[float]]) -> list[Found]:
-    keys = [_key(values) for values in every]
-    known = {key: found for key, text in kept.detected(keys).items() if (found := _read(text))}
+def _detect_changes(store: Summaries, every: Sequence[Sequence[float]]) -> list[ChangePoints]:
+    keys = [_cache_key(values) for values in every]
+    known = {key: cached for key, text in store.detected(keys).items() if (cached := _parse_changes(text))}
     fresh: dict[str, str] = {}
     for key, values in zip(keys, every, strict=True):
         if key not in known:
-            known[key] = change_points.find(values) if len(values) >= LEAST else Found(())
+            known[key] = change_points.find_changes(values) if len(values) >= LEAST else ChangePoints(())
             fresh[key] = json.dumps(asdict(known[key]))
-    kept.remember(fresh)
+    store.remember(fresh)
     return [known[key] for key in keys]
 
 
-def _key(values: Sequence[float]) -> str:
+def _cache_key(values: Sequence[float]) -> str:
     content = f"{VERSION} ".encode() + np.asarray(values, dtype=np.float64).tobytes()
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _read(text: str) -> Found | None:
+def _parse_changes(text: str) -> ChangePoints | None:
     try:
-        told = json.loads(text)
-        return Found(tuple(Change(**one) for one in told["changes"]), bool(told["drifts"]))
+        content = json.loads(text)
+        return ChangePoints(tuple(Change(**one) for one in content["changes"]), bool(content["drifts"]))
     except (ValueError, KeyError, TypeError):
         return None

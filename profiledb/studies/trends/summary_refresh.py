@@ -1,4 +1,4 @@
-"""Keeps the summaries of a library's reports up to date: by the worker, and by whoever needs one that is missing."""
+"""Keep the summaries of a library's reports up to date, in the worker and wherever a missing one is needed."""
 
 import logging
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.report import sidecar
+from profiledb.report.derived_files import FINDINGS
 from profiledb.studies.trends import measures
 from profiledb.studies.trends.summary_store import VERSION, Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
@@ -17,54 +18,54 @@ _log = logging.getLogger("warpdeck")
 
 
 def refresh(library: Library) -> int:
-    """Makes the summaries that are missing or out of date, forgets those of reports that are gone; how many it made.
+    """Make missing and outdated summaries and forget those of deleted reports; return the number made.
 
-    A report that cannot be asked is left out, and tried again at the next time. Only of a whole library: of what
-    somebody does not see it would forget the summaries.
+    A report that cannot be asked is left out, and tried again next time. Needs a visitor who sees all reports: it would
+    forget the summaries of hidden ones.
     """
-    library.catalog.sight.require_whole()
-    kept, reports = summaries_of(library), _summarized(library.list())
-    known = kept.stamps()
-    if not kept.exists:
-        kept.make()
+    library.catalog.visibility.require_all()
+    store, reports = summaries_of(library), _summarizable(library.list())
+    known = store.stamps()
+    if not store.exists:
+        store.make()
     if gone := known.keys() - {report.id for report in reports}:
-        kept.forget(gone)
-    there = library.there()
-    return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
+        store.forget(gone)
+    there = library.file_names()
+    return sum(_make_summary(library, store, report) for report in reports if _is_due(library, report, known, there))
 
 
-def ensure(library: Library, reports: Iterable[Manifest]) -> None:
-    """Makes the summaries of some reports where they are missing or out of date.
+def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
+    """Make missing and outdated summaries of some reports.
 
     Raises:
-        WarpdeckError: one of them cannot be asked.
+        WarpdeckError: a report cannot be asked.
     """
-    kept = summaries_of(library)
-    known = kept.stamps()
-    for report in _summarized(reports):
-        if _due(library, report, known):
-            kept.put(*_summary(library, report))
+    store = summaries_of(library)
+    known = store.stamps()
+    for report in _summarizable(reports):
+        if _is_due(library, report, known):
+            store.put(*_summary(library, report))
 
 
-def waiting(library: Library, reports: Iterable[Manifest]) -> int:
-    """How many of some reports have no summary yet."""
+def count_waiting(library: Library, reports: Iterable[Manifest]) -> int:
+    """Count the reports without a summary."""
     known = summaries_of(library).stamps()
-    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
+    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarizable(reports))
 
 
-def _summarized(reports: Iterable[Manifest]) -> list[Manifest]:
+def _summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 
 
-def _due(
+def _is_due(
     library: Library, report: Manifest, known: dict[str, tuple[int, str]], there: frozenset[str] | None = None
 ) -> bool:
-    return known.get(report.id) != (VERSION, stamp(library, report.id, there))
+    return known.get(report.id) != (VERSION, make_stamp(library, report.id, there))
 
 
-def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
+def _make_summary(library: Library, store: Summaries, report: Manifest) -> bool:
     try:
-        kept.put(*_summary(library, report))
+        store.put(*_summary(library, report))
     except (WarpdeckError, duckdb.Error, OSError):
         _log.warning("No summary of %s could be made", report.name, exc_info=True)
         return False
@@ -72,17 +73,17 @@ def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
 
 
 def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]:
-    before = stamp(library, report.id)  # what changes meanwhile is looked at again
+    before = make_stamp(library, report.id)  # a change during the summary makes it outdated
     facts, rows = measures.summarize(library, report)
     return facts, before, rows
 
 
-def stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
-    """What changes with the files that a summary is made from.
+def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
+    """Return a value that changes with the files from which a summary is made.
 
-    ``there`` names what is in the folder of reports: of tens of thousands most have no file beside them.
+    ``there`` has the names in the folder of reports: most of tens of thousands have no sidecar.
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
-    beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    files = (*beside, f"{library.answers}/{report_id}/findings.json")
+    paths = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
+    files = (*paths, f"{library.derived.answers}/{report_id}/{FINDINGS}")
     return " ".join(str(library.stamp(path) or "") if path else "" for path in files)

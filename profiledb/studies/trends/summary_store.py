@@ -1,8 +1,8 @@
-"""Where summaries of reports are kept: ``LIBRARY/summaries.sqlite``, in WAL mode like the catalog.
+"""The store of summaries: ``LIBRARY/derived/summaries.sqlite``, in WAL mode like the catalog.
 
-Any number of processes read and write, a report at a time. SQLite was chosen by measurement (docs/trends.md): of
-10,000 reports it answers all values of a measure in 6 ms and all of a series in 13 ms, and takes a new report in 2 ms.
-A file that is damaged is set aside; one that is not there is made again by the worker.
+Any number of processes read and write, one report at a time. SQLite was chosen by measurement (docs/trends.md): with
+10,000 reports it returns all values of a measure in 6 ms and all of a series in 13 ms, and takes a new report in 2 ms.
+A damaged file is set aside; the worker makes a missing one again.
 """
 
 import fcntl
@@ -18,24 +18,24 @@ from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
-from profiledb.library.catalog import upsert
-from profiledb.library.catalog_file import version
+from profiledb.library.catalog import upsert_sql
+from profiledb.library.catalog_file import file_version
 from profiledb.library.database import Connection
+from profiledb.report.derived_files import SUMMARIES
 
-FILE = "summaries.sqlite"
 ASIDE = "summaries.damaged-*.sqlite"
-"""What files are called that were damaged; the newest one is kept."""
+"""Pattern of the names of damaged files; the newest is kept."""
 VERSION = 1
-"""Raised when a summary says something else of the same report."""
+"""Raise when the summary of the same report changes."""
 MOST_DETECTED = 20_000
-"""Series whose changes are remembered; beyond, all are found anew."""
+"""Number of series whose changes are cached; beyond that, all are computed again."""
 _ASKED = 500
-"""Reports that one question names."""
+"""Reports in one query."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a report as a whole; see summaries.sql for the columns."""
+    """Facts about a whole report; summaries.sql explains the columns."""
 
     report_id: str
     name: str
@@ -72,52 +72,52 @@ class Summaries:
     """The summaries of a library; every call opens its own connection, so threads may share it."""
 
     def __init__(self, library: Path) -> None:
-        self.path = library / FILE
+        self.path = library / SUMMARIES
 
     @property
     def exists(self) -> bool:
-        """Whether there is a place for summaries."""
+        """Return True if there is a store."""
         return self.path.exists()
 
     def version(self) -> tuple[int, int]:
-        """Changes whenever somebody has written."""
-        return version(self.path)
+        """Return a value that changes with every write."""
+        return file_version(self.path)
 
     def stamps(self) -> dict[str, tuple[int, str]]:
-        """Version and stamp of each summary, by report."""
+        """Return version and stamp of each summary, by report."""
         rows = self._read("SELECT report_id, version, stamp FROM summary")
         return {row["report_id"]: (row["version"], row["stamp"]) for row in rows}
 
     def facts(self) -> dict[str, Facts]:
-        """The facts of all reports that have a summary of this version."""
+        """Return the facts of all reports that have a summary of this version."""
         rows = self._read(f"SELECT {_FACTS} FROM summary WHERE version = ?", [VERSION])
         return {row["report_id"]: Facts(**{**dict(row), "meta": _texts(row["meta"])}) for row in rows}
 
     def values(self, measure: str) -> dict[str, Row]:
-        """A measure of every report as a whole."""
+        """Return a measure of every whole report."""
         rows = self._read(
             "SELECT report_id, measure, value, low, high FROM measure WHERE measure = ? AND name = ''", [measure]
         )
         return {row["report_id"]: Row(row["measure"], row["value"], "", row["low"], row["high"]) for row in rows}
 
     def of(self, reports: Sequence[str], measure: str | None = None) -> dict[str, list[Row]]:
-        """All figures of some reports, or one measure of all their parts."""
-        found: dict[str, list[Row]] = {report_id: [] for report_id in reports}
+        """Return all figures of some reports, or one measure of all their parts."""
+        rows: dict[str, list[Row]] = {report_id: [] for report_id in reports}
         also = "" if measure is None else " AND measure = ?"
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
             query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({', '.join('?' * len(part))}){also}"
             for row in self._read(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
-                found[values.pop("report_id")].append(Row(**values))
-        return found
+                rows[values.pop("report_id")].append(Row(**values))
+        return rows
 
     def put(self, facts: Facts, stamp: str, rows: Iterable[Row]) -> None:
-        """Writes the summary of a report, in place of the one that it had."""
+        """Write the summary of a report in place of an earlier one."""
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
         last = {(row.measure, row.name): row for row in rows}
         with self._writing() as db:
-            db.execute(upsert("summary", list(values), "report_id"), values)
+            db.execute(upsert_sql("summary", list(values), "report_id"), values)
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
             db.executemany(
                 "INSERT INTO measure (report_id, measure, name, value, low, high, title) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -125,46 +125,46 @@ class Summaries:
             )
 
     def forget(self, reports: Iterable[str]) -> None:
-        """Removes the summaries of reports that are gone."""
+        """Remove the summaries of deleted reports."""
         with self._writing() as db:
             for report_id in reports:
                 for table in ("summary", "measure"):
                     db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
 
     def make(self) -> None:
-        """Makes the file where it is not there."""
+        """Create the file if it is missing."""
         with self._writing():
             pass
 
     def detected(self, keys: Sequence[str]) -> dict[str, str]:
-        """What was found before of series of these keys."""
-        found: dict[str, str] = {}
+        """Return the cached changes of series by these keys."""
+        cached: dict[str, str] = {}
         for at in range(0, len(keys), _ASKED):
             part = list(keys[at : at + _ASKED])
             query = f"SELECT key, found FROM detected WHERE key IN ({', '.join('?' * len(part))})"
-            found |= {row["key"]: row["found"] for row in self._read(query, part)}
-        return found
+            cached |= {row["key"]: row["found"] for row in self._read(query, part)}
+        return cached
 
-    def remember(self, found: Mapping[str, str]) -> None:
-        """Remembers what was found; it may be lost."""
-        if not found or not self.exists:
+    def remember(self, changes: Mapping[str, str]) -> None:
+        """Cache changes of series; they may be lost."""
+        if not changes or not self.exists:
             return
         with suppress(sqlite3.Error, OSError, CatalogError), self._writing() as db:
-            self._remember(db, found)
+            self._remember(db, changes)
 
-    def _remember(self, db: Connection, found: Mapping[str, str]) -> None:
+    def _remember(self, db: Connection, changes: Mapping[str, str]) -> None:
         ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
-        if count + len(found) > MOST_DETECTED:
+        if count + len(changes) > MOST_DETECTED:
             db.execute("DELETE FROM detected")
-        rows = [{"key": key, "found": text} for key, text in found.items()]
-        db.executemany(upsert("detected", ("key", "found"), "key"), rows)
+        rows = [{"key": key, "found": text} for key, text in changes.items()]
+        db.executemany(upsert_sql("detected", ("key", "found"), "key"), rows)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows; none where the file is not there, or was damaged and is set aside."""
+        """Return rows; none if the file is missing, or was damaged and is set aside."""
         if not self.path.exists():
             return []
         try:
-            with closing(_opened(self.path)) as db:
+            with closing(_open(self.path)) as db:
                 return db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             self._set_aside(error)
@@ -192,40 +192,41 @@ class Summaries:
 
     def _ready(self) -> sqlite3.Connection:
         if not self.path.exists():
-            with self._alone():  # nobody takes a file without its tables for a damaged one
-                _made(self.path).close()
-        return _made(self.path)
+            with self._alone():  # so that nobody mistakes a file without its tables for a damaged one
+                _open_with_tables(self.path).close()
+        return _open_with_tables(self.path)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _set_aside(self, error: sqlite3.Error) -> None:
-        """Renames a damaged file, once for all processes; raises the error in words where it is no damage."""
+        """Rename a damaged file, once for all processes; raise the explained error if it is not damaged."""
         if not catalog_repair.is_damage(error):
-            raise catalog_repair.told(error, self.path) from error
+            raise catalog_repair.explain_error(error, self.path) from error
         with self._alone():
             if not self.path.exists() or _is_whole(self.path):
                 return
-            for old in self.path.parent.glob(f"{ASIDE}*"):  # its log, too
+            for old in self.path.parent.glob(f"{ASIDE}*"):  # with its log
                 old.unlink(missing_ok=True)
             catalog_repair.set_aside(self.path, ASIDE)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=catalog_repair.PATIENCE_S)
     db.row_factory = sqlite3.Row
     return db
 
 
-def _made(path: Path) -> sqlite3.Connection:
-    """The file with its tables."""
-    db = _opened(path)
+def _open_with_tables(path: Path) -> sqlite3.Connection:
+    """Open the file with its tables."""
+    db = _open(path)
     try:
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is made again
+        db.execute("PRAGMA synchronous = NORMAL")  # a summary lost in a power cut is made again
         db.executescript(_schema())
     except BaseException:
         db.close()
@@ -234,10 +235,10 @@ def _made(path: Path) -> sqlite3.Connection:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether another process has put a file in order meanwhile."""
+    """Return True if another process has repaired a file meanwhile."""
     wanted = {"summary", "measure", "detected"}
     try:
-        with closing(_opened(path)) as db:
+        with closing(_open(path)) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for query in map("SELECT * FROM {} LIMIT 0".format, wanted & tables):
                 db.execute(query)
@@ -249,10 +250,10 @@ def _is_whole(path: Path) -> bool:
 
 def _texts(meta: str) -> dict[str, str]:
     try:
-        told = json.loads(meta)
+        content = json.loads(meta)
     except ValueError:
         return {}
-    return {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    return {str(key): str(value) for key, value in content.items()} if isinstance(content, dict) else {}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The summaries of a team's library: in the database of its catalog, which all its workers write."""
+"""The summaries of a team's library, in the database of its catalog."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -10,28 +10,28 @@ from profiledb.library.library import Library
 from profiledb.studies.trends.summary_store import Summaries
 
 TOPIC = "summaries"
-"""What their version is asked by: pages that show reports need not hear of each summary."""
+"""Topic of their version: pages that show reports need not refresh for each summary."""
 
 
 class SharedSummaries(Summaries):
-    """The summaries of a database; threads may share it."""
+    """The summaries in a database; threads may share it."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
 
     @property
     def exists(self) -> bool:
-        """Whether there is a place for summaries: with the tables of the catalog."""
+        """Return True: the tables exist with those of the catalog."""
         return True
 
     def version(self) -> tuple[int, int]:
-        """Changes whenever somebody has written."""
+        """Return a value that changes with every write."""
         return self._shared.version(TOPIC)
 
-    def remember(self, found: Mapping[str, str]) -> None:
-        """Remembers what was found; it may be lost, and is no news to anybody."""
+    def remember(self, changes: Mapping[str, str]) -> None:
+        """Cache changes of series; they may be lost, and no page refreshes."""
         with suppress(CatalogError), self._shared.connect("") as db:
-            self._remember(db, found)
+            self._remember(db, changes)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._shared.connect(TOPIC) as db:
@@ -42,6 +42,6 @@ class SharedSummaries(Summaries):
 
 
 def summaries_of(library: Library) -> Summaries:
-    """The summaries of a library, wherever its catalog is."""
+    """Return the summaries of a library, wherever its catalog is."""
     shared = library.catalog.shared
     return SharedSummaries(shared) if shared else Summaries(library.folder)

@@ -48,7 +48,7 @@ def samples(sample_data: Path) -> Library:
 def client(samples: Library) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPDECK_LIBRARY", str(samples.folder))
-        with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
+        with TestClient(Starlette(routes=routes.build_routes()), base_url="http://localhost") as client:
             yield client
 
 
@@ -147,7 +147,7 @@ def test_a_file_holds_no_formula_and_has_a_safe_name(
     monkeypatch.setenv("WARPDECK_LIBRARY", str(formulas.folder))
     (report,) = formulas.list()
     sql = "SELECT demangled AS name, -1.5 AS number FROM kernel_name"
-    with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
+    with TestClient(Starlette(routes=routes.build_routes()), base_url="http://localhost") as client:
         kernels = client.get(f"{openapi.PREFIX}/reports/{report.id}/analyses/kernels", params={"format": "csv"})
         asked = client.get(f"{openapi.PREFIX}/reports/{report.id}/sql", params={"format": "csv", "sql": sql})
         compared = client.get(f"{openapi.PREFIX}/compare", params={"format": "csv", "a": report.id, "b": report.id})
@@ -284,7 +284,7 @@ hostile = st.text(max_size=30)
 def test_an_empty_time_is_none(ns: Any, address: str) -> None:
     """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
     one = Manifest("a", 1, "x", "nsys", "", 1)
-    assert answer_context.page(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
+    assert answer_context.page_address(one, params={"from_ns": ns}) == f"/summary?report=a{address}"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -26,11 +26,11 @@ class Door:
 
     def get(self, way: str, headers: dict[str, str] | None = None) -> httpx.Response:
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(app=Starlette(routes=routes.routes()))
+            transport = httpx.ASGITransport(app=Starlette(routes=routes.build_routes()))
             async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
                 return await client.get(way, headers=headers)
 
-        routes._pool.cache_clear()  # its tasks belong to another loop
+        routes._get_pool.cache_clear()  # its tasks belong to another loop
         return asyncio.run(ask())
 
 
@@ -51,11 +51,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     library(folder / "library", usual, DAMAGED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPDECK_DATA", str(folder))
-        routes.timelines.cache_clear()
+        routes.get_timelines.cache_clear()
         for report in (REPORT, EMPTY, ONE, THREADS, DAMAGED):
-            routes.timelines().wait(report)
+            routes.get_timelines().wait(report)
         yield Door()
-    routes.timelines.cache_clear()
+    routes.get_timelines.cache_clear()
 
 
 def get(client: Door, way: str, report: str = REPORT) -> Any:
@@ -148,8 +148,8 @@ def test_ten_thousand_threads(client: Door) -> None:
 
 
 def test_a_damaged_timeline_is_made_anew(client: Door) -> None:
-    shelf = routes.timelines()
-    file = next(path for path in shelf._library.reports.glob(f"{DAMAGED}.timeline*"))
+    shelf = routes.get_timelines()
+    file = next(path for path in shelf._library.derived.timelines.glob(f"{DAMAGED}.*"))
     whole = get(client, "lanes", DAMAGED)["lanes"]
     file.write_bytes(file.read_bytes()[:4096] + bytes(4096))
     assert client.get(f"/_warpdeck/timeline/{DAMAGED}/lanes").status_code in (200, 202)
@@ -173,19 +173,19 @@ def test_whoever_leaves_takes_the_query_along(client: Door) -> None:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await asyncio.wait_for(Starlette(routes=routes.routes())(scope, receive, send), 60)
+        await asyncio.wait_for(Starlette(routes=routes.build_routes())(scope, receive, send), 60)
         return sent
 
-    routes._pool.cache_clear()  # its tasks belong to another loop
+    routes._get_pool.cache_clear()  # its tasks belong to another loop
     messages = asyncio.run(leave())
-    routes._pool.cache_clear()
+    routes._get_pool.cache_clear()
     assert messages[0]["status"] == 499
 
 
 def test_viewers_and_guests_may_ask_and_nobody_else() -> None:
     for way in ("lanes", "tile", "search"):
-        assert login_middleware.needs("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.GUEST
-        assert login_middleware.needs("POST", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.EDITOR
+        assert login_middleware.get_required_standing("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.GUEST
+        assert login_middleware.get_required_standing("POST", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.EDITOR
 
 
 def test_the_timeline_goes_with_its_report(tmp_path: Path) -> None:
@@ -193,11 +193,11 @@ def test_the_timeline_goes_with_its_report(tmp_path: Path) -> None:
 
     shelf = library(tmp_path, {"kernel": kernels([5], [9])} | NAMES)
     timelines(shelf).wait(REPORT)
-    assert len(list(shelf.reports.glob("*.timeline*"))) == 1
+    assert len(list(shelf.derived.timelines.glob("*"))) == 1
     shelf.delete(REPORT)
     assert list(shelf.reports.iterdir()) == []
 
 
 def test_whoever_asks_too_much_is_told_when_to_come_back() -> None:
-    refused = routes._failed(REPORT, BusyError("Three of your requests are being answered.", again_s=7))
+    refused = routes._answer_error(REPORT, BusyError("Three of your requests are being answered.", again_s=7))
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "7")

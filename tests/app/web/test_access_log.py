@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.web.refusal_throttle import FREE
+from app.web.refusal_throttle import FREE_REFUSALS
 from profiledb.access.operations.tokens import Tokens
 from profiledb.library.audit import Entry
 from profiledb.library.library import Library
@@ -77,8 +77,8 @@ def test_refused_tokens_wait_and_nothing_else_does(address: str, data: Path) -> 
     good = f"Bearer {Tokens(data / 'library').new('good', 'viewer')}"
     before = len(said(data, "refused token"))
     at = "198.51.100.1"
-    answers = [shown(address, NOBODYS, at) for _ in range(FREE + 8)]
-    assert [one.status for one in answers] == [401] * (FREE + 1) + [429] * 7
+    answers = [shown(address, NOBODYS, at) for _ in range(FREE_REFUSALS + 8)]
+    assert [one.status for one in answers] == [401] * (FREE_REFUSALS + 1) + [429] * 7
     assert int(answers[-1].headers["retry-after"]) >= 1
     assert shown(address, NOBODYS, ELSEWHERE).status == 401
     assert shown(address, good, at).status == 200
@@ -93,8 +93,8 @@ def test_logins_and_what_is_refused(address: str, data: Path) -> None:
     assert (edith.who, edith.about) == ('"Edith", edith', "from 127.0.0.1")
     assert nora.about == "from 127.0.0.1, without a role"
     made_up = f"/oauth2callback?state={'0' * 30}&code=guessed"
-    answers = [ask(address, made_up, X_Forwarded_For=HERE) for _ in range(2 * FREE)]
-    assert [one.status for one in answers] == [302] * (FREE + 1) + [429] * (FREE - 1)
+    answers = [ask(address, made_up, X_Forwarded_For=HERE) for _ in range(2 * FREE_REFUSALS)]
+    assert [one.status for one in answers] == [302] * (FREE_REFUSALS + 1) + [429] * (FREE_REFUSALS - 1)
     assert [one.about for one in said(data, "refused login")] == [f"from {HERE}", f"from {HERE}, 10 so far"]
     assert ask(address, way_in(address), X_Forwarded_For=HERE).status == 302, "who begins anew does not wait"
 
@@ -121,11 +121,11 @@ def test_downloads_questions_and_links(address: str, data: Path) -> None:
     entry = said(data, "asked SQL")[-1]
     assert (entry.who, entry.way, entry.report_name) == ("reader", "token", NAME)
     assert entry.about == sql.replace("hidden", "[removed]")
-    link = catalog.asked_by(Visitor("Edith", "login")).shares.new(report.id, 1, 7)
+    link = catalog.asked_by(Visitor("Edith", "login")).sharing_links.create(report.id, 1, 7)
     assert ask(address, f"/shared/{link}", X_Forwarded_For=HERE).status == 303
     opened = said(data, "opened link")[-1]
     assert (opened.who, opened.way, opened.about) == (f"link {link.split('_')[1]}", "link", f"from {HERE}")
     assert link.split("_")[2] not in "".join(map(str, catalog.audit.entries()))
-    guesses = [ask(address, f"/shared/{link[:-1]}x", X_Forwarded_For="203.0.113.99") for _ in range(FREE + 2)]
-    assert [one.status for one in guesses] == [404] * (FREE + 1) + [429]
+    guesses = [ask(address, f"/shared/{link[:-1]}x", X_Forwarded_For="203.0.113.99") for _ in range(FREE_REFUSALS + 2)]
+    assert [one.status for one in guesses] == [404] * (FREE_REFUSALS + 1) + [429]
     assert said(data, "refused link")[0].about == "from 203.0.113.99"

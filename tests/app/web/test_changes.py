@@ -51,12 +51,12 @@ def test_pages_change_the_library_as_editors_only() -> None:
 def test_the_library_is_for_editors_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     for standing in (Standing.ANONYMOUS, Standing.STRANGER, Standing.VIEWER):
-        monkeypatch.setattr(access, "standing", lambda standing=standing: standing)
+        monkeypatch.setattr(access, "get_standing", lambda standing=standing: standing)
         with pytest.raises(NotAllowedError):
             session.editing()
     for standing in set(Standing) - {Standing.ADMIN}:
-        monkeypatch.setattr(access, "standing", lambda standing=standing: standing)
+        monkeypatch.setattr(access, "get_standing", lambda standing=standing: standing)
         with pytest.raises(NotAllowedError):
             session.administering()
-    monkeypatch.setattr(access, "standing", lambda: Standing.EDITOR)
+    monkeypatch.setattr(access, "get_standing", lambda: Standing.EDITOR)
     assert session.editing().folder == tmp_path / "library"

@@ -30,15 +30,15 @@ def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(
     }  # fmt: skip
 
     async def answer(scope: Scope, _: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200 if visitors.of(scope).name == "ada" else 500})
+        await send({"type": "http.response.start", "status": 200 if visitors.get_visitor(scope).name == "ada" else 500})
 
     async def ask() -> None:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await login_middleware.LoginGuard(answer)(scope, None, send)  # type: ignore[arg-type]
+        await login_middleware.LoginRequiredMiddleware(answer)(scope, None, send)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(login_cookie, "login", lambda: True)
-    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: Slow())
+    monkeypatch.setattr(login_cookie, "has_login", lambda: True)
+    monkeypatch.setattr(login_middleware, "open_tokens", lambda _: Slow())
     asyncio.run(ask())
     assert [message["status"] for message in sent] == [200]

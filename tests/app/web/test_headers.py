@@ -119,7 +119,7 @@ import app.main
 from app.web import trusted_host_middleware
 from starlette.testclient import TestClient
 def broken(*_): raise RuntimeError("the secret words")
-trusted_host_middleware.refused = broken
+trusted_host_middleware.find_foreign_header = broken
 answer = TestClient(app.main.app, raise_server_exceptions=False).get("/")
 print(answer.status_code, dict(answer.headers), answer.text)
 """
@@ -167,7 +167,7 @@ def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
 def test_scripts_come_compressed_and_stay_in_the_browser(running: Server) -> None:
     shell = ask(running.address, "/").body.decode()
     paths = [f"/{path}" for path in re.findall(r'(?:src|href)="\./(static/[^"]+\.(?:js|css))"', shell)]
-    large = [path for path in paths if len(ask(running.address, path).body) >= compression_middleware.LEAST]
+    large = [path for path in paths if len(ask(running.address, path).body) >= compression_middleware.MIN_BYTES]
     assert len(large) > 1
     for path in large:
         plain = ask(running.address, path)

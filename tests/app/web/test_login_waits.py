@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from app.web import login_cookie, login_middleware
-from app.web.login_middleware import LoginGuard
+from app.web.login_middleware import LoginRequiredMiddleware
 
 
 class Hanging:
@@ -25,8 +25,8 @@ class Hanging:
 def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tokens = Hanging()
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
-    monkeypatch.setattr(login_cookie, "login", lambda: True)
-    monkeypatch.setattr(login_middleware, "tokens_of", lambda _: tokens)
+    monkeypatch.setattr(login_cookie, "has_login", lambda: True)
+    monkeypatch.setattr(login_middleware, "open_tokens", lambda _: tokens)
     ended: list[str] = []
 
     async def ask(path: str, headers: list[tuple[bytes, bytes]]) -> int:
@@ -39,7 +39,7 @@ def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path
             return {"type": "http.request"}
 
         scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": headers}
-        await LoginGuard(PlainTextResponse("pages"))(scope, receive, send)
+        await LoginRequiredMiddleware(PlainTextResponse("pages"))(scope, receive, send)
         ended.append(path)
         return int(said[0]["status"])
 

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app.api import routes
-from app.web import headers_middleware, sharing_middleware
+from app.web import security_headers_middleware, sharing_route
 from bench.pages import free_port
 
 
@@ -24,8 +24,8 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     }.items():
         monkeypatch.setenv(f"WARPDECK_{name}", value)
     app = Starlette(
-        routes=[sharing_middleware.route(), *routes.routes()],
-        exception_handlers={Exception: headers_middleware.server_error},
+        routes=[sharing_route.make_route(), *routes.build_routes()],
+        exception_handlers={Exception: security_headers_middleware.answer_server_error},
     )
     return TestClient(app, raise_server_exceptions=False)
 
@@ -50,12 +50,12 @@ def test_an_upload_is_taken_and_the_log_has_whose_it_is(
         answer = upload(client)
     assert (answer.status_code, answer.json()) == (202, {"name": "a.nsys-rep", "bytes": 3})
     assert (tmp_path / "inbox" / "a.nsys-rep").read_bytes() == b"abc"
-    assert "The audit lacks that local uploaded 'a.nsys-rep'" in caplog.text
+    assert "The audit has no entry that local uploaded 'a.nsys-rep'" in caplog.text
     assert "hidden" not in caplog.text
 
 
 def test_a_link_says_what_is_missing(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing_middleware, "allowed", lambda: True)
+    monkeypatch.setattr(sharing_route, "are_links_allowed", lambda: True)
     answer = client.get(f"/shared/ws_0123456789ab_{'0' * 64}")
     assert answer.status_code == 503
     assert "database cannot be reached" in answer.text

@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from app.web import upload_middleware
-from app.web.fair_pool import Pool
+from app.web.fair_pool import FairPool
 from bench.pages import free_port, server
 from profiledb.access.operations.tokens import Tokens
 from profiledb.errors import BusyError
@@ -164,7 +164,7 @@ def test_one_person_leaves_a_thread_to_others() -> None:
     go = threading.Event()
 
     async def look() -> None:
-        pool = Pool(at_once=2, each=1, waiting=1, again_s=7)
+        pool = FairPool(at_once=2, each=1, waiting=1, again_s=7)
         anne = [asyncio.create_task(pool.run(ANNE, go.wait)) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(BusyError) as refused:
@@ -174,7 +174,7 @@ def test_one_person_leaves_a_thread_to_others() -> None:
         go.set()
         assert await asyncio.gather(*anne) == [True, True]
         assert await pool.run(ANNE, lambda: "again") == "again"
-        assert not pool._lines
+        assert not pool._queues
         assert await asyncio.gather(*(pool.run(LOCAL, lambda: 1) for _ in range(9))) == [1] * 9
 
     asyncio.run(look())
@@ -184,10 +184,10 @@ def test_an_upload_that_trickles_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_middleware, "WINDOW_S", 0.2)
 
     async def trickle(size: int) -> int:
-        pace, pieces = upload_middleware.Pace(), 0
+        pace, pieces = upload_middleware.UploadPace(), 0
         while pieces < 20:
             await pace.wait(asyncio.sleep(0.05))
-            pace.arrived(size)
+            pace.count_bytes(size)
             pieces += 1
         return pieces
 

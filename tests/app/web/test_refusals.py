@@ -3,7 +3,7 @@
 from starlette.types import Scope
 
 from app.web import refusal_throttle
-from app.web.refusal_throttle import FREE, Refusals, address_of
+from app.web.refusal_throttle import FREE_REFUSALS, RefusalThrottle, get_address
 
 
 class Clock:
@@ -17,8 +17,8 @@ class Clock:
 
 def test_each_try_waits_longer_up_to_a_limit() -> None:
     clock = Clock()
-    known = Refusals(clock)
-    assert [known.count("a")[0] for _ in range(FREE + 1)] == [0.0] * (FREE + 1)
+    known = RefusalThrottle(clock)
+    assert [known.count("a")[0] for _ in range(FREE_REFUSALS + 1)] == [0.0] * (FREE_REFUSALS + 1)
     waits = []
     for _ in range(12):
         wait, _ = known.count("a")
@@ -27,19 +27,19 @@ def test_each_try_waits_longer_up_to_a_limit() -> None:
         clock.now += wait
         assert known.count("a")[0] == 0, "the next try counts"
     assert waits[:4] == [2.0, 4.0, 8.0, 16.0]
-    assert waits[-1] == refusal_throttle.LONGEST_S
+    assert waits[-1] == refusal_throttle.MAX_WAIT_S
     assert known.count("b")[0] == 0, "another address does not wait"
-    clock.now += refusal_throttle.FORGOTTEN_S + 1
-    assert [known.count("a")[0] for _ in range(FREE)] == [0.0] * FREE
+    clock.now += refusal_throttle.FORGET_AFTER_S + 1
+    assert [known.count("a")[0] for _ in range(FREE_REFUSALS)] == [0.0] * FREE_REFUSALS
 
 
 def test_a_flood_is_few_entries_and_little_memory() -> None:
     clock = Clock()
-    known = Refusals(clock)
+    known = RefusalThrottle(clock)
     assert [count for count in (known.count("a")[1] for _ in range(2_000)) if count] == [1, 10, 100, 1_000]
-    told = sum(bool(known.count(f"{number}")[1]) for number in range(2 * refusal_throttle.MOST))
-    assert told == refusal_throttle.ENTRIES_AN_HOUR - 4
-    assert len(known._known) == refusal_throttle.MOST
+    told = sum(bool(known.count(f"{number}")[1]) for number in range(2 * refusal_throttle.MAX_ADDRESSES))
+    assert told == refusal_throttle.ENTRIES_PER_HOUR - 4
+    assert len(known._attempts) == refusal_throttle.MAX_ADDRESSES
     clock.now += 3_600
     assert known.count("c")[1] == 1
 
@@ -47,9 +47,9 @@ def test_a_flood_is_few_entries_and_little_memory() -> None:
 def test_an_address_is_that_of_a_network() -> None:
     def told(host: str) -> str:
         scope: Scope = {"client": (host, 1)}
-        return address_of(scope)
+        return get_address(scope)
 
     assert told("203.0.113.9") == told("::ffff:203.0.113.9") == "203.0.113.9"
     assert told("2001:db8:1:2:3::4") == told("2001:db8:1:2::") == "2001:db8:1:2::/64"
     assert told("<script>") == "unknown"
-    assert address_of({}) == "unknown"
+    assert get_address({}) == "unknown"

@@ -7,7 +7,7 @@ import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
-from app.web.sharing_middleware import COOKIE
+from app.web.sharing_route import COOKIE
 from bench.pages import free_port
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations
@@ -54,7 +54,7 @@ def address(issuer: str, library: Library, metrics: int, tmp_path_factory: pytes
 def link(library: Library) -> tuple[str, str]:
     """The secret of a new link, and the id of its report."""
     shown = library.find(f"{SHARED}.sqlite").id
-    return library.catalog.shares.new(shown, 3, 30), shown
+    return library.catalog.sharing_links.create(shown, 3, 30), shown
 
 
 def opened(address: str, secret: str) -> dict[str, str]:
@@ -108,7 +108,7 @@ def test_one_that_ended_opens_nothing(address: str, library: Library) -> None:
     with session(address, cookies) as page:
         page.run("summary", report=shown)
         assert SHARED in page.text()
-        library.catalog.shares.end(secret.split("_")[1])
+        library.catalog.sharing_links.end(secret.split("_")[1])
         heard = "\n".join(map(str, page.run("summary", report=shown)))
         assert "Log in to see the reports." in heard
         assert SHARED not in heard
@@ -123,7 +123,7 @@ def test_who_is_logged_in_sees_by_it_what_they_see_anyway(address: str, library:
     refused = ask(address, f"/shared/{secret}", Cookie=cookies)
     assert (refused.status, COOKIE in refused.headers.get("set-cookie", "")) == (403, False)
     assert b"private window" in refused.body
-    theirs = library.catalog.shares.new(library.find(f"{OTHER}.sqlite").id, 3, 30)
+    theirs = library.catalog.sharing_links.create(library.find(f"{OTHER}.sqlite").id, 3, 30)
     sent = ask(address, f"/shared/{theirs}", Cookie=cookies)
     assert (sent.status, "set-cookie" in sent.headers) == (303, False)
 

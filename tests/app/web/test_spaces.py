@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.page_list import ADMIN_URL, VIEWS
-from app.timeline.answers import ANSWERS
 from app.timeline.routes import PREFIX
+from app.timeline.timeline_answers import ANSWERS
 from profiledb.access.operations import openapi
 from profiledb.access.operations.registry import operations
 from profiledb.access.operations.tokens import Tokens
@@ -176,5 +176,5 @@ def test_the_same_content_elsewhere_is_a_file_of_its_own(data: Path, tmp_path: P
         shutil.copy(data / "inbox" / f"{OPEN}.sqlite", inbox / f"@{name}" / f"{name}.sqlite")
     run_ingest(inbox, library)
     catalog = Library(library).catalog
-    assert [set(spaces) for spaces in catalog.spaces.of().values()] == [{"a", "b"}]
+    assert [set(spaces) for spaces in catalog.spaces.spaces_by_report().values()] == [{"a", "b"}]
     assert sorted(job.state for job in catalog.jobs()) == ["duplicate", "ready"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.web.upload_store import FOLDER
+from app.web.upload_store import FOLDER_PREFIX
 from bench.pages import Server, server
 from tests.app.web.client import BOUNDARY, Answer, Session, ask, frame, session
 from tests.app.web.uploading import (
@@ -261,4 +261,4 @@ def test_what_a_killed_server_left_goes_with_the_next_start(own: Path) -> None:
         assert held(own) == []
         page.run()
         assert page.put(bytes(MB)).status == 204
-    assert list((own / "inbox").glob(f"{FOLDER}*")) == [], "and a server that ends leaves nothing"
+    assert list((own / "inbox").glob(f"{FOLDER_PREFIX}*")) == [], "and a server that ends leaves nothing"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.web.upload_store import FOLDER
+from app.web.upload_store import FOLDER_PREFIX
 from bench.pages import Server, server
 from tests.app.web.client import Session, frame, session
 from tests.conftest import wait_until
@@ -49,7 +49,7 @@ def make_own(tmp_path: Path) -> Path:
 
 def held(data: Path) -> list[Path]:
     """The files that wait for a page to take them."""
-    return [path for folder in (data / "inbox").glob(f"{FOLDER}*") for path in folder.iterdir()]
+    return [path for folder in (data / "inbox").glob(f"{FOLDER_PREFIX}*") for path in folder.iterdir()]
 
 
 class Sending:

@@ -30,6 +30,6 @@ library.catalog.set_labels(reports["ncu"], ["counters"])
 library.link(reports["nsys"], reports["ncu"])
 END
 "$python" -c "import sqlite3; print(sqlite3.connect('$work/library/catalog.sqlite').execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone())"
-rm -rf "$work/library/work" "$work/library/answers" "$work/library/summaries.sqlite"* "$work/library/worker.lock"
+rm -rf "$work/library/work" "$work/library/answers" "$work/library/derived" "$work/library/summaries.sqlite"* "$work/library/worker.lock"
 XZ_OPT=-9e tar --sort=name --owner=0 --group=0 --numeric-owner -C "$work" -cJf "$here/$commit.tar.xz" library
 ls -l "$here/$commit.tar.xz"

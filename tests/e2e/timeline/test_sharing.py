@@ -61,8 +61,8 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     expect(page.get_by_placeholder("Note").last).to_be_focused()
     page.keyboard.type(f"  here {HOSTILE} r c 0")
     press("Tab")
-    training.until("s.kept.length === 1")
-    assert library.catalog.marks.of(training.report) == [Mark(401_000_000, f"here {HOSTILE} r c 0")]
+    training.until("s.stored.length === 1")
+    assert library.catalog.marks.get(training.report) == [Mark(401_000_000, f"here {HOSTILE} r c 0")]
     expect(page).not_to_have_url(re.compile("here"))
     expect(page).to_have_url(re.compile("mark=400300000%7Efrom"))
     colleague = TimelinePage(page.context.new_page(), training.address, training.report).open()
@@ -72,12 +72,12 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     assert colleague.page.evaluate("window.ran") is None
     colleague.page.close()
     page.get_by_role("button", name="Remove this mark").last.click()
-    training.until("s.kept.length === 0")
+    training.until("s.stored.length === 0")
     expect(page.get_by_text("only in this address")).to_be_visible()
     page.get_by_role("button", name="Keep this mark with the report").click()
-    training.until("s.kept.length === 1 && s.kept[0].note === 'from a link'")
+    training.until("s.stored.length === 1 && s.stored[0].note === 'from a link'")
     page.wait_for_url(lambda url: "mark=" not in url)
-    assert library.catalog.marks.of(training.report) == [Mark(400_300_000, "from a link")]
+    assert library.catalog.marks.get(training.report) == [Mark(400_300_000, "from a link")]
     library.catalog.marks.change(training.report, [Mark(400_300_000, "")])
 
 

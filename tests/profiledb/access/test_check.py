@@ -179,7 +179,7 @@ def test_a_series_that_changes_its_gpu(empty_library: Library, capsys: pytest.Ca
     series_of(empty_library, *[5.0] * 9, of=120, gpu="NVIDIA B200")
     series_of(empty_library, 11.0, of=140)
     for number in (*range(100, 109), *range(120, 129), 140):
-        empty_library.catalog.decided.choose(f"{number:016x}", "all")
+        empty_library.catalog.decisions.choose(f"{number:016x}", "all")
     assert check_of(empty_library, 140, "--anywhere") == 1, "no setting has it compared across GPUs"
     said = capsys.readouterr().out
     assert "step time +10.0 %" in said

@@ -18,13 +18,16 @@ def test_spaces(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == ""
     assert run(empty_library, "space", "set", "kernels", "kernel-team", "token:nightly build") == 0
     assert run(empty_library, "space", "set", "infra") == 0
-    assert empty_library.catalog.spaces.made() == {"infra": (), "kernels": ("kernel-team", "token:nightly build")}
+    assert empty_library.catalog.spaces.groups_by_space() == {
+        "infra": (),
+        "kernels": ("kernel-team", "token:nightly build"),
+    }
     assert run(empty_library, "space", "list") == 0
     assert capsys.readouterr().out == (
         "@infra  0 reports  admins alone\n@kernels  0 reports  kernel-team, token:nightly build\n"
     )
     assert run(empty_library, "space", "remove", "infra") == 0
-    assert "infra" not in empty_library.catalog.spaces.made()
+    assert "infra" not in empty_library.catalog.spaces.groups_by_space()
     assert [entry.way for entry in empty_library.catalog.audit.entries("infra")] == ["local", "local"]
 
 
@@ -34,7 +37,7 @@ def test_spaces(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> N
         (("space", "set"), "A space needs a name."),
         (("space", "set", "a/b"), "A space takes a name"),
         (("space", "remove", "nothing"), "There is no space 'nothing'."),
-        (("share", "new"), "Which one?"),
+        (("share", "new"), "Name a report or a link."),
         (("share", "end", "nothing"), "There is no such link."),
         (("share", "new", "nothing"), "nothing"),
         (("share", "new", REPORT), "Links are not allowed."),
@@ -55,8 +58,8 @@ def test_links(empty_library: Library, capsys: pytest.CaptureFixture[str], monke
     assert "1 to 5 days" in capsys.readouterr().err
     assert run(empty_library, "share", "new", REPORT, "--days", "3") == 0
     address = capsys.readouterr().out.strip()
-    shares = empty_library.catalog.shares
-    shown = shares.shown(address.removeprefix("/shared/"))
+    shares = empty_library.catalog.sharing_links
+    shown = shares.find(address.removeprefix("/shared/"))
     assert shown is not None
     assert shown.report_id == REPORT
     assert run(empty_library, "share", "list") == 0

@@ -241,7 +241,7 @@ def test_the_file_for_speedscope(library: Library, publish: Publish, capsys: pyt
     assert [[names[index] for index in stack] for stack in first["samples"]] == [
         ["main", "train", "decode"], ["main", "train", "decode"], ["main", "train"], ["main", "decode", "decode"],
     ]  # fmt: skip
-    idle = speedscope.document(library, report, {"moments": "idle"})
+    idle = speedscope.make_document(library, report, {"moments": "idle"})
     assert sum(profile["endValue"] for profile in idle["profiles"]) == 3
 
 

@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis
-from profiledb.studies.idle import code
+from profiledb.studies.summary.idle import find_code
 from tests.parity.test_every_report import FILES
 from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
@@ -168,7 +168,7 @@ def test_only_a_clear_function_is_named(library: Library, publish: Publish) -> N
         chains = [f for n in range(first) for f in chain(n, (103, 120), *PROGRAM)]
         chains += [f for n in range(first, first + second) for f in chain(n, *PROGRAM)]
         report = publish(lambda db: write(db, samples, chains))
-        return code(analysis.run(library, report, "idle_code"))
+        return find_code(analysis.run(library, report, "idle_code"))
 
     assert sentence(15, 5) == "75.0 % of the CPU samples in these gaps are in `decode(jpeg)`, called from `train`."
     assert sentence(14, 5) == ""  # 19 samples

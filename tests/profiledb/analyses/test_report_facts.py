@@ -42,4 +42,4 @@ def test_a_stranger(every_report: Library) -> None:
     report = every_report.find("openmp_iterations.qdrep")
     (facts,) = run(every_report, report.id, "report_facts")
     assert str(facts["driver_version"]).count(".") >= 1
-    assert f"- GPUs: `{facts['gpu_list']}`" in document.text(every_report, report, {})
+    assert f"- GPUs: `{facts['gpu_list']}`" in document.write_summary(every_report, report, {})

@@ -102,7 +102,7 @@ def test_odd_times_break_nothing(library: Library, lay: Lay) -> None:
     zero, huge = run(library, report, "task_times")
     assert picked([zero], "cpu_median_ns", "speedup_total", "transfer_share_pct") == [(0, None, None)]
     assert picked([huge], "cpu_median_ns", "gpu_median_ns", "cpu_repetitions") == [(None, 1e17, 0)], "30 years"
-    states = crossing.crossovers(analysis.run(library, report, "task_repetitions"))
+    states = crossing.find_crossovers(analysis.run(library, report, "task_repetitions"))
     assert [one.state for one in states] == ["nothing in common"] * 2 + ["one device"] * 2
     assert len(run(library, report, "task_features")) == 2
 
@@ -160,7 +160,7 @@ def test_the_sample_against_plain_python(tasks: Library) -> None:
 def test_the_story_of_the_sample(tasks: Library) -> None:
     """Computing alone all three cross early; with its transfers the vector addition never does."""
     rows = analysis.run(tasks, tasks.find("tasks.nsys-rep").id, "task_repetitions")
-    found = {(one.task, one.basis): one for one in crossing.crossovers(rows)}
+    found = {(one.task, one.basis): one for one in crossing.find_crossovers(rows)}
     assert found["vector_add", "total"].state == "never"
     matmul, reduction = found["matmul", "total"], found["reduction", "total"]
     assert matmul.state == reduction.state == "crossed"

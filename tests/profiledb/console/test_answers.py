@@ -15,12 +15,12 @@ from bench import pages
 from profiledb.console import answer_file, table_list
 from profiledb.console.question_process import Answer, ask
 from profiledb.errors import AnalysisError, DamagedError
-from profiledb.library import database
+from profiledb.library import team_database
 from profiledb.library.catalog import Catalog, Manifest
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.report import schema
-from profiledb.studies.trends.summary_store import FILE
+from profiledb.report.derived_files import SUMMARIES
 from tests.conftest import ROOT
 from tests.support import asked, needs, serial
 from tests.support.postgres import PASSWORD, Server
@@ -55,12 +55,12 @@ def test_every_type_has_a_plain_one(kinds: Answer) -> None:
 
 
 def test_an_answer_is_written_in_three_formats(kinds: Answer, tmp_path: Path) -> None:
-    names, values = csv.reader(io.StringIO(answer_file.text(kinds.rows, "csv").decode()))
+    names, values = csv.reader(io.StringIO(answer_file.encode_rows(kinds.rows, "csv").decode()))
     told = dict(zip(names, values, strict=True))
     assert (told["total"], told["text"], told["no_number"], told["nothing"]) == ("45", 'a,"b"', "", "")
-    (row,) = json.loads(answer_file.text(kinds.rows, "json"))
+    (row,) = json.loads(answer_file.encode_rows(kinds.rows, "json"))
     assert (row["total"], row["text"], row["no_number"], row["day"]) == (45, 'a,"b"', None, "2026-01-02")
-    (tmp_path / "x.parquet").write_bytes(answer_file.text(kinds.rows, "parquet"))
+    (tmp_path / "x.parquet").write_bytes(answer_file.encode_rows(kinds.rows, "parquet"))
     read = duckdb.sql(f"SELECT total, text, span FROM '{tmp_path}/x.parquet'").fetchall()
     assert read == [(45, 'a,"b"', "0 months 1 days 0 ns")]
 
@@ -84,7 +84,8 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
     library, report = place
     asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
     assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
-    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
+    (library.folder / SUMMARIES).parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(library.folder / SUMMARIES)) as db, db:
         db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
         texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
         db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
@@ -108,7 +109,7 @@ def test_a_question_reads_the_summaries_of_a_team(
     monkeypatch.delenv("PGPASSWORD", raising=False)
     (tmp_path / "password").write_text(PASSWORD)
     monkeypatch.setenv("PGPASSWORD_FILE", str(tmp_path / "password"))
-    shared = database.shared(guarded.create().replace(f":{PASSWORD}@", "@"))
+    shared = team_database.open_database(guarded.create().replace(f":{PASSWORD}@", "@"))
     library = Library(made.folder, Catalog(shared))
     library.catalog.add_report(report)
     serial.put(library, serial.facts(1), serial.rows(1e6, {"gemm": 1e5}))
@@ -135,7 +136,7 @@ def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: t
 def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Manifest]) -> None:
     asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
     rows = ask(place[0], place[1].id, asking, asked.limits()).rows
-    assert answer_file.text(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
+    assert answer_file.encode_rows(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
     assert analysis.frame_of(rows)["n"].tolist()[2] == 9007199254740993
 
 
@@ -152,7 +153,7 @@ def test_every_example_answers_a_sample(sample_data: Path) -> None:
     samples = Library(sample_data / "library")
     answered = set()
     for report in sorted(samples.list(), key=lambda one: -sum(one.rows.values())):
-        for example in table_list.examples(report):
+        for example in table_list.list_examples(report):
             if example.title not in answered and not analysis.query(samples, report.id, example.sql).empty:
                 answered.add(example.title)
     assert len(answered) == len(table_list._examples()) == 8
@@ -161,5 +162,5 @@ def test_every_example_answers_a_sample(sample_data: Path) -> None:
 def test_the_views_that_are_listed_are_there(place: tuple[Library, Manifest]) -> None:
     library, report = place
     found = analysis.query(library, report.id, "SELECT view_name FROM duckdb_views() WHERE NOT internal")
-    assert {view.name for view in table_list.known_views()} <= set(found["view_name"])
-    assert all(len(view.comment) > 20 for view in table_list.known_views())
+    assert {view.name for view in table_list.list_views()} <= set(found["view_name"])
+    assert all(len(view.comment) > 20 for view in table_list.list_views())

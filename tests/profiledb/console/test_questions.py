@@ -6,7 +6,7 @@ import pytest
 
 from profiledb.console import saved_questions
 from profiledb.console.question_limits import LONGEST
-from profiledb.console.saved_questions import Questions, questions_of
+from profiledb.console.saved_questions import Questions, open_questions
 from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
@@ -17,13 +17,13 @@ HOSTILE = "<script>alert(1)</script> [x](http://y)\n\x1b[31m\u202e"
 @pytest.fixture
 def kept(catalog: Catalog, tmp_path: Path) -> Questions:
     """The questions of a folder, and of a team."""
-    return questions_of(Library(tmp_path, catalog))
+    return open_questions(Library(tmp_path, catalog))
 
 
 def test_a_question_is_kept_replaced_by_name_and_removed(kept: Questions, catalog: Catalog, tmp_path: Path) -> None:
     assert kept.all() == []
     first = kept.keep(HOSTILE, "SELECT 1")
-    again = questions_of(Library(tmp_path, catalog)).keep(HOSTILE, "SELECT 2")
+    again = open_questions(Library(tmp_path, catalog)).keep(HOSTILE, "SELECT 2")
     assert again.id == first.id
     assert [one.sql for one in kept.all()] == ["SELECT 2"]
     assert "\n" not in first.name
@@ -46,7 +46,7 @@ def test_no_other_file_is_read_or_removed(tmp_path: Path, name: str) -> None:
     (tmp_path / "questions").mkdir()
     other = tmp_path / "questions" / "other.json"
     other.write_text('{"name": "x", "sql": "SELECT 1"}')
-    kept = questions_of(Library(tmp_path))
+    kept = open_questions(Library(tmp_path))
     kept.remove(name)
     assert kept.get(name) is None
     assert kept.all() == []
@@ -57,7 +57,7 @@ def test_no_other_file_is_read_or_removed(tmp_path: Path, name: str) -> None:
     "content", ["", "[]", '{"name": 1, "sql": "x"}', '{"name": "x"}', '{"name": "x", "sql": 5}', "\xff"]
 )
 def test_what_is_no_question_is_left_out(tmp_path: Path, content: str) -> None:
-    kept = questions_of(Library(tmp_path))
+    kept = open_questions(Library(tmp_path))
     good = kept.keep("good", "SELECT 1")
     (tmp_path / "questions" / "0123456789ab.json").write_bytes(content.encode("latin-1"))
     assert kept.all() == [good]

@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 
 from app.api import routes, uploads
 from app.web import upload_store
-from app.web.inbox_stream import save
+from app.web.inbox_upload import save_file
 from profiledb import config
 from profiledb.access.operations import openapi
 from profiledb.errors import ConfigError, ConversionError, StorageError
@@ -65,7 +65,7 @@ def listed(*keys: str, size: int = 1) -> Tree:
 
 @BOTH
 def test_uploads_never_overwrite_other_content(inbox: Inbox, bucket: Bucket) -> None:
-    names = [save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    names = [save_file(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
     assert tuple(names) == NAMES
     assert {one.key: bucket.read(one.key, 9) for one in bucket.list()} == {
         "x.csv": b"1", "x-2.csv": b"2", "x-3.csv": b"3"
@@ -76,13 +76,13 @@ def test_uploads_never_overwrite_other_content(inbox: Inbox, bucket: Bucket) -> 
 @BOTH
 def test_an_upload_into_a_folder(inbox: Inbox, bucket: Bucket, tmp_path: Path) -> None:
     for one in (inbox, FolderInbox(tmp_path / "folder")):
-        paths = [save(io.BytesIO(text), "x.csv", one, "@team/runs") for text in (b"1", b"2")]
+        paths = [save_file(io.BytesIO(text), "x.csv", one, "@team/runs") for text in (b"1", b"2")]
         assert paths == [one.root / "@team" / "runs" / name for name in ("x.csv", "x-2.csv")]
     assert sorted(one.key for one in bucket.list()) == ["@team/runs/x-2.csv", "@team/runs/x.csv"]
 
 
 def test_what_lies_beside_a_report_keeps_its_name(inbox: Inbox, bucket: Bucket) -> None:
-    names = {save(io.BytesIO(text), "x.meta.json", inbox).name for text in (b"1", b"2")}
+    names = {save_file(io.BytesIO(text), "x.meta.json", inbox).name for text in (b"1", b"2")}
     assert names == {"x.meta.json"}
     assert bucket.read("x.meta.json", 9) == b"2"
 
@@ -98,7 +98,7 @@ def test_two_servers_that_choose_a_name_at_once(
     both = [opened(url, folder, database) for folder in folders]
     texts = [f"{number}".encode() for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda at: save(io.BytesIO(texts[at]), "same.csv", both[at % 2]), range(8)))
+        list(pool.map(lambda at: save_file(io.BytesIO(texts[at]), "same.csv", both[at % 2]), range(8)))
     assert sorted(bucket.read(one.key, 9) for one in bucket.list()) == texts
 
 
@@ -200,12 +200,12 @@ def test_a_file_that_is_opened_comes_after_what_lies_beside_it(
 def test_an_upload_by_a_program(url: str, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPDECK_INBOX", url)
     monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
-    upload_store.store.cache_clear()
-    with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
+    upload_store.get_upload_store.cache_clear()
+    with TestClient(Starlette(routes=routes.build_routes()), base_url="http://localhost") as client:
         answer = client.post(
-            f"{openapi.PREFIX}/uploads?name=../a%0Ab.csv", content=b"1", headers={"Content-Type": uploads.CONTENT}
+            f"{openapi.PREFIX}/uploads?name=../a%0Ab.csv", content=b"1", headers={"Content-Type": uploads.CONTENT_TYPE}
         )
-    upload_store.store.cache_clear()
+    upload_store.get_upload_store.cache_clear()
     assert (answer.status_code, answer.json()["name"]) == (202, "a b.csv")
     assert [(one.key, one.size) for one in bucket.list()] == [("a b.csv", 1)]
 

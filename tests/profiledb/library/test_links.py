@@ -30,14 +30,14 @@ def make_both(publish: Publish) -> tuple[str, str]:
 def test_a_link_is_kept_until_it_is_taken_away(library: Library, publish: Publish, both: tuple[str, str]) -> None:
     nsys, ncu = both
     other = publish(compute(launch(0, GEMM)), "ncu")
-    assert library.linked(nsys) is None
+    assert library.linked_report(nsys) is None
     library.link(nsys, ncu)
-    assert (Library(library.folder).linked(nsys), library.linked(ncu)) == (ncu, None)
+    assert (Library(library.folder).linked_report(nsys), library.linked_report(ncu)) == (ncu, None)
     library.link(nsys, other)
     assert library.catalog.links.all() == {nsys: other}, "one at a time"
     library.unlink(nsys)
     library.unlink(nsys)
-    assert library.linked(nsys) is None
+    assert library.linked_report(nsys) is None
 
 
 def test_only_a_systems_report_is_linked_to_a_compute_report(library: Library, both: tuple[str, str]) -> None:
@@ -63,13 +63,13 @@ def test_a_link_survives_recovery_and_a_new_conversion(library: Library, both: t
     nsys, ncu = both
     library.link(nsys, ncu)
     library.recover()
-    assert library.linked(nsys) == ncu
+    assert library.linked_report(nsys) == ncu
     current, manifest = library.path(ncu), library.find(ncu)
     older = current.rename(current.with_name(f"{ncu}.v1.duckdb"))  # as an update of the schema leaves it
     library.recover()
-    assert library.linked(nsys) is None, "while it waits for its conversion"
+    assert library.linked_report(nsys) is None, "while it waits for its conversion"
     library.publish(older, manifest)
-    assert library.linked(nsys) == ncu
+    assert library.linked_report(nsys) == ncu
 
 
 def test_a_link_to_a_trace_ends_with_its_report(library: Library, both: tuple[str, str]) -> None:
@@ -103,11 +103,11 @@ def test_the_command_links_and_unlinks(
 
     said = f"{nsys}.rep is linked to {ncu}.rep, which covers 100.0 % of the GPU time.\n"
     assert call(f"{nsys}.rep", f"{ncu}.rep") == (0, said)
-    assert library.linked(nsys) == ncu
+    assert library.linked_report(nsys) == ncu
     status, said = call(nsys)
     assert (status, "--remove" in said) == (1, True)
     assert call(nsys, "--remove")[0] == 0
-    assert library.linked(nsys) is None
+    assert library.linked_report(nsys) is None
     assert call(ncu, nsys) == (
         1,
         f"{nsys}.rep is not a report of Nsight Compute. The parameter ncu takes a Compute report.\n",

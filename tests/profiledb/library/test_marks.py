@@ -21,12 +21,12 @@ def test_marks_are_written_one_by_one(catalog: Catalog) -> None:
     catalog.marks.change(ONE, [Mark(7, "seven")])
     catalog.marks.change(TWO, [Mark(5, "of another")])
     catalog.marks.change(ONE, [Mark(5, "new words"), Mark(99, "")])
-    assert catalog.marks.of(ONE) == [Mark(-3, "before"), Mark(5, "new words"), Mark(7, "seven")]
+    assert catalog.marks.get(ONE) == [Mark(-3, "before"), Mark(5, "new words"), Mark(7, "seven")]
     catalog.marks.change(ONE, [Mark(5, "")])
-    assert [mark.t_ns for mark in catalog.marks.of(ONE)] == [-3, 7]
+    assert [mark.t_ns for mark in catalog.marks.get(ONE)] == [-3, 7]
     catalog.remove_report(ONE)
-    assert catalog.marks.of(ONE) == []
-    assert catalog.marks.of(TWO) == [Mark(5, "of another")]
+    assert catalog.marks.get(ONE) == []
+    assert catalog.marks.get(TWO) == [Mark(5, "of another")]
 
 
 def test_a_report_that_takes_the_place_of_another_takes_its_marks(catalog: Catalog) -> None:
@@ -34,16 +34,16 @@ def test_a_report_that_takes_the_place_of_another_takes_its_marks(catalog: Catal
     catalog.marks.change(TWO, [Mark(6, "its own")])
     catalog.hand_over(ONE, TWO)
     catalog.remove_report(ONE)
-    assert catalog.marks.of(TWO) == [Mark(5, "five"), Mark(6, "its own")]
+    assert catalog.marks.get(TWO) == [Mark(5, "five"), Mark(6, "its own")]
 
 
 def test_there_is_a_number_of_them(catalog: Catalog) -> None:
     catalog.marks.change(ONE, [Mark(t, "x") for t in range(MOST)])
     with pytest.raises(AnalysisError, match=f"at most {MOST} marks"):
         catalog.marks.change(ONE, [Mark(5, "changed"), Mark(MOST + 1, "one more")])
-    assert catalog.marks.of(ONE) == [Mark(t, "x") for t in range(MOST)], "none of both is written"
+    assert catalog.marks.get(ONE) == [Mark(t, "x") for t in range(MOST)], "none of both is written"
     catalog.marks.change(ONE, [Mark(5, ""), Mark(MOST + 1, "in its place")])
-    assert len(catalog.marks.of(ONE)) == MOST
+    assert len(catalog.marks.get(ONE)) == MOST
 
 
 def test_they_outlive_a_damaged_catalog(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_they_outlive_a_damaged_catalog(tmp_path: Path) -> None:
     db.close()
     assert catalog_repair.is_damaged(tmp_path / FILE)
     catalog.mend()
-    assert catalog.marks.of(ONE) == [Mark(5, "five")]
+    assert catalog.marks.get(ONE) == [Mark(5, "five")]
 
 
 def test_a_catalog_of_before_gets_the_table(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_catalog_of_before_gets_the_table(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / FILE) as db:
         db.execute("DROP TABLE mark")
     db.close()
-    assert Catalog(tmp_path / FILE).marks.of(ONE) == []
+    assert Catalog(tmp_path / FILE).marks.get(ONE) == []
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ def test_a_catalog_of_before_gets_the_table(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_mark_is_left_out(told: Any) -> None:
-    assert marks.read(told) == []
+    assert marks.parse_marks(told) == []
 
 
 def test_notes_are_words_of_a_line(catalog: Catalog) -> None:
     hostile = "<script>\n'; DROP TABLE mark; --\u202e\x00 a\tb" + "y" * 100_000
-    found = marks.read([{"t": 5.4, "note": hostile}, {"t": 6, "note": " \n "}] + [{"t": 7, "note": "z"}] * 1_000)
+    found = marks.parse_marks([{"t": 5.4, "note": hostile}, {"t": 6, "note": " \n "}] + [{"t": 7, "note": "z"}] * 1_000)
     assert found[0].t_ns == 5
     assert found[0].note.startswith("<script> '; DROP TABLE mark; -- a b")
     assert len(found[0].note) <= LONGEST
     assert found[1] == Mark(6, "")
     assert len(found) == MOST
     catalog.marks.change(ONE, found[:2])
-    assert catalog.marks.of(ONE) == found[:1]
+    assert catalog.marks.get(ONE) == found[:1]
     assert json.loads(json.dumps(found[0].note)) == found[0].note

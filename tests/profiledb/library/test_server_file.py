@@ -15,31 +15,31 @@ GOOD = {"port": 8501, "base": "", "inbox": "/data/inbox", "key": "ab" * 32}
 
 def read(folder: Path, content: bytes) -> Serving | None:
     (folder / server_file.NAME).write_bytes(content)
-    return server_file.read(folder)
+    return server_file.read_announcement(folder)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    one = server_file.begin(8501, "/team/warpdeck/", str(tmp_path / "inbox"))
+    one = server_file.describe_server(8501, "/team/warpdeck/", str(tmp_path / "inbox"))
     assert one.base == "/team/warpdeck"
-    server_file.write(tmp_path / "library", one)
-    assert server_file.read(tmp_path / "library") == one
+    server_file.announce(tmp_path / "library", one)
+    assert server_file.read_announcement(tmp_path / "library") == one
     assert [path.name for path in (tmp_path / "library").iterdir()] == [server_file.NAME]
 
 
 def test_two_servers_have_two_keys(tmp_path: Path) -> None:
-    one, two = (server_file.begin(8501, "", str(tmp_path)) for _ in range(2))
+    one, two = (server_file.describe_server(8501, "", str(tmp_path)) for _ in range(2))
     assert one.answer("0" * 32) != two.answer("0" * 32)
     assert one.answer("0" * 32) != one.answer("1" * 32)
 
 
 def test_only_the_last_one_is_taken_back(tmp_path: Path) -> None:
-    one, two = (server_file.begin(port, "", str(tmp_path)) for port in (8501, 8502))
-    server_file.write(tmp_path, one)
-    server_file.write(tmp_path, two)
-    server_file.remove(tmp_path, one)
-    assert server_file.read(tmp_path) == two
-    server_file.remove(tmp_path, two)
-    assert server_file.read(tmp_path) is None
+    one, two = (server_file.describe_server(port, "", str(tmp_path)) for port in (8501, 8502))
+    server_file.announce(tmp_path, one)
+    server_file.announce(tmp_path, two)
+    server_file.withdraw(tmp_path, one)
+    assert server_file.read_announcement(tmp_path) == two
+    server_file.withdraw(tmp_path, two)
+    assert server_file.read_announcement(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_large_and_deep_files_are_none(tmp_path: Path) -> None:
     assert read(tmp_path, b"[" * 60_000) is None
     (tmp_path / server_file.NAME).unlink()
     (tmp_path / server_file.NAME).mkdir()
-    assert server_file.read(tmp_path) is None
+    assert server_file.read_announcement(tmp_path) is None
 
 
 def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "library").touch()
-    server_file.write(tmp_path / "library", server_file.begin(8501, "", str(tmp_path)))
+    server_file.announce(tmp_path / "library", server_file.describe_server(8501, "", str(tmp_path)))

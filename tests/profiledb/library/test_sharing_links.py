@@ -22,12 +22,12 @@ def make_catalog(catalog: Catalog) -> Catalog:
 
 
 def test_a_link_opens_its_report_until_it_ends(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = catalog.asked_by(EDITH).shares.new(REPORT.id, 2, 30)
-    shown = catalog.shares.shown(secret)
+    secret = catalog.asked_by(EDITH).sharing_links.create(REPORT.id, 2, 30)
+    shown = catalog.sharing_links.find(secret)
     assert shown is not None
     assert (shown.report_id, shown.made_by) == (REPORT.id, "Edith")
     assert 2 * 86_400 - 60 < shown.seconds <= 2 * 86_400
-    assert secret not in str(catalog.shares.all())
+    assert secret not in str(catalog.sharing_links.all())
     for wrong in (
         "",
         "ws_",
@@ -36,7 +36,7 @@ def test_a_link_opens_its_report_until_it_ends(catalog: Catalog, monkeypatch: py
         f"{secret}0",
         "x" * 10_000,
     ):
-        assert catalog.shares.shown(wrong) is None
+        assert catalog.sharing_links.find(wrong) is None
 
     class Later(datetime):
         @classmethod
@@ -44,38 +44,38 @@ def test_a_link_opens_its_report_until_it_ends(catalog: Catalog, monkeypatch: py
             return super().now(tz) + timedelta(days=2)
 
     monkeypatch.setattr(sharing_links, "datetime", Later)
-    assert catalog.shares.shown(secret) is None
-    assert catalog.shares.all() == []
+    assert catalog.sharing_links.find(secret) is None
+    assert catalog.sharing_links.all() == []
 
 
 def test_an_admin_ends_it_and_so_does_the_end_of_its_report(catalog: Catalog) -> None:
-    first, second = (catalog.asked_by(EDITH).shares.new(REPORT.id, 1, 1) for _ in range(2))
+    first, second = (catalog.asked_by(EDITH).sharing_links.create(REPORT.id, 1, 1) for _ in range(2))
     number = first.split("_")[1]
     with pytest.raises(NotAllowedError):
-        catalog.asked_by(EDITH).shares.end(number)
-    catalog.shares.end(number)
-    assert catalog.shares.shown(first) is None
-    assert catalog.shares.shown(second) is not None
+        catalog.asked_by(EDITH).sharing_links.end(number)
+    catalog.sharing_links.end(number)
+    assert catalog.sharing_links.find(first) is None
+    assert catalog.sharing_links.find(second) is not None
     with pytest.raises(AnalysisError, match="no such link"):
-        catalog.shares.end(number)
+        catalog.sharing_links.end(number)
     told = [(entry.who, entry.action, entry.report_id) for entry in catalog.audit.entries(most=3)]
     assert told == [("local", "ended link", REPORT.id), *[("Edith", "shared", REPORT.id)] * 2]
     catalog.remove_report(REPORT.id)
     catalog.add_report(REPORT)
-    assert catalog.shares.shown(second) is None
+    assert catalog.sharing_links.find(second) is None
 
 
 @pytest.mark.parametrize(("days", "most"), [(0, 30), (31, 30), (1, 0), (-1, 30)])
 def test_how_long_a_link_lasts_is_bounded(catalog: Catalog, days: int, most: float) -> None:
     with pytest.raises(AnalysisError):
-        catalog.shares.new(REPORT.id, days, most)
+        catalog.sharing_links.create(REPORT.id, days, most)
 
 
 def test_links_are_bounded_and_of_what_one_sees(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReportNotFoundError):
-        catalog.asked_by(EDITH).shares.new("b" * 16, 1, 30)
-    catalog.shares.new("b" * 16, 1, 30)
-    assert catalog.asked_by(EDITH).shares.all() == []
+        catalog.asked_by(EDITH).sharing_links.create("b" * 16, 1, 30)
+    catalog.sharing_links.create("b" * 16, 1, 30)
+    assert catalog.asked_by(EDITH).sharing_links.all() == []
     monkeypatch.setattr(sharing_links, "MOST", 1)
     with pytest.raises(AnalysisError, match="at most"):
-        catalog.shares.new(REPORT.id, 1, 30)
+        catalog.sharing_links.create(REPORT.id, 1, 30)

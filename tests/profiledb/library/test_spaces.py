@@ -1,7 +1,8 @@
-"""Spaces: of a report that they do not see, a visitor's library and catalog know nothing."""
+"""Spaces: the library and the catalog of a visitor know nothing of a report that the visitor may not see."""
 
+import ast
 from dataclasses import replace
-from inspect import isfunction, signature
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,21 @@ import pytest
 from profiledb import config
 from profiledb.errors import AnalysisError, NotAllowedError, ReportNotFoundError
 from profiledb.library import migrations
-from profiledb.library.access_check import OF_REPORTS
-from profiledb.library.bucket.bucket_library import StoredLibrary
 from profiledb.library.catalog import Catalog, Job, Manifest
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
-from profiledb.library.marks import Mark
+from profiledb.library.marks import Mark, Marks
 from profiledb.library.postgres import Postgres
-from profiledb.library.series_decisions import Note
+from profiledb.library.report_links import ReportLinks
+from profiledb.library.series_decisions import Note, SeriesDecisions
+from profiledb.library.sharing_links import SharingLinks
 from profiledb.library.spaces import UNKNOWN, space_of
 from profiledb.library.visitor import LOCAL, NOBODY, WORKER, Visitor
+from profiledb.report.derived_files import FINDINGS
 from profiledb.report.sidecar import Columns
 from tests.support.postgres import Server
 
+ROOT = Path(__file__).parents[3]
 MADE = "2026-01-01T00:00:00+00:00"
 OPEN = Manifest("a" * 16, 6, "open.nsys-rep", "nsys", "a" * 64, 1, ingested_at=MADE)
 HIDDEN = replace(OPEN, id="b" * 16, name="secret.nsys-rep", space="kernels")
@@ -33,10 +36,6 @@ ANN = Visitor("Ann", "login", frozenset({"kernel-team", "all"}))
 OTTO = Visitor("Otto", "login", frozenset({"all"}))
 LINK = Visitor("A link", "link", only=HIDDEN.id)
 FILES = {"open": "/inbox/open.nsys-rep", "hidden": "/inbox/@kernels/2026/secret.nsys-rep"}
-PLAIN = {"self", "visitor", "name", "path", "kind", "text", "pairs", "to", "views", "joins", "database", "manifest"} | {
-    "nsys", "ncu", "number",
-}  # fmt: skip
-"""Parameters of a library that take no id, or a name that ``find`` looks up."""
 
 
 @pytest.fixture(name="catalog")
@@ -46,8 +45,8 @@ def make_catalog(catalog: Catalog) -> Catalog:
         catalog.put_job(Job(FILES[name], report.name, "1", "ready", report.id))
         catalog.set_labels(report.id, ["slow"])
         catalog.marks.change(report.id, [Mark(1, "here")])
-        catalog.decided.choose(report.id, "nightly")
-        catalog.decided.say(report.id, "step_ns", Note("open", "look"))
+        catalog.decisions.choose(report.id, "nightly")
+        catalog.decisions.write_note(report.id, "step_ns", Note("open", "look"))
     catalog.links.put(OPEN.id, HIDDEN.id)
     catalog.spaces.put("kernels", ["kernel-team"])
     return catalog
@@ -88,7 +87,7 @@ def test_folders_above_the_inbox_say_nothing(tmp_path: Path) -> None:
     catalog.add_report(HIDDEN)
     catalog.put_job(Job(f"{inbox}/b/same.nsys-rep", "same.nsys-rep", "1", "duplicate", HIDDEN.id))
     assert {job.name for job in catalog.asked_by(OTTO).jobs()} == {"open.nsys-rep", "same.nsys-rep"}
-    assert catalog.spaces.of() == {HIDDEN.id: {"", "kernels"}}
+    assert catalog.spaces.spaces_by_report() == {HIDDEN.id: {"", "kernels"}}
     assert space_of(f"{tmp_path}/@team/inbox2/a.nsys-rep", inbox) == "team", "it lies elsewhere"
 
 
@@ -110,7 +109,7 @@ def test_a_change_counts_at_once_and_what_is_lost_hides(catalog: Catalog) -> Non
     assert seen(otto) == {"open", "secret"}
     catalog.spaces.remove("kernels")
     assert seen(otto) == seen(ann) == {"open"}
-    assert catalog.spaces.counts() == {"": 1, UNKNOWN: 1, "kernels": 1}
+    assert catalog.spaces.count_reports() == {"": 1, UNKNOWN: 1, "kernels": 1}
     with pytest.raises(AnalysisError, match="no space"):
         catalog.spaces.remove("kernels")
 
@@ -133,62 +132,152 @@ def test_the_same_content_is_in_the_spaces_of_all_its_files(catalog: Catalog) ->
 def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
     otto = catalog.asked_by(OTTO)
     told = [
-        otto.report_ids(), otto.reports(), otto.jobs(), otto.labels(), otto.links.all(), otto.decided.choices(),
-        otto.decided.notes(), otto.job(FILES["hidden"]), otto.marks.of(OPEN.id),
+        otto.report_ids(), otto.reports(), otto.jobs(), otto.labels(), otto.links.all(), otto.decisions.choices(),
+        otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id),
     ]  # fmt: skip
     assert OPEN.id in str(told)
     assert not any(word in str(told) for word in (HIDDEN.id, HIDDEN.name, "lost"))
     with pytest.raises(NotAllowedError):
         otto.audit.entries()
-    assert (otto.spaces.seen(), catalog.asked_by(ANN).spaces.seen()) == ([], ["kernels"])
-    for ask in (otto.job_states, otto.spaces.counts, otto.spaces.of, lambda: otto.spaces.remove("kernels")):
+    assert (otto.spaces.visible_names(), catalog.asked_by(ANN).spaces.visible_names()) == ([], ["kernels"])
+    for ask in (
+        otto.job_states,
+        otto.spaces.count_reports,
+        otto.spaces.spaces_by_report,
+        lambda: otto.spaces.remove("kernels"),
+    ):
         with pytest.raises(NotAllowedError):
             ask()
     with pytest.raises(NotAllowedError):
         otto.spaces.put("kernels", ["all"])
 
 
-def test_a_catalog_changes_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
-    otto, columns = catalog.asked_by(OTTO), Columns("a", "b", "c")
-    before = (catalog.jobs(), catalog.labels(), catalog.marks.of(HIDDEN.id), catalog.links.all())
-    asked: list[tuple[Any, ...]] = [
-        (otto.marks.of, HIDDEN.id), (otto.marks.change, HIDDEN.id, [Mark(2, "x")]), (otto.set_labels, HIDDEN.id, []),
-        (otto.remove_report, HIDDEN.id), (otto.links.put, HIDDEN.id, OPEN.id), (otto.links.put, OPEN.id, HIDDEN.id),
-        (otto.links.remove, HIDDEN.id), (otto.decided.choose, HIDDEN.id, "x"),
-        (otto.decided.say, HIDDEN.id, "step_ns", Note("accepted", "x")), (otto.forget_job, FILES["hidden"]),
-        (otto.dismiss, FILES["hidden"]), (otto.name_columns, FILES["hidden"], columns),
-        (otto.columns, FILES["hidden"]),
-    ]  # fmt: skip
-    for ask, *values in asked:
-        with pytest.raises((ReportNotFoundError, NotAllowedError)):
-            ask(*values)
-    assert (catalog.jobs(), catalog.labels(), catalog.marks.of(HIDDEN.id), catalog.links.all()) == before
-
-
-@pytest.mark.parametrize("kind", [Library, StoredLibrary])
-def test_every_method_of_a_library_looks_first(tmp_path: Path, catalog: Catalog, kind: type[Library]) -> None:
-    library = Library(tmp_path, catalog).asked_by(OTTO)
-    methods = {
-        name: method
-        for of in kind.__mro__
-        for name, method in vars(of).items()
+def public_methods(of: type) -> set[str]:
+    """Return the names of the methods that a class and its bases offer."""
+    return {
+        name
+        for kind in of.__mro__[:-1]
+        for name, method in vars(kind).items()
         if isfunction(method) and not name.startswith("_")
     }
-    unknown = {one for method in methods.values() for one in signature(method).parameters} - OF_REPORTS - PLAIN
-    assert not unknown, "parameters of which nobody has said whether they take the id of a report"
-    looked = 0
-    for method in methods.values():
-        for at in OF_REPORTS & set(signature(method).parameters):
-            given: dict[str, Any] = dict.fromkeys(set(signature(method).parameters) - {"self"}, OPEN.id)
-            with pytest.raises(ReportNotFoundError, match=HIDDEN.id):
-                method(library, **(given | {at: HIDDEN.id}))
-            looked += 1
-        if list(signature(method).parameters)[1:2] == ["report_id"]:
-            with pytest.raises(ReportNotFoundError, match=HIDDEN.id):
-                method(library, HIDDEN.id)
-    assert looked > 20
-    with pytest.raises(ReportNotFoundError):
-        library.find(HIDDEN.id[:6])
+
+
+def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ...]]]]:
+    """Return, for the catalog and each part of it, the calls that have to be refused, by method."""
+    hidden, shown, columns = HIDDEN.id, OPEN.id, Columns("a", "b", "c")
+    return {
+        catalog: {
+            "transaction": [()], "job_states": [()], "add_report": [(HIDDEN,)], "remove_report": [(hidden,)],
+            "hand_over": [(hidden, shown), (shown, hidden)], "unlist_report": [(hidden,)],
+            "set_labels": [(hidden, [])], "dismiss": [(FILES["hidden"],)], "forget_job": [(FILES["hidden"],)],
+            "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
+        },
+        catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
+        catalog.links: {"put": [(hidden, shown), (shown, hidden)], "remove": [(hidden,)]},
+        catalog.decisions: {"choose": [(hidden, "x")], "write_note": [(hidden, "step_ns", Note("accepted", "x"))]},
+        catalog.sharing_links: {"create": [(hidden, 1, 30)]},
+    }  # fmt: skip
+
+
+CATALOG_TELLS = {
+    Catalog: {
+        "asked_by", "version_of_files", "mend", "damaged_files", "reports", "report_ids", "jobs", "job", "put_job",
+        "labels",
+    },
+    Marks: set(),
+    ReportLinks: {"all"},
+    SeriesDecisions: {"choices", "notes"},
+    SharingLinks: {"all", "end", "find"},
+}  # fmt: skip
+"""Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
+
+
+def test_every_operation_of_a_catalog_refuses_a_hidden_report(catalog: Catalog) -> None:
+    before = (catalog.jobs(), catalog.labels(), catalog.marks.get(HIDDEN.id), catalog.links.all(), catalog.reports())
+    for part, calls in catalog_calls(catalog.asked_by(OTTO)).items():
+        assert public_methods(type(part)) == calls.keys() | CATALOG_TELLS[type(part)], type(part)
+        for name, arguments in calls.items():
+            for values in arguments:
+                with pytest.raises((ReportNotFoundError, NotAllowedError)):
+                    getattr(part, name)(*values)
+    now = (catalog.jobs(), catalog.labels(), catalog.marks.get(HIDDEN.id), catalog.links.all(), catalog.reports())
+    assert now == before
+
+
+def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the calls that have to be refused because they are about a hidden report, by method."""
+    hidden, shown = HIDDEN.id, OPEN.id
+    database = library.reports / f"{hidden}.v6.duckdb"
+    by_id = (
+        "require_visible", "path", "manifest_path", "sidecar_paths", "fetch", "is_here", "fetched_bytes",
+        "share_prepared", "relist", "delete", "is_intact", "is_safe", "unlink", "linked_report", "outdated_database",
+        "find",
+    )  # fmt: skip
+    calls: dict[str, list[tuple[Any, ...]]] = {name: [(hidden,)] for name in by_id}
+    more: dict[str, list[tuple[Any, ...]]] = {
+        "require_visible": [(hidden,), (shown, hidden), (None, hidden)],
+        "pairs_path": [(hidden, shown), (shown, hidden)],
+        "stamp": [
+            (database,), (str(database),), (library.derived.answers / hidden / FINDINGS,),
+            (library.derived.timelines / f"{hidden}.timeline5.duckdb",),
+        ],
+        "fetch_file": [(hidden, database), (shown, database)],
+        "fetch_in_background": [(hidden, "findings.json")],
+        "take_over": [(hidden, database, "{}")],
+        "replace": [(hidden, shown), (shown, hidden)],
+        "has_sidecar": [(hidden, "meta")],
+        "put_sidecar": [(hidden, "meta", "{}")],
+        "link": [(HIDDEN.name, OPEN.name), (hidden, shown)],
+        "link_trace": [(hidden, shown, database), (shown, hidden, database)],
+        "cursor": [(hidden,), (shown, hidden)],
+        "find": [(hidden,), (hidden[:6],), (HIDDEN.name,)],
+    }  # fmt: skip
+    return calls | more
+
+
+FOR_ALL: dict[str, tuple[Any, ...]] = {
+    "publish": (Path("x"), OPEN),
+    "recover": (),
+    "file_names": (),
+    "report_bytes": (),
+}
+"""Methods for visitors who see every report, with arguments."""
+NO_REPORT = {
+    "asked_by", "on_eviction", "use_one_thread", "buffers_bytes", "list", "check_reachable", "require_own_database",
+}  # fmt: skip
+"""Methods that take no id of a report; ``list`` tells of visible reports alone."""
+
+
+def test_every_operation_of_a_library_refuses_a_hidden_report(tmp_path: Path, catalog: Catalog) -> None:
+    whole = Library(tmp_path, catalog)
+    whole.put_sidecar(HIDDEN.id, "meta", "{}")
+    library = whole.asked_by(OTTO)
+    calls = library_calls(library)
+    assert public_methods(Library) == calls.keys() | FOR_ALL.keys() | NO_REPORT
+    for name, arguments in calls.items():
+        for values in arguments:
+            with pytest.raises(ReportNotFoundError):
+                getattr(library, name)(*values)
+    for name, values in FOR_ALL.items():
+        with pytest.raises(NotAllowedError):
+            getattr(library, name)(*values)
+    assert [report.id for report in library.list()] == [OPEN.id]
+    assert whole.has_sidecar(HIDDEN.id, "meta")
+    assert HIDDEN.id in whole.catalog.report_ids()
+
+
+def test_nothing_but_a_library_uses_its_storage() -> None:
+    """A storage checks no permission."""
+    files = [path for folder in ("app", "ingest", "profiledb", "warpdeck") for path in (ROOT / folder).rglob("*.py")]
+    outside = [path for path in files if not path.is_relative_to(ROOT / "profiledb" / "library")]
+    assert len(outside) > 100
+    used = [
+        path
+        for path in outside
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("storage", "store") and "library" in ast.dump(node.value)
+    ]
+    assert used == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +287,7 @@ def test_every_method_of_a_library_looks_first(tmp_path: Path, catalog: Catalog,
 def test_what_is_no_space(catalog: Catalog, name: str, groups: list[str]) -> None:
     with pytest.raises(AnalysisError):
         catalog.spaces.put(name, groups)
-    assert list(catalog.spaces.made()) == ["kernels"]
+    assert list(catalog.spaces.groups_by_space()) == ["kernels"]
 
 
 def test_spaces_stand_in_the_audit(catalog: Catalog) -> None:
@@ -215,7 +304,7 @@ def test_tables_that_were_lost_do_not_open_a_space(tmp_path: Path) -> None:
     with catalog.transaction() as db:
         db.execute("UPDATE report SET manifest = 'x' WHERE id = ?", [LOST.id])
         db.execute("DROP TABLE report_space")
-    assert Catalog(tmp_path / "catalog.sqlite").spaces.of() == PLACES
+    assert Catalog(tmp_path / "catalog.sqlite").spaces.spaces_by_report() == PLACES
 
 
 def test_a_database_that_goes_back_and_comes_again_keeps_its_spaces(postgres: Server) -> None:
@@ -227,6 +316,6 @@ def test_a_database_that_goes_back_and_comes_again_keeps_its_spaces(postgres: Se
     migrations.move(url, "0004")
     migrations.move(url)
     catalog = Catalog(Postgres(url))
-    assert (catalog.spaces.of(), catalog.spaces.made()) == (PLACES, {})
+    assert (catalog.spaces.spaces_by_report(), catalog.spaces.groups_by_space()) == (PLACES, {})
     catalog.spaces.put("kernels", ["kernel-team"])
     assert (seen(catalog.asked_by(OTTO)), seen(catalog.asked_by(ANN))) == ({"open"}, {"open", "secret"})

@@ -19,17 +19,17 @@ import psycopg
 import pytest
 
 from profiledb import config
-from profiledb.access.operations.tokens import Tokens, tokens_of
+from profiledb.access.operations.tokens import Tokens, open_tokens
 from profiledb.console import library_tables
 from profiledb.errors import AnalysisError, CatalogError, ConfigError, NewerLibraryError
-from profiledb.library import catalog_repair, database, migrations, postgres, workers
+from profiledb.library import catalog_repair, migrations, postgres, team_database, workers
 from profiledb.library.catalog import Catalog, Job
 from profiledb.library.database import Shared
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.library.postgres import Postgres
 from profiledb.library.report_links import LINKS
-from profiledb.library.workers import Seen, Workers
+from profiledb.library.workers import WorkerInfo, Workers
 from profiledb.studies.trends.summary_store import Row
 from tests.conftest import ROOT
 from tests.support import serial
@@ -54,7 +54,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
     assert "warpdeck migrate" in caught.value.hint
     migrations.move(url)
     made = columns(url)
-    for table, names in catalog_repair.expected().items():
+    for table, names in catalog_repair.expected_columns().items():
         assert made[table] == set(names), "as in catalog.sql"
     migrations.move(url)
     assert columns(url) == made, "nothing to do"
@@ -125,7 +125,7 @@ def test_hostile_texts_are_values(team: Shared) -> None:
 
 
 def _label(url: str, number: int) -> None:
-    catalog = Catalog(database.shared(url))
+    catalog = Catalog(team_database.open_database(url))
     for n in range(20):
         catalog.set_labels("one", [f"{number}", f"{number} {n}"])
         catalog.links.put("one", f"{number}")
@@ -135,7 +135,7 @@ def _label(url: str, number: int) -> None:
 def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     behind = Mock(now=lambda zone: datetime.now(zone) - timedelta(hours=1))
     monkeypatch.setattr(workers, "datetime", behind, raising=False)
-    Workers(team).seen(Seen("one", "gpu7", "2023.4.4", ""))
+    Workers(team).seen(WorkerInfo("one", "gpu7", "2023.4.4", ""))
     monkeypatch.undo()
     assert [one.id for one in Workers(team).all()] == ["one"]
     with team.connect("") as db:
@@ -188,7 +188,7 @@ def test_it_goes_away_and_comes_back(postgres: Server, caplog: pytest.LogCapture
 )
 def test_a_wrong_address_is_not_repeated(url: str) -> None:
     with pytest.raises(ConfigError, match="WARPDECK_DATABASE") as caught:
-        database.shared(config.load(database=url).database)
+        team_database.open_database(config.load(database=url).database)
     assert PASSWORD not in "".join(traceback.format_exception(caught.value)) + caught.value.hint
 
 
@@ -205,14 +205,14 @@ def test_threads_that_ask_at_once_share_one_object(postgres: Server, monkeypatch
     monkeypatch.setattr("profiledb.library.postgres.Postgres", Slow)
     url = postgres.create()
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(database.shared, [url, url])
+        one, other = pool.map(team_database.open_database, [url, url])
     assert one is other
     one.close()
 
 
 def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
     settings = config.load(database=catalog.shared.url if catalog.shared else "", library=tmp_path)
-    tokens, again = tokens_of(settings), tokens_of(settings)
+    tokens, again = open_tokens(settings), open_tokens(settings)
     assert (type(tokens) is Tokens) == (catalog.shared is None)
     shown = {role: tokens.new(f"a {role}", role) for role in ("viewer", "editor")}
     found = [again.shown(text) for text in shown.values()]
@@ -230,6 +230,6 @@ def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
 def test_questions_in_sql_see_its_summaries(team: Shared, tmp_path: Path) -> None:
     library = Library(tmp_path, Catalog(team))
     serial.put(library, serial.facts(1), [*serial.rows(1e6, {"gemm": 1e5}), Row("kernel", 1.0, "long " * 3_000)])
-    tables = library_tables.tables(team.url)
+    tables = library_tables.read_tables(team.url)
     assert tables["library_summary"].column("name").to_pylist() == ["train_1.nsys-rep"]
     assert "wall_ns" in tables["library_measure"].column("measure").to_pylist()

@@ -62,6 +62,6 @@ def test_no_password_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plain_logs_hold_no_events(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    logs.prepare("plain")
+    logs.configure("plain")
     logs.event("file", file="a")
     assert capfd.readouterr() == ("", "")

@@ -87,13 +87,13 @@ def test_labels_are_bounded() -> None:
     ],
 )
 def test_addresses(text: str, where: Address | None) -> None:
-    assert prometheus.address(text, "X") == where
+    assert prometheus.parse_address(text, "X") == where
 
 
 @pytest.mark.parametrize("text", ["x", "0", "65536", "a:b", "::1:80", "9464x", "1" * 5000])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ConfigError, match="X must be a port"):
-        prometheus.address(text, "X")
+        prometheus.parse_address(text, "X")
 
 
 def test_a_port_that_is_taken() -> None:

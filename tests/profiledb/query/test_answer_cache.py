@@ -56,7 +56,7 @@ def both_ask(answers: Answers, library: Library, first: Request, second: Request
     """Two threads ask; the work goes on when one of them works and the other one waits for its turn."""
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(answers.answer, library, one) for one in (first, second)]
-        while sum(turn.waiting for turn in list(answers._turns.values())) < 2 or not counted.calls:
+        while sum(turn.waiting for turn in list(answers.cache._turns.values())) < 2 or not counted.calls:
             assert not any(one.done() for one in waiting)
         counted.go.set()
         return [one.result(60) for one in waiting]
@@ -136,19 +136,19 @@ def test_an_error_is_raised_and_kept_for_nobody(library: Library, report_id: str
     for _ in range(2):
         with pytest.raises(AnalysisError, match="No range"):
             answers.answer(library, asked(library, report_id, range="nowhere"))
-    assert not answers.bytes
-    assert not answers._turns
+    assert not answers.cache.bytes
+    assert not answers.cache._turns
 
 
 def test_memory_is_bounded_by_bytes(library: Library, report_id: str) -> None:
     every = [asked(library, report_id, limit=limit) for limit in range(1, 9)]
     roomy = Answers()
     roomy.answer(library, every[0])
-    answers = Answers(most_bytes=3 * roomy.bytes)
+    answers = Answers(most_bytes=3 * roomy.cache.bytes)
     for one in every:
         answers.answer(library, one)
-        assert answers.bytes <= 3 * roomy.bytes
-    assert list(answers._entries) == [one.key(library) for one in every[-3:]]
+        assert answers.cache.bytes <= 3 * roomy.cache.bytes
+    assert list(answers.cache._entries) == [one.key(library) for one in every[-3:]]
 
 
 def sizes_below(root: object) -> int:
@@ -168,9 +168,9 @@ def test_answers_are_counted_by_what_they_take(library: Library, report_id: str,
     answers = Answers()
     for limit in range(1, 101):
         answers.answer(library, asked(library, report_id, limit=limit, search=f"{search}{limit}" if search else None))
-    taken = sizes_below(answers._entries)
+    taken = sizes_below(answers.cache._entries)
     assert taken > 100 * (2_000 + len(search))
-    assert 0.9 * taken < answers.bytes < 1.1 * taken
+    assert 0.9 * taken < answers.cache.bytes < 1.1 * taken
 
 
 def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, report_id: str) -> None:

@@ -7,10 +7,10 @@ import duckdb
 import pytest
 
 from profiledb.errors import DamagedError
-from profiledb.library.disk_quota import Room
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store, request
 from profiledb.query.request import Request
+from profiledb.report.derived_files import DerivedFiles
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -113,7 +113,7 @@ def test_the_folder_is_bounded_and_what_was_read_last_stays(library: Library, re
     for age, path in enumerate(reversed(paths)):
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
     answer_store.run(library, report_id, "kernels", {"limit": 1})  # the oldest is read
-    Room(library.answers).add(0, 5 * paths[0].stat().st_size)
+    DerivedFiles(library.folder).make_room(0, 5 * paths[0].stat().st_size)
     left = [path for path in paths if path.exists()]
     assert sum(path.stat().st_size for path in left) <= 5 * paths[0].stat().st_size
     assert paths[0] in left
@@ -123,11 +123,12 @@ def test_the_folder_is_bounded_and_what_was_read_last_stays(library: Library, re
 def test_no_room_keeps_nothing(library: Library, report_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
     assert len(answer_store.run(library, report_id, "kernels")) == 2
-    assert not library.answers.exists()
+    assert not library.derived.answers.exists()
 
 
 def test_a_folder_that_cannot_be_written_stops_no_answer(library: Library, report_id: str) -> None:
-    library.answers.write_text("a file stands in its place")
+    library.derived.answers.parent.mkdir()
+    library.derived.answers.write_text("a file stands in its place")
     assert len(answer_store.run(library, report_id, "kernels")) == 2
 
 

@@ -126,3 +126,32 @@ def test_columns_say_what_they_mean(analysis: Analysis) -> None:
         assert column.unit
         assert column.help
         assert column.help.lower() != column.title.lower(), "it says nothing"
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+def test_what_pages_ask_first_can_be_asked(analysis: Analysis) -> None:
+    for asked in analysis.prefetch:
+        assert set(dict(asked.params)) <= analysis.takes
+        own = {name: value for name, value in asked.params if name in {param.name for param in analysis.params}}
+        assert own.items() <= header.bind(analysis, own).items()
+    assert len(set(analysis.prefetch)) == len(analysis.prefetch)
+
+
+def test_prefetch_lines_say_part_and_parameters() -> None:
+    text = "-- title: Made\n-- prefetch: part\n-- prefetch: steady limit=12 phase=forward,backward\nSELECT 1\n"
+    made = header.parse("made", text)
+    assert [(one.part, one.params) for one in made.prefetch] == [
+        ("part", ()),
+        ("steady", (("limit", 12), ("phase", "forward,backward"))),
+    ]
+    assert made.limit == 12
+    assert not header.parse("plain", "-- title: Plain\nSELECT 1\n").limit
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("prefetch: some limit=1", "names no part"), ("show: name wide", "cannot be read"), ("show: a b c", "cannot be")],
+)
+def test_lines_that_cannot_be_read(line: str, said: str) -> None:
+    with pytest.raises(AnalysisError, match=said):
+        header.parse("made", f"-- title: Made\n-- {line}\nSELECT 1\n")

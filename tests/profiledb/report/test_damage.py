@@ -98,10 +98,10 @@ def test_a_damaged_report_is_a_sentence_and_the_others_go_on(
         assert "Delete" in caught.value.hint
         assert not caught.value.detail
         assert analysis.run(library, good.id, "kernels").equals(before)
-    assert not library.intact(bad.id)
-    assert library.intact(good.id)
+    assert not library.is_intact(bad.id)
+    assert library.is_intact(good.id)
     fresh = Library(library.folder)
-    assert not fresh.intact(bad.id), "other processes know"
+    assert not fresh.is_intact(bad.id), "other processes know"
     with pytest.raises(DamagedError):
         analysis.run(fresh, bad.id, "kernels")
     assert analysis.run(fresh, good.id, "kernels").equals(before), "also where it is the second one opened"
@@ -120,12 +120,12 @@ def test_a_file_that_ends_in_free_blocks_is_whole(tmp_path: Path) -> None:
     with store.create(path) as db:
         db.execute("BEGIN; CREATE TABLE much AS SELECT i, hash(i) AS h FROM range(2_000_000) AS t (i); ROLLBACK")
         db.execute("INSERT INTO report (name) VALUES ('kept')")
-    assert damage.opens(path)
+    assert damage.can_open(path)
     with duckdb.connect(path, read_only=True) as db:
         assert db.execute("SELECT free_blocks > 100 FROM pragma_database_size()").fetchall() == [(True,)]
         assert db.execute("SELECT name FROM report").fetchall() == [("kept",)]
     os.truncate(path, path.stat().st_size - 1)
-    assert not damage.opens(path)
+    assert not damage.can_open(path)
 
 
 @anyhow
@@ -139,7 +139,7 @@ def test_a_repaired_file_is_read_by_who_had_the_damaged_one_open(
     with pytest.raises(DamagedError):
         analysis.query(library, bad.id, "SELECT bit_xor(hash(k)) FROM kernel AS k, range AS r, api_call AS c")
     (tmp_path / "whole").replace(path)
-    assert library.intact(bad.id)
+    assert library.is_intact(bad.id)
     assert analysis.run(library, bad.id, "kernels").equals(before)
 
 
@@ -151,7 +151,7 @@ def test_a_report_published_again_takes_its_verdict_back(library: Library, bad: 
     with pytest.raises(DamagedError):
         analysis.query(library, bad.id, "SELECT bit_xor(hash(k)) FROM kernel AS k, range AS r, api_call AS c")
     library.publish(whole, bad)
-    assert library.intact(bad.id)
+    assert library.is_intact(bad.id)
     assert not list(library.reports.glob("*.damaged"))
 
 
@@ -252,10 +252,10 @@ def test_a_damaged_catalog_is_set_aside_and_made_anew(
             assert "library's catalog is damaged" in said.stderr
     again = worker(library)
     assert {report.id for report in again.list()} == {bad.id, good.id}
-    assert len(again.catalog.set_aside()) == (0 if empty else 1)
+    assert len(again.catalog.damaged_files()) == (0 if empty else 1)
     if kept:
         assert again.catalog.labels() == {good.id: ["baseline"]}
-    assert worker(again).catalog.set_aside() == again.catalog.set_aside(), "the new one is fine"
+    assert worker(again).catalog.damaged_files() == again.catalog.damaged_files(), "the new one is fine"
 
 
 def test_a_deleted_report_stays_deleted_where_the_catalog_was_damaged(library: Library, bad: Manifest) -> None:
@@ -274,7 +274,7 @@ def test_a_locked_catalog_is_left_alone(library: Library, monkeypatch: pytest.Mo
             with pytest.raises(CatalogError, match="locked"):
                 change()
         assert len(Catalog(path).reports()) == len(NAMES)
-    assert library.catalog.set_aside() == []
+    assert library.catalog.damaged_files() == []
 
 
 # Ends the worker at the moment before the step of publishing that has this number.
@@ -304,7 +304,7 @@ def test_a_report_is_never_half_published(tmp_path: Path, step: int, published: 
     found = list(library.reports.glob("*.duckdb"))
     assert bool(found) == published
     for path in found:  # what stands under its name is whole
-        assert library.intact(path.name.split(".")[0])
+        assert library.is_intact(path.name.split(".")[0])
     again = run_ingest(inbox, library.folder)
     assert again.status == 0, again.errors
     assert [report.name for report in library.list()] == [NAMES[1]]

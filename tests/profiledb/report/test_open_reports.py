@@ -5,8 +5,9 @@ from functools import partial
 import duckdb
 import pytest
 
-from profiledb.library.library import Library, report_path
-from profiledb.report.open_reports import Attached
+from profiledb.library.library import Library
+from profiledb.library.report_folder import report_path
+from profiledb.report.open_reports import OpenReports
 from tests.profiledb.library.test_library import publish
 
 SMALL, LARGE, NONE = "aaaa000000000001", "bbbb000000000002", "cccc000000000003"
@@ -25,12 +26,12 @@ def library(empty_library: Library) -> Library:
 
 
 @pytest.fixture
-def attached(library: Library) -> Attached:
+def attached(library: Library) -> OpenReports:
     """What has both open; whatever is larger than the first is large."""
-    return Attached(partial(report_path, library.folder), library.path(SMALL).stat().st_size)
+    return OpenReports(partial(report_path, library.folder), library.path(SMALL).stat().st_size)
 
 
-def threads(attached: Attached, *report_ids: str) -> int:
+def threads(attached: OpenReports, *report_ids: str) -> int:
     """How many threads work on a query of these reports."""
     with attached.cursor(report_ids) as (cursor, catalogs):
         for catalog in catalogs:
@@ -39,15 +40,15 @@ def threads(attached: Attached, *report_ids: str) -> int:
         return int(found)
 
 
-def test_the_largest_of_the_files_decides(attached: Attached) -> None:
+def test_the_largest_of_the_files_decides(attached: OpenReports) -> None:
     ((cores,),) = duckdb.connect().execute(THREADS).fetchall()
     assert threads(attached, SMALL) == 1
     assert threads(attached, LARGE) == threads(attached, SMALL, LARGE) == threads(attached, LARGE, SMALL) == cores
-    attached.spare()
+    attached.use_one_thread()
     assert threads(attached, LARGE) == threads(attached, SMALL, LARGE) == 1
 
 
-def test_a_report_is_closed_wherever_it_is_open(attached: Attached, library: Library) -> None:
+def test_a_report_is_closed_wherever_it_is_open(attached: OpenReports, library: Library) -> None:
     threads(attached, SMALL, LARGE)
     threads(attached, SMALL)
     assert attached.close(SMALL)
@@ -61,6 +62,6 @@ def test_a_report_is_closed_wherever_it_is_open(attached: Attached, library: Lib
 def test_a_report_of_a_library_is_small_up_to_a_size(library: Library) -> None:
     with library.cursor(LARGE) as cursor:
         assert cursor.execute(THREADS).fetchall() == [(1,)]
-    library.spare()
+    library.use_one_thread()
     with library.cursor(LARGE) as cursor:
         assert cursor.execute(THREADS).fetchall() == [(1,)]

@@ -165,7 +165,9 @@ def test_what_is_kept(library: Library, params: Mapping[str, Any], expected: set
 
 
 def test_the_mode_is_by_process_unless_an_analysis_carries_a_name_of_nsys(library: Library) -> None:
-    assert model.parse({}).mode == model.usual(warmup=False).mode == "process", "pages and command line alike"
+    assert model.parse({}).mode == model.default_selection(warmup=False).mode == "process", (
+        "pages and command line alike"
+    )
     by = {name: [header.get(one).mode for one in names] for name, names in OF_MODES.items()}
     assert by == {"process": ["process"] * 3, "thread": ["thread"] * 3}
     for name, columns in (("nvtx_tree", ["path", "operations"]), ("nvtx_gpu_proj_sum", ["Range", "Total GPU Ops"])):

@@ -91,7 +91,7 @@ def by_name(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def test_kernels_by_hand(pair: tuple[Side, Side]) -> None:
     assert matching.choose_basis(*pair) == "total"
-    rows = by_name(compare_rows.kernels(*pair, "total"))
+    rows = by_name(compare_rows.compare_kernels(*pair, "total"))
     assert list(rows) == ["gemm", "old", "relu_renamed", "fresh"], "the largest change first"
     slower = rows["gemm"]
     assert (slower["status"], slower["a_total_ns"], slower["b_total_ns"], slower["change_ns"]) == (
@@ -120,7 +120,7 @@ def test_kernels_by_hand(pair: tuple[Side, Side]) -> None:
 
 
 def test_the_same_report_has_no_change(pair: tuple[Side, Side]) -> None:
-    rows = compare_rows.kernels(pair[0], pair[0], "total")
+    rows = compare_rows.compare_kernels(pair[0], pair[0], "total")
     assert set(rows["status"]) == {"same"}
     assert (rows["change_ns"] == 0).all()
     assert (rows["avg_change_pct"] == 0).all()
@@ -130,17 +130,17 @@ def test_enough_calls_have_a_verdict(library: Library, publish: Publish) -> None
     a = [("gemm", 100 + n % 3) for n in range(20)] + [("relu", 50 + n % 9) for n in range(20)]
     b = [("gemm", 110 + n % 3) for n in range(20)] + [("relu", 50 + (n + 4) % 9) for n in range(20)]
     sides = side(library, publish(filled(a, NAMES))), side(library, publish(filled(b, OTHERS)))
-    rows = by_name(compare_rows.kernels(*sides, "total"))
+    rows = by_name(compare_rows.compare_kernels(*sides, "total"))
     assert rows["gemm"]["verdict"] == "slower"
     assert rows["gemm"]["low_pct"] <= rows["gemm"]["avg_change_pct"] <= rows["gemm"]["high_pct"]
     assert rows["relu_renamed"]["verdict"] == "not significant"
-    assert by_name(compare_rows.kernels(*sides[::-1], "total"))["gemm"]["verdict"] == "faster"
+    assert by_name(compare_rows.compare_kernels(*sides[::-1], "total"))["gemm"]["verdict"] == "faster"
 
 
 @pytest.mark.parametrize("basis", matching.BASES)
 def test_swapped_sides_are_the_mirror_image(pair: tuple[Side, Side], basis: Basis) -> None:
-    there = compare_rows.kernels(*pair, basis).set_index(["a_kernel", "b_kernel"])
-    back = compare_rows.kernels(*pair[::-1], basis).set_index(["b_kernel", "a_kernel"]).loc[list(there.index)]
+    there = compare_rows.compare_kernels(*pair, basis).set_index(["a_kernel", "b_kernel"])
+    back = compare_rows.compare_kernels(*pair[::-1], basis).set_index(["b_kernel", "a_kernel"]).loc[list(there.index)]
     assert list(back["status"]) == [{"new": "gone", "gone": "new"}.get(one, one) for one in there["status"]]
     for column in ("change_ns", "share_change_points"):
         assert list(back[column]) == pytest.approx([-value for value in there[column]])
@@ -154,41 +154,41 @@ def test_a_step_holds_only_what_lies_inside_steps(library: Library, publish: Pub
     a = side(library, publish(filled([("gemm", 100)] * 4 + [("relu", 50), ("gemm", 900)], NAMES, steps=4)))
     b = side(library, publish(filled([("gemm", 120)] * 8 + [("old", 7000)], NAMES, steps=8)))
     assert (a.steps, b.steps, matching.choose_basis(a, b)) == (4, 8, "step")
-    (row,) = records(compare_rows.kernels(a, b, "step"))
+    (row,) = records(compare_rows.compare_kernels(a, b, "step"))
     assert (row["a_total_ns"], row["b_total_ns"], row["change_ns"], row["b_calls"]) == (100, 120, 20, 1)
     assert (row["a_avg_ns"], row["b_avg_ns"], row["a_share_pct"]) == (100, 120, 100), "of the calls inside"
-    drawn = compare_rows.samples(a, b, "step", compare_rows.kernels(a, b, "step").iloc[0])
+    drawn = compare_rows.sampled_durations(a, b, "step", compare_rows.compare_kernels(a, b, "step").iloc[0])
     assert [sorted(one) for one in drawn] == [[100] * 4, [120] * 8]
-    (phase,) = records(compare_rows.phases(a, b, "step"))
+    (phase,) = records(compare_rows.compare_phases(a, b, "step"))
     assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 500)
-    totals = compare_summary.summary(a, b).set_index("measure")
+    totals = compare_summary.summarize(a, b).set_index("measure")
     assert list(totals.loc["kernel_ns_per_step", ["a", "b"]]) == [100, 120]
     assert list(totals.loc["launches_per_step", ["a", "b"]]) == [1, 1]
     assert list(totals.loc["kernel_ns_outside_steps", ["a", "b"]]) == [950, 7000]
     assert list(totals.loc["launches_outside_steps", ["a", "b"]]) == [2, 1]
     assert list(totals.loc["kernel_ns", ["a", "b"]]) == [1350, 7960]
-    assert verdict.outside(a, b).startswith("Outside steps: kernels 950 ns in A, 7.00 µs in B.")
+    assert verdict.state_outside(a, b).startswith("Outside steps: kernels 950 ns in A, 7.00 µs in B.")
 
 
 def test_wall_time_is_idle_time_and_busy_time(library: Library, publish: Publish) -> None:
     a = side(library, publish(filled([("gemm", 100)] * 4, NAMES, steps=4)))
     b = side(library, publish(filled([("gemm", 900)] * 4, NAMES, steps=4)))
-    found = verdict.changes(a, b)
+    found = verdict.find_changes(a, b)
     assert (found["wall"].a, found["busy"].a, found["idle"].a) == (500, 100, 400)
     assert (found["wall"].b, found["busy"].b, found["idle"].b) == (900, 900, 0), "until its last operation has ended"
-    assert verdict.headline(a, b) == (
+    assert verdict.state_headline(a, b) == (
         "B is slower (1.8×): 500 ns → 900 ns wall time per step (+80.0 %)."
     )  # fmt: skip
-    assert verdict.moved(a, b) == "Wall time +400 ns: kernels +800 ns, idle −400 ns."
-    assert verdict.headline(a, a) == "B takes as long as A: 500 ns per step."
-    assert verdict.moved(a, a) == ""
+    assert verdict.explain_change(a, b) == "Wall time +400 ns: kernels +800 ns, idle −400 ns."
+    assert verdict.state_headline(a, a) == "B takes as long as A: 500 ns per step."
+    assert verdict.explain_change(a, a) == ""
 
 
 def test_without_steps_the_time_of_the_selection_decides(pair: tuple[Side, Side]) -> None:
-    assert verdict.changes(*pair)["wall"] == verdict.Change("wall", 100_000, 100_000)
-    assert verdict.headline(*pair) == "B takes as long as A: 100 µs in the selection."
-    assert verdict.outside(*pair) == ""
-    above, words = verdict.limit(*pair, 5, "kernels")
+    assert verdict.find_changes(*pair)["wall"] == verdict.Change("wall", 100_000, 100_000)
+    assert verdict.state_headline(*pair) == "B takes as long as A: 100 µs in the selection."
+    assert verdict.state_outside(*pair) == ""
+    above, words = verdict.check_limit(*pair, 5, "kernels")
     assert (above, words) == (
         True,
         "Kernel time in the selection: 520 ns in A, 720 ns in B, +38.46 %: above the limit of +5 % (--metric kernels).",
@@ -214,9 +214,9 @@ def test_kernels_of_one_normal_name_are_one_row(library: Library, publish: Publi
     after = {"x": name(1, "f", demangled="void f<(int)1>(T1)")}
     a = side(library, publish(filled([("x", 10), ("y", 30), ("y", 30)], before)))
     b = side(library, publish(filled([("x", 40)], after)))
-    (row,) = records(compare_rows.kernels(a, b, "total"))
+    (row,) = records(compare_rows.compare_kernels(a, b, "total"))
     assert (row["a_kernels"], row["a_total_ns"], row["a_calls"], row["change_ns"]) == (2, 70, 3, -30)
-    drawn, _ = compare_rows.samples(a, b, "total", compare_rows.kernels(a, b, "total").iloc[0])
+    drawn, _ = compare_rows.sampled_durations(a, b, "total", compare_rows.compare_kernels(a, b, "total").iloc[0])
     assert sorted(drawn) == [10, 30, 30]
 
 
@@ -231,10 +231,13 @@ def test_a_sample_is_whole_or_of_2000_and_the_same_each_time(library: Library, p
 
 def test_columns_are_documented(pair: tuple[Side, Side]) -> None:
     a, b = pair
-    found = {"kernels": compare_rows.kernels(a, b, "total"), "phases": compare_rows.phases(a, b, "total")}
-    found |= {"copies": compare_rows.copies(a, b, "total"), "summary": compare_summary.summary(a, b)}
+    found = {
+        "kernels": compare_rows.compare_kernels(a, b, "total"),
+        "phases": compare_rows.compare_phases(a, b, "total"),
+    }
+    found |= {"copies": compare_rows.compare_copies(a, b, "total"), "summary": compare_summary.summarize(a, b)}
     for table, columns in compare_columns.TABLES.items():
-        assert list(found[table].columns) == compare_columns.names(columns)
+        assert list(found[table].columns) == compare_columns.column_names(columns)
         assert all(column.help for column in columns)
 
 

@@ -33,7 +33,7 @@ def raw(report: str, query: str = RAW) -> list[Any]:
 @pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
 def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
     sides = [side(nsys_samples, find(nsys_samples, report)) for report in (TRAINING, INFERENCE)]
-    rows = {row["demangled"]: row for row in records(compare_rows.kernels(sides[0], sides[1], "total"))}
+    rows = {row["demangled"]: row for row in records(compare_rows.compare_kernels(sides[0], sides[1], "total"))}
     a, b = ({text: (ns, calls) for text, ns, calls in raw(report)} for report in (TRAINING, INFERENCE))
     assert set(rows) == set(a) | set(b)
     for text, row in rows.items():
@@ -41,7 +41,7 @@ def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
         assert (row["b_total_ns"] or 0, row["b_calls"] or 0) == b.get(text, (0, 0))
         assert row["status"] == ("same" if text in a and text in b else "gone" if text in a else "new")
     query = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
-    totals = compare_summary.summary(sides[0], sides[1]).set_index("measure")
+    totals = compare_summary.summarize(sides[0], sides[1]).set_index("measure")
     for column, report in (("a", TRAINING), ("b", INFERENCE)):
         for kind, names in (("MEMCPY", ("copy_ns", "copy_bytes", "copies")), ("MEMSET", MEMSETS)):
             assert [totals[column][one] for one in names] == list(raw(report, query.format(kind))[0])
@@ -104,7 +104,7 @@ SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
 @pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
 @pytest.mark.parametrize("pair", [(SERIAL, OVERLAPPED), (TRAINING, INFERENCE)])
 def test_the_verdict_on_samples_against_the_exports(nsys_samples: Library, pair: tuple[str, str]) -> None:
-    found = verdict.changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
+    found = verdict.find_changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
     for letter, report in zip("ab", pair, strict=True):
         steps = spans(report)
         kernels, copies = inside(report, "KERNEL"), inside(report, "MEMCPY")
@@ -170,7 +170,7 @@ def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
         / len(within)
         for letter, within in (("a", spans(TINY)), ("b", kept))
     }
-    found = verdict.changes(a, b)["kernels"]
+    found = verdict.find_changes(a, b)["kernels"]
     assert found.a == pytest.approx(right["a"])
     assert found.b == pytest.approx(right["b"])
     argv = ("whole.sqlite", "half.sqlite", "--fail-above", "5%", "--metric")

@@ -23,7 +23,7 @@ def law(sizes: Sequence[int], of: Callable[[int], float], repetitions: int = 5, 
 
 
 def found(cpu: Times, gpu: Times) -> Crossover:
-    return crossover.crossover("t", "total", cpu, gpu)
+    return crossover.find_crossover("t", "total", cpu, gpu)
 
 
 def test_a_square_against_a_constant() -> None:
@@ -78,12 +78,12 @@ def test_states_and_ties(
 def test_one_device_no_common_size_and_no_time() -> None:
     cpu = law((16, 32), float)
     assert found(cpu, {}).state == "one device"
-    assert sentences.sentence(found(cpu, {})) == "Only the CPU was measured."
-    assert sentences.sentence(found({}, cpu)) == "Only the GPU was measured."
+    assert sentences.describe_crossover(found(cpu, {})) == "Only the CPU was measured."
+    assert sentences.describe_crossover(found({}, cpu)) == "Only the GPU was measured."
     for gpu in (law((64,), float), law((16, 32), lambda _: 0.0)):
         one = found(cpu, gpu)
         assert (one.state, one.threshold, one.sizes) == ("nothing in common", None, ())
-        assert "no measured size in common" in sentences.sentence(one)
+        assert "no measured size in common" in sentences.describe_crossover(one)
     odd = found(law((0, 8, 16), lambda _: 5.0), law((0, 8, 32), lambda _: 1.0))
     assert (odd.sizes, odd.state) == ((8,), "always"), "a size of 0 has no logarithm"
 
@@ -94,19 +94,19 @@ def test_few_repetitions_have_no_interval() -> None:
         assert (one.repetitions, one.low_place, one.high_place, one.low, one.high) == (many, "", "", None, None)
         assert one.crossing == pytest.approx(math.sqrt(1000))
         assert one.threshold == 32
-        assert "No interval" in sentences.why(one)
-        assert sentences.interval(one) == ""
+        assert "No interval" in sentences.describe_measurement(one)
+        assert sentences.format_interval(one) == ""
 
 
 def test_an_interval_may_end_outside_of_what_was_measured() -> None:
     close = law((16, 32, 64), lambda size: {16: 500, 32: 700, 64: 1010}[size], scatter=0.1)
     one = found(close, law((16, 32, 64), lambda _: 1000.0))
     assert (one.state, one.low_place, one.high_place, one.threshold) == ("crossed", "inside", "above", None)
-    assert sentences.interval(one).endswith("to beyond 64")
-    assert "scatter too much" in sentences.advice(one)
+    assert sentences.format_interval(one).endswith("to beyond 64")
+    assert "scatter too much" in sentences.recommend(one)
     lucky = found(law((16, 32), lambda _: 1010.0, scatter=0.1), law((16, 32), lambda _: 1000.0))
     assert (lucky.state, lucky.low_place, lucky.high_place, lucky.threshold) == ("always", "below", "above", None)
-    assert "within the scatter" in sentences.advice(lucky)
+    assert "within the scatter" in sentences.recommend(lucky)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_last_crossing_against_a_plain_computation() -> None:
     random = np.random.default_rng(3)
     logs = np.log([3.0, 10.0, 12.0, 100.0, 700.0])
     rows = random.normal(0.2, 1, (500, 5)).round(0 if random.random() < 0.5 else 1)
-    for row, at in zip(rows, crossover.last_crossing(logs, rows), strict=True):
+    for row, at in zip(rows, crossover.find_last_crossing(logs, rows), strict=True):
         behind = [n for n in range(5) if row[n] <= 0]
         if not behind:
             assert at == -math.inf
@@ -166,7 +166,7 @@ def test_the_rows_of_an_analysis() -> None:
         + [("a", 8, "cpu", 1, 4.0, 4.0)],
         columns=["task", "size", "device", "repetition", "total_ns", "compute_ns"],
     )  # fmt: skip
-    made = crossover.crossovers(rows)
+    made = crossover.find_crossovers(rows)
     assert [(one.task, one.basis, one.state) for one in made] == [
         ("b", "total", "crossed"), ("b", "compute", "one device"), ("a", "total", "one device"),
         ("a", "compute", "one device"),
@@ -175,18 +175,18 @@ def test_the_rows_of_an_analysis() -> None:
     assert list(frame.columns) == [column.name for column in crossover.COLUMNS]
     assert frame["threshold"].tolist() == [32, pd.NA, pd.NA, pd.NA]
     assert crossover.as_frame([]).empty
-    assert crossover.crossovers(rows.head(0)) == []
+    assert crossover.find_crossovers(rows.head(0)) == []
 
 
 def test_words() -> None:
     square = found(law(POWERS, lambda size: size**2, scatter=0.1), law(POWERS, lambda _: 1000.0))
-    assert sentences.sentence(square).startswith("Use the GPU from 64 on. By medians, the GPU is faster from")
+    assert sentences.describe_crossover(square).startswith("Use the GPU from 64 on. By medians, the GPU is faster from")
     never = found(law(POWERS, lambda _: 1.0), law(POWERS, lambda _: 2.0))
-    assert sentences.advice(never) == "Use the CPU for all measured sizes (up to 2,048)."
-    assert sentences.crossing(never) == sentences.interval(never) == "beyond 2,048"
+    assert sentences.recommend(never) == "Use the CPU for all measured sizes (up to 2,048)."
+    assert sentences.format_crossing(never) == sentences.format_interval(never) == "beyond 2,048"
     always = found(law(POWERS, lambda _: 2.0), law(POWERS, lambda _: 1.0))
-    assert sentences.advice(always) == "Use the GPU from 16 on, perhaps earlier."
+    assert sentences.recommend(always) == "Use the GPU from 16 on, perhaps earlier."
     only = found(law((16,), lambda _: 2.0), law((16,), lambda _: 1.0))
-    assert "the only size measured" in sentences.why(only)
+    assert "the only size measured" in sentences.describe_measurement(only)
     waves = found(law((1, 2, 4), lambda size: {1: 2, 2: 0.5, 4: 2}[size]), law((1, 2, 4), lambda _: 1.0))
-    assert "changes 2 times from size to size; this is the last" in sentences.why(waves)
+    assert "changes 2 times from size to size; this is the last" in sentences.describe_measurement(waves)

@@ -9,7 +9,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, header
-from profiledb.studies import headline
+from profiledb.studies.summary import headline
 from tests.conftest import SAMPLES
 
 IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],
@@ -37,7 +37,7 @@ def told(**answers: pd.DataFrame) -> list[headline.Statement]:
             raise NotCapturedError("It is not in this report.")
         return answers[name]
 
-    return headline.statements(ask)
+    return headline.find_statements(ask)
 
 
 def test_an_idle_gpu_comes_first_whatever_else_is_larger() -> None:
@@ -70,15 +70,15 @@ def test_what_is_worth_a_hundredth_of_another_is_not_said() -> None:
 
 
 def test_the_slowest_step_that_counts() -> None:
-    found = headline.slowest(steps(10.0, 10.0, 13.0))
+    found = headline.find_slowest(steps(10.0, 10.0, 13.0))
     assert found == headline.Slowest("step_2", 13.0, 10.0, 3)
     (only,) = told(iterations=steps(10e6, 10e6, 13e6, 10e6, 10e6))
     assert only.query == {"range": "step_2"}
     assert "takes 13.0 ms**, 1.3 times the median" in only.text
-    assert headline.slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0, 3)
+    assert headline.find_slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0, 3)
     nested = steps(1.0, 1.0, 1.0, 3.0).head(4).assign(path=["epoch_0/step"] * 2 + ["epoch_1/step"] * 2)
-    assert headline.slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0, 4), "the second of its epoch"
-    assert headline.slowest(steps(1.0, 2.0)) is None
+    assert headline.find_slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0, 4), "the second of its epoch"
+    assert headline.find_slowest(steps(1.0, 2.0)) is None
     assert not told(iterations=steps(10e6, 10e6, 10e6, 10e6, 11e6)), "a tenth more is no news"
     assert not told(iterations=steps(10e6, 10e6, 13e6, 10e6)), "too few to compare"
     slow = steps(10e6, 10e6, 10e6, 10e6, 20e6)
@@ -99,7 +99,7 @@ def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:
     (only,) = told(class_split=rows)
     assert only.text == "**Compiler loop takes 98.0 % of kernel time**, then Reduction with 2.0 %."
     assert not told(class_split=rows.assign(share_pct=[99.0, 1.0])), "one class is all there is"
-    assert not headline.of_a_model(rows)
+    assert not headline.is_neural_network(rows)
     assert "No kernel is a matmul" in told(class_split=rows.assign(**{"class": ["loop", "softmax"]}))[0].text
 
 
@@ -201,7 +201,7 @@ def test_samples(every_report: Library, name: str, first: str, said: str) -> Non
         whole = header.get(asked).taken({"warmup": "exclude"}) | params
         return analysis.run(every_report, report.id, asked, whole)
 
-    statement = headline.statements(ask)[0]
+    statement = headline.find_statements(ask)[0]
     assert statement.page == first
     assert said in statement.text
 

@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.library.library import Library
 from profiledb.studies.html import document, markdown
-from profiledb.studies.summary.document import page_params, text
+from profiledb.studies.summary.document import page_params, write_summary
 from tests.conftest import ROOT
 from tests.support.named import hostile
 
@@ -39,7 +39,7 @@ def read(page: str) -> Tags:
 
 
 def test_names_are_text(tmp_path: Path) -> None:
-    found = read(document.page(*hostile(tmp_path), {}))
+    found = read(document.write_page(*hostile(tmp_path), {}))
     assert not found.tags & {"script", "img", "a", "iframe", "object", "link", "form", "base", "foreignobject"}
     assert not [name for name in found.attributes if name.startswith("on") or name in ("href", "src", "style")]
     assert "<script>window.hit = 1</script>" in found.words
@@ -52,9 +52,9 @@ def test_it_says_what_the_summary_says(sample_data: Path) -> None:
     for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
         report = samples.find(name)
         params = page_params(samples, report, {})
-        page = document.page(samples, report, params)
+        page = document.write_page(samples, report, params)
         words = re.sub(r"\s+", " ", read(page).words)
-        lines = [line for line in text(samples, report, params).splitlines() if line.startswith("| ")]
+        lines = [line for line in write_summary(samples, report, params).splitlines() if line.startswith("| ")]
         cells = {cell.strip() for line in lines for cell in line.strip("| ").split(" | ")}
         figures = [cell for cell in cells if re.fullmatch(r"[\d.,]+( [%a-zA-Zµ/]+)?", cell)]
         assert len(figures) > 20
@@ -64,7 +64,7 @@ def test_it_says_what_the_summary_says(sample_data: Path) -> None:
 
 
 def test_markdown_of_ours_becomes_html_and_nothing_else() -> None:
-    told = markdown.html(
+    told = markdown.to_html(
         "# A `b`\n\n- **c**\n\n| x | y |\n| --- | --- |\n| `k` | 1.5 % |\n\n<b>[d](http://e) ![f](g)</b>"
     )
     assert "<h1>A <code>b</code></h1>" in told

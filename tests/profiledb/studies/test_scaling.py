@@ -10,7 +10,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.studies.scaling import nccl, sentences
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import runs as scaling
-from profiledb.studies.scaling.family import Named, family, of_name, together
+from profiledb.studies.scaling.family import Named, find_family, join_overlapping, parse_name
 from profiledb.studies.scaling.runs import PARTS, Run
 
 OPS = ("step", "operation", "bytes", "duration_ns", "communicator", "ranks", "start_ns", "size_bytes", "pid", "gpu_id")
@@ -48,7 +48,7 @@ def gather(*reports: dict[str, Any], meta: dict[str, dict[str, Any]] | None = No
 
         return run
 
-    return scaling.gather([of_name(name, name, (meta or {}).get(name, {})) for name in known], answers)
+    return scaling.gather_runs([parse_name(name, name, (meta or {}).get(name, {})) for name in known], answers)
 
 
 @pytest.mark.parametrize(
@@ -67,23 +67,23 @@ def gather(*reports: dict[str, Any], meta: dict[str, dict[str, Any]] | None = No
     ],
 )
 def test_names(name: str, run: str, rank: int | None, curve: str) -> None:
-    found = of_name("id", name, {})
+    found = parse_name("id", name, {})
     assert (found.run, found.rank, found.curve) == (run, rank, curve)
 
 
 def test_facts_that_make_no_sense_tell_nothing() -> None:
-    found = of_name(
+    found = parse_name(
         "id", "a_rank1", {"ranks": "many", "scaling": "sideways", "items_per_step.tokens": "nan", "rank": None}
     )
     assert (found.size, found.scaling, found.items, found.rank) == (None, "", None, 1)
-    found = of_name("id", "a", {"ranks": "4", "rank": "3", "items_per_step.tokens": "64", "scaling": "Weak"})
+    found = parse_name("id", "a", {"ranks": "4", "rank": "3", "items_per_step.tokens": "64", "scaling": "Weak"})
     assert (found.size, found.scaling, found.items, found.rank) == (4, "weak", (64.0, "tokens"), 3)
 
 
 def test_a_family_is_of_one_program_or_one_name() -> None:
-    ddp = [of_name(n, n, {"workload": "ddp", "ranks": "2"}) for n in ("ddp_1", "ddp_strong_2_rank0", "else_2")]
-    plain = [of_name(n, n, {}) for n in ("train_1", "train_4_rank0", "other_1")]
-    ids = [[one.id for one in family(chosen, [*ddp, *plain])] for chosen in (ddp[0], plain[0], plain[2])]
+    ddp = [parse_name(n, n, {"workload": "ddp", "ranks": "2"}) for n in ("ddp_1", "ddp_strong_2_rank0", "else_2")]
+    plain = [parse_name(n, n, {}) for n in ("train_1", "train_4_rank0", "other_1")]
+    ids = [[one.id for one in find_family(chosen, [*ddp, *plain])] for chosen in (ddp[0], plain[0], plain[2])]
     assert ids == [["ddp_1", "ddp_strong_2_rank0", "else_2"], ["train_1", "train_4_rank0"], ["other_1"]]
 
 
@@ -95,7 +95,7 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
     one = report("one_1", 100, idle=4)
     runs, left = gather(one, *strong, *weak, meta=meta | {"one_1": {"ranks": "1", "items_per_step.t": "40"}})
     assert left == []
-    rows = scaling_rows.runs(runs).set_index("run")
+    rows = scaling_rows.run_rows(runs).set_index("run")
     assert rows.loc["s_4", "step_ns"] == 41
     assert rows.loc["s_4", "slowest_ns"] == 44
     assert rows.loc["s_4", "efficiency_pct"] == pytest.approx(100 * 100 / (4 * 41))
@@ -107,7 +107,7 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
     assert [rows.loc["w_4", f"lost_{part}"] for part in PARTS] == [100 - 96, 8, 2, -4]
     assert rows.loc["s_4", "items_per_s"] == pytest.approx(40 / 41e-9)
     assert rows.loc["one_1", "efficiency_pct"] is pd.NA
-    said = sentences.efficiency(rows.reset_index())
+    said = sentences.state_efficiency(rows.reset_index())
     assert "On 4 ranks: w_4 90.9 % (weak), s_4 61.0 % (strong)." in said
     assert "16 ns longer than ideal" in said
     assert "10 ns exposed communication, 4 ns compute" in said
@@ -116,18 +116,18 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
 def test_another_amount_of_work_is_no_base() -> None:
     meta = {"a_1": {"items_per_step.t": "40"}, "a_2": {"items_per_step.t": "30", "ranks": "2", "scaling": "strong"}}
     runs, _ = gather(report("a_1"), report("a_2", 50), meta=meta)
-    assert scaling_rows.runs(runs)["efficiency_pct"].isna().all()
-    assert sentences.efficiency(scaling_rows.runs(runs)) == ""
+    assert scaling_rows.run_rows(runs)["efficiency_pct"].isna().all()
+    assert sentences.state_efficiency(scaling_rows.run_rows(runs)) == ""
 
 
 def test_items_tell_the_kind_and_else_the_reader_does() -> None:
     for items, kind in (("20", "strong"), ("40", "weak")):
         meta = {"a_1": {"items_per_step.t": "40"}, "a_2": {"items_per_step.t": items, "ranks": "2"}}
         runs, _ = gather(report("a_1"), report("a_2", 60), meta=meta)
-        assert scaling_rows.runs(runs, "strong")["scaling"].iloc[1] == kind
+        assert scaling_rows.run_rows(runs, "strong")["scaling"].iloc[1] == kind
     runs, _ = gather(report("a_1"), report("a_2_rank0", 60), report("a_2_rank1", 60))
     for assumed, efficiency in (("strong", 100 * 100 / 120), ("weak", 100 * 100 / 60)):
-        row = scaling_rows.runs(runs, assumed).iloc[1]
+        row = scaling_rows.run_rows(runs, assumed).iloc[1]
         assert (row["scaling"], row["efficiency_pct"]) == (assumed, pytest.approx(efficiency))
 
 
@@ -142,14 +142,14 @@ def test_what_tells_the_kind_is_said() -> None:
             "a_2": {"items_per_step.t": items, "ranks": "2", "scaling": "strong"},
         }
         runs, _ = gather(report("a_1"), report("a_2", 60), meta=meta)
-        assert scaling_rows.runs(runs)["scaling"].iloc[1] == kind
-        (said,) = sentences.kinds(runs, "strong")
+        assert scaling_rows.run_rows(runs)["scaling"].iloc[1] == kind
+        (said,) = sentences.state_kinds(runs, "strong")
         assert said.startswith(f"a_2 scales {kind}ly: ")
         assert words_ in said
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2", "scaling": "weak"}})
-    assert (scaling_rows.runs(runs)["scaling"].iloc[1], sentences.kinds(runs, "strong")) == ("weak", [])
+    assert (scaling_rows.run_rows(runs)["scaling"].iloc[1], sentences.state_kinds(runs, "strong")) == ("weak", [])
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2"}})
-    (said,) = sentences.kinds(runs, "weak")
+    (said,) = sentences.state_kinds(runs, "weak")
     assert said.startswith("Assuming weak scaling for a_2: ")
     assert "--scaling strong" in said
 
@@ -165,19 +165,19 @@ def test_ranks_that_are_missing_twice_or_in_one_report() -> None:
     assert len(left) == 2
     assert "another report of rank 0 of b" in left[0]
     assert left[1] == "none is excluded: CUDA kernels: not in this report."
-    assert sentences.missing(runs)[0].startswith("a_4: reports of 1 of 4 ranks")
+    assert sentences.state_gaps(runs)[0].startswith("a_4: reports of 1 of 4 ranks")
 
 
 def test_without_steps_there_is_no_efficiency() -> None:
     runs, _ = gather(report("a_1"), report("a_2_rank0", 50, steps="nothing"), report("a_2_rank1", 50))
-    row = scaling_rows.runs(runs).iloc[1]
+    row = scaling_rows.run_rows(runs).iloc[1]
     assert row["step_ns"] is pd.NA
     assert row["efficiency_pct"] is pd.NA
-    assert "no steps found" in sentences.missing(runs)[0]
-    assert sentences.split(runs[0]).startswith("Steps of a_1 take 100 ns: compute 100.0 %, exposed")
-    assert sentences.split(runs[1]) == "a_2: not every rank has steps, so there are no times per step."
+    assert "no steps found" in sentences.state_gaps(runs)[0]
+    assert sentences.state_parts(runs[0]).startswith("Steps of a_1 take 100 ns: compute 100.0 %, exposed")
+    assert sentences.state_parts(runs[1]) == "a_2: not every rank has steps, so there are no times per step."
     ((run,), _) = gather(report("b", 50, steps="nothing"))
-    assert "From first to last kernel it takes 50 ns: compute 100.0 %" in sentences.split(run)
+    assert "From first to last kernel it takes 50 ns: compute 100.0 %" in sentences.state_parts(run)
 
 
 TWO = [(1, "AllReduce", 100, 30), (1, "AllReduce", 100, 12), (2, "AllReduce", 100, 20), (2, "SendRecv", 8, 5)]
@@ -186,7 +186,7 @@ TWO = [(1, "AllReduce", 100, 30), (1, "AllReduce", 100, 12), (2, "AllReduce", 10
 def waits_of(*ranks: Sequence[Op], **meta: Any) -> tuple[Run, pd.DataFrame]:
     reports = [report(f"a_rank{n}", 1000, ops=ops) for n, ops in enumerate(ranks)]
     ((run,), _) = gather(*reports, meta={one["name"]: meta for one in reports})
-    return run, nccl.waits(run)
+    return run, nccl.wait_rows(run)
 
 
 def test_the_last_to_come_does_not_wait() -> None:
@@ -195,7 +195,7 @@ def test_the_last_to_come_does_not_wait() -> None:
     assert list(rows["wait_ns"]) == [20, 28]
     assert list(rows["wait_step_ns"]) == [10, 14]
     assert list(rows["last"]) == [2, 2], "of equal ones both"
-    table = nccl.operations(run).set_index("operation")
+    table = nccl.operation_rows(run).set_index("operation")
     reduced = table.loc["AllReduce"]
     assert (reduced["count"], reduced["matched"], reduced["transfer_ns"], reduced["wait_ns"]) == (
         3,
@@ -211,11 +211,11 @@ def test_the_last_to_come_does_not_wait() -> None:
 def test_operations_that_are_not_on_every_rank_are_left_out() -> None:
     run, rows = waits_of(TWO, TWO[:1], TWO[:1])
     assert list(rows["matched"]) == [1, 1, 1]
-    assert nccl.operations(run)["matched"].sum() == 1
+    assert nccl.operation_rows(run)["matched"].sum() == 1
     run, rows = waits_of(TWO)
     assert rows.empty
-    assert nccl.operations(run)["transfer_ns"].isna().all()
-    assert nccl.straggler(run, rows) is None
+    assert nccl.operation_rows(run)["transfer_ns"].isna().all()
+    assert nccl.find_straggler(run, rows) is None
 
 
 @pytest.mark.parametrize(
@@ -227,13 +227,13 @@ def test_a_straggler_is_one_by_a_clear_difference(waits: list[int], expected: in
     fastest = [(1, "AllReduce", 1, 10)]
     run, _ = waits_of(*ranks, fastest)
     rows = pd.DataFrame({"rank": range(3), "wait_step_ns": waits})
-    assert nccl.straggler(run, rows) == expected
+    assert nccl.find_straggler(run, rows) == expected
 
 
 def test_parts_of_ranks_and_factors_of_the_bus() -> None:
     gather_ops = [(1, "AllGather", 100, 10)]
     run, _ = waits_of(*[gather_ops] * 4)
-    (row,) = nccl.operations(run).to_dict("records")
+    (row,) = nccl.operation_rows(run).to_dict("records")
     assert row["bytes"] == 400
     assert row["busbw_gb_per_s"] == pytest.approx(400 / 10 * 3 / 4)
     factors = {op: nccl.bus_factor(op, 4) for op in ("AllReduce", "ReduceScatter", "Broadcast", "SendRecv")}
@@ -243,16 +243,16 @@ def test_parts_of_ranks_and_factors_of_the_bus() -> None:
 def test_bytes_that_nobody_tells_stay_unknown() -> None:
     run, rows = waits_of([(1, "AllReduce", None, 5)], [(1, "AllReduce", None, 9)])
     assert list(rows["wait_ns"]) == [0, 4]
-    assert nccl.operations(run)["algbw_gb_per_s"].isna().all()
-    assert nccl.unknown_bytes([run])
-    assert not nccl.unknown_bytes([waits_of(TWO)[0]])
+    assert nccl.operation_rows(run)["algbw_gb_per_s"].isna().all()
+    assert nccl.lacks_sizes([run])
+    assert not nccl.lacks_sizes([waits_of(TWO)[0]])
 
 
 def test_named_is_what_a_cache_can_tell_apart() -> None:
-    assert of_name("a", "x", {}) == of_name("a", "x", {})
-    assert isinstance(hash(of_name("a", "x", {"ranks": 2})), int)
-    assert of_name("a", "x", {}) != of_name("a", "x", {"ranks": 2})
-    assert isinstance(of_name("a", "x", {}), Named)
+    assert parse_name("a", "x", {}) == parse_name("a", "x", {})
+    assert isinstance(hash(parse_name("a", "x", {"ranks": 2})), int)
+    assert parse_name("a", "x", {}) != parse_name("a", "x", {"ranks": 2})
+    assert isinstance(parse_name("a", "x", {}), Named)
 
 
 def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
@@ -264,12 +264,12 @@ def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
         one["ops"]["sequence"] = numbers
         frames.append(one)
     ((run,), _) = gather(*frames)
-    found = nccl.matched(run).sort_values(["sequence", "rank"])
+    found = nccl.match_operations(run).sort_values(["sequence", "rank"])
     assert list(zip(found["sequence"], found["rank"], found["wait_ns"], strict=True)) == [
         (4, 0, 0), (4, 1, 1), (5, 0, 0), (5, 1, 1)
     ]  # fmt: skip
-    assert list(nccl.sizes(run)["size_bytes"]) == [300, 350]
-    assert nccl.uncertainty(run) is None, "too few operations"
+    assert list(nccl.size_rows(run)["size_bytes"]) == [300, 350]
+    assert nccl.estimate_uncertainty(run) is None, "too few operations"
 
 
 @pytest.mark.parametrize(("late", "expected"), [([0] * 6, 0.0), ([0, 0, 0, 0, 0, 8], 6.0)])
@@ -281,11 +281,11 @@ def test_clocks_are_aligned_by_the_ends_of_operations(late: list[int], expected:
         one["ops"]["start_ns"] = [100 * n + ns for n, ns in enumerate(shift)]
         ranks.append(one)
     ((run,), _) = gather(*ranks)
-    assert nccl.uncertainty(run) == pytest.approx(expected)
+    assert nccl.estimate_uncertainty(run) == pytest.approx(expected)
 
 
 def trace(name: str, rank: int, begin: int, ranks: int = 2) -> Named:
-    return of_name(
+    return parse_name(
         name, f"{name}.pt.trace.json.gz", {}, {"rank": rank, "ranks": ranks, "begin_ns": begin, "end_ns": begin + 100}
     )
 
@@ -298,15 +298,18 @@ def test_traces_of_ranks_that_overlap_are_one_run() -> None:
         trace("host_31.2", 0, 1000),
         trace("host_32.2", 1, 1090),
     ]
-    assert [one.run.removesuffix(" (trace)") for one in together(every)] == [
+    assert [one.run.removesuffix(" (trace)") for one in join_overlapping(every)] == [
         "host_11.1",
         "host_11.1",
         "host_31.2",
         "host_31.2",
     ]
-    assert [one.id for one in family(together(every)[0], together(every))] == ["host_12.1", "host_11.1"]
+    assert [one.id for one in find_family(join_overlapping(every)[0], join_overlapping(every))] == [
+        "host_12.1",
+        "host_11.1",
+    ]
     twice = [trace("a", 0, 0), trace("b", 0, 50), trace("c", 1, 50)]
-    assert [one.run.removesuffix(" (trace)") for one in together(twice)] == ["a", "b", "c"], (
+    assert [one.run.removesuffix(" (trace)") for one in join_overlapping(twice)] == ["a", "b", "c"], (
         "nothing tells which of both rank 1 ran with"
     )
-    assert together([trace("a", 0, 0), trace("b", 1, 50, ranks=4)])[1].run == "b (trace)"
+    assert join_overlapping([trace("a", 0, 0), trace("b", 1, 50, ranks=4)])[1].run == "b (trace)"

@@ -24,9 +24,9 @@ def make_runs(ddp: Library) -> dict[str, Run]:
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(ddp, report_id, name, params)
 
-    named = [family.named(ddp, one) for one in ddp.list()]
-    assert {one.id for one in family.family(named[0], named)} == {one.id for one in named}
-    found, left = scaling.gather(named, answers)
+    named = [family.read_named(ddp, one) for one in ddp.list()]
+    assert {one.id for one in family.find_family(named[0], named)} == {one.id for one in named}
+    found, left = scaling.gather_runs(named, answers)
     assert left == []
     return {run.name: run for run in found}
 
@@ -50,7 +50,7 @@ def test_runs_and_their_ranks(runs: dict[str, Run]) -> None:
 
 
 def test_efficiency_as_the_program_timed_it(runs: dict[str, Run]) -> None:
-    table = {row["run"]: row for row in scaling_rows.runs(list(runs.values())).to_dict("records")}
+    table = {row["run"]: row for row in scaling_rows.run_rows(list(runs.values())).to_dict("records")}
     one = timed("ddp_1")
     for name, run in runs.items():
         row = table[name]
@@ -81,10 +81,10 @@ def test_waits_and_bandwidth_against_the_exports(runs: dict[str, Run], name: str
     )
     durations = [[ns for (ns,) in rows(one, sql)] for one in NAMES if one.startswith(name)]
     shortest = [min(column) for column in zip(*durations, strict=True)]
-    found = nccl.waits(runs[name])
+    found = nccl.wait_rows(runs[name])
     assert list(found["wait_ns"]) == [sum(mine) - sum(shortest) for mine in durations]
     assert found["last"].sum() == 4
-    (row,) = nccl.operations(runs[name]).to_dict("records")
+    (row,) = nccl.operation_rows(runs[name]).to_dict("records")
     ranks, size = len(durations), 4 * 108_589_056
     assert (row["bytes"], row["transfer_ns"]) == (size, sum(shortest))
     assert row["algbw_gb_per_s"] == pytest.approx(size / sum(shortest))
@@ -93,7 +93,7 @@ def test_waits_and_bandwidth_against_the_exports(runs: dict[str, Run], name: str
 
 
 def test_buckets_of_the_overlapped_run_are_matched(runs: dict[str, Run]) -> None:
-    (row,) = nccl.operations(runs["ddp_overlap_4"]).to_dict("records")
+    (row,) = nccl.operation_rows(runs["ddp_overlap_4"]).to_dict("records")
     assert (row["count"], row["matched"], row["bytes"]) == (16, 16, 4 * 108_589_056)
 
 

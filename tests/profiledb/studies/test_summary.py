@@ -27,7 +27,7 @@ TRAINING = "transformer_training.nsys-rep"
 def made(library: Library, name: str, **params: str) -> str:
     """The summary of a report; most tests ask for that of the training."""
     report = library.find(name)
-    return document.text(library, report, document.page_params(library, report, params))
+    return document.write_summary(library, report, document.page_params(library, report, params))
 
 
 def section(text: str, title: str) -> list[list[str]]:

@@ -29,7 +29,7 @@ def started_up(capture: Capture) -> str:
 
 def test_it_covers_what_its_findings_judge(library: Library, capture: Capture) -> None:
     report = library.find(started_up(capture))
-    text, every = (document.text(library, report, {}, startup=one) for one in (False, True))
+    text, every = (document.write_summary(library, report, {}, startup=one) for one in (False, True))
     said = told(library, report, text)
     assert said.idle == pytest.approx({"headline": 20.0, "reasons": 20.0, "finding": 20.0}, abs=0.11)
     assert (said.busy, said.idle_by_gpu) == ([80.0], [20.0])
@@ -59,7 +59,7 @@ def test_what_ran_before_the_capture_is_neither_busy_nor_idle(tmp_path: Any) -> 
     events[-1]["args"]["stream"] = 8
     library, report_id = taken_in(tmp_path, events)
     report = library.find(report_id)
-    text = document.text(library, report, {})
+    text = document.write_summary(library, report, {})
     (row,) = table(text, "GPU time")
     assert row[1:3] == ["16.8 %", "0.0 %"]
     assert "For 499 ms at the start of the capture, work may run that was launched before it" in text

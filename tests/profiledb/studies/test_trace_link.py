@@ -69,7 +69,7 @@ def test_pairs_are_those_of_the_files_themselves(torch_samples: Library) -> None
     events = json.loads(gzip.decompress((FOLDER / TRAINING).read_bytes()))["traceEvents"]
     starts = [event["ts"] for event in events if event.get("cat") == "kernel"]
     there = sorted(range(len(starts)), key=starts.__getitem__)
-    found = links.match(torch_samples, *(torch_samples.find(name).id for name in (NSYS[TRAINING], TRAINING)))
+    found = links.match_kernels(torch_samples, *(torch_samples.find(name).id for name in (NSYS[TRAINING], TRAINING)))
     assert found.told == "828 of 828 kernels match (100.0 %)"
     assert found.differs == ""
     ours, theirs = (found.pairs[name].to_pylist() for name in ("kernel_id", "trace_kernel_id"))
@@ -87,7 +87,7 @@ def test_a_report_without_a_link_has_no_operators(torch_samples: Library, name: 
 
 def test_a_linked_report_has_the_operators_of_the_trace(shelf: Library) -> None:
     """By kernel, operator, shapes and module the same launches as the trace has, with the report's own durations."""
-    links.link(shelf, NSYS[TRAINING], TRAINING)
+    links.link_trace(shelf, NSYS[TRAINING], TRAINING)
     ours, theirs = (rows(shelf, name, "kernel_operators") for name in (NSYS[TRAINING], TRAINING))
 
     def counted(found: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
@@ -129,7 +129,7 @@ def test_backward_kernels_have_the_module_and_code_of_their_forward_operator(tor
 )
 def test_wrong_pairs_are_refused(shelf: Library, one: str, other: str, told: str) -> None:
     with pytest.raises(AnalysisError, match=told):
-        links.link(shelf, one, other)
+        links.link_trace(shelf, one, other)
     assert shelf.catalog.links.all("trace") == {}
 
 
@@ -138,25 +138,25 @@ def test_the_life_of_a_link(shelf: Library, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["link", NSYS[TRAINING], TRAINING, *where]) == 0
     assert "828 of 828 kernels match (100.0 %)." in capsys.readouterr().out
     nsys, trace = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING))
-    assert shelf.linked(nsys, "trace") == trace
-    assert shelf.linked(nsys) is None
+    assert shelf.linked_report(nsys, "trace") == trace
+    assert shelf.linked_report(nsys) is None
     first = analysis.query(shelf, nsys, "SELECT min(kernel_id) AS k FROM kernel")["k"].iloc[0]
-    told = dict(operators.rows(shelf, nsys, int(first)))
+    told = dict(operators.describe_operator(shelf, nsys, int(first)))
     assert told["Operator"].startswith("aten::")
     assert set(told) >= {"Operator", "Input shapes", "Python stack"}
     shelf.recover()
-    assert shelf.linked(nsys, "trace") == trace, "recovery keeps it"
+    assert shelf.linked_report(nsys, "trace") == trace, "recovery keeps it"
     assert cli.main(["link", NSYS[TRAINING], "--remove", *where]) == 0
-    assert shelf.linked(nsys, "trace") is None
-    assert operators.rows(shelf, nsys, int(first)) == []
-    links.link(shelf, nsys, trace)
+    assert shelf.linked_report(nsys, "trace") is None
+    assert operators.describe_operator(shelf, nsys, int(first)) == []
+    links.link_trace(shelf, nsys, trace)
     shelf.delete(trace)
-    assert shelf.linked(nsys, "trace") is None
+    assert shelf.linked_report(nsys, "trace") is None
     assert list(shelf.reports.glob("*.parquet")) == []
 
 
 def test_a_damaged_link_says_so(shelf: Library) -> None:
-    links.link(shelf, NSYS[INFERENCE], INFERENCE)
+    links.link_trace(shelf, NSYS[INFERENCE], INFERENCE)
     (file,) = shelf.reports.glob("*.parquet")
     file.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DamagedError, match="link to the trace is damaged"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profiledb.studies.trace_link.sequences import NONE, Side, pairs, pieces
+from profiledb.studies.trace_link.sequences import NONE, Side, cut_pieces, match_sides
 
 Kernel = tuple[str, int, int]
 """Name (a letter), stream, step (NONE: in none)."""
@@ -25,7 +25,7 @@ def run(text: str, step: int = NONE, stream: int = 7) -> list[Kernel]:
 
 
 def same(ours: list[Kernel], theirs: list[Kernel]) -> list[int]:
-    return [int(place) for place in pairs(side(*ours), side(*theirs))]
+    return [int(place) for place in match_sides(side(*ours), side(*theirs))]
 
 
 def test_steps_are_matched_by_what_they_run() -> None:
@@ -62,7 +62,7 @@ def test_a_stream_is_that_of_its_number_else_the_one_that_is_left() -> None:
 
 
 def test_another_gpu_is_another_kernel() -> None:
-    assert pairs(side(*run("ab")), side(*run("ab"), gpu=1)).tolist() == [NONE, NONE]
+    assert match_sides(side(*run("ab")), side(*run("ab"), gpu=1)).tolist() == [NONE, NONE]
 
 
 def test_whole_streams_count_where_steps_were_told_by_other_names() -> None:
@@ -73,13 +73,13 @@ def test_whole_streams_count_where_steps_were_told_by_other_names() -> None:
 def test_kernels_of_two_processes_are_looked_at_apart() -> None:
     one, two = side(*run("ab"), pid=1), side(*run("ab"), pid=2)
     both = Side(*(np.concatenate(columns) for columns in zip(vars(one).values(), vars(two).values(), strict=True)))
-    assert pairs(both, one).tolist() == [0, 1, 0, 1]
+    assert match_sides(both, one).tolist() == [0, 1, 0, 1]
 
 
 def test_nothing_is_nothing() -> None:
     assert same([], run("ab")) == []
     assert same(run("ab"), []) == [NONE, NONE]
-    assert list(pieces(side())) == []
+    assert list(cut_pieces(side())) == []
 
 
 @settings(max_examples=150, deadline=None)
@@ -90,15 +90,15 @@ def test_pairs_have_one_name_and_one_order(data: st.DataObject) -> None:
     ours, theirs = (
         side(*sorted(data.draw(st.lists(kernel, max_size=30)), key=lambda one: one[1])) for _ in range(2)
     )  # fmt: skip
-    found = pairs(ours, theirs)
+    found = match_sides(ours, theirs)
     here = found != NONE
     assert (ours.names[here] == theirs.names[found[here]]).all()
     for one in (ours, ours.without_steps()):
-        for piece in pieces(one):
+        for piece in cut_pieces(one):
             places = found[piece.low : piece.high]
             if (places != NONE).all() and one is ours:
                 assert len(places) < 2 or (np.diff(places) > 0).all()
-    assert pairs(ours, ours).tolist().count(NONE) == 0
+    assert match_sides(ours, ours).tolist().count(NONE) == 0
 
 
 @pytest.mark.parametrize("same_names", [True, False])
@@ -111,7 +111,7 @@ def test_time_grows_with_the_kernels_alone(same_names: bool) -> None:
         steps = np.repeat(np.arange(kernels // step), step)
         other = every if same_names else np.where(np.arange(kernels) % 7 == 0, 99, every)
         begin = time.process_time()
-        found = pairs(Side(every, lanes, steps), Side(other, lanes, steps))
+        found = match_sides(Side(every, lanes, steps), Side(other, lanes, steps))
         seconds = time.process_time() - begin
         assert (found != NONE).all() == same_names
         return seconds

@@ -56,7 +56,7 @@ def lines(opened: Opened) -> dict[str, dict[str, Any]]:
 def points(made: Timelines, opened: Opened, lane: Any) -> list[tuple[float, float]]:
     with made.cursor(REPORT) as cursor:
         info = opened.lanes[lane["id"]]
-        found = tiles.points(cursor, opened, [info], 0, 0, 1 << 40)
+        found = tiles.read_points(cursor, opened, [info], 0, 0, 1 << 40)
     return [(float(s), float(mean)) for s, mean in zip(found["s"], found["mean"], strict=True)]
 
 
@@ -101,7 +101,7 @@ def test_moments_are_of_collectives_and_of_the_clock(shelf: Library) -> None:
     made = timelines(shelf)
     opened = made.wait(REPORT)
     with made.cursor(REPORT) as cursor:
-        told = alignment.moments(cursor, opened)
+        told = alignment.read_alignment(cursor, opened)
     # SendRecv, the second kernel, ends on each rank when it is its turn
     ends = [["ncclDevKernel_AllReduce", 1_400_000]]
     assert told == {"epoch_ns": str(EPOCH + 9_000_000), "collectives": ends}
@@ -111,4 +111,4 @@ def test_a_report_without_a_clock_says_so(tmp_path: Path) -> None:
     made = timelines(library(tmp_path, NAMES | {"kernel": kernels([5], [9])}))
     opened = made.wait(REPORT)
     with made.cursor(REPORT) as cursor:
-        assert alignment.moments(cursor, opened) == {"epoch_ns": None, "collectives": []}
+        assert alignment.read_alignment(cursor, opened) == {"epoch_ns": None, "collectives": []}

@@ -27,8 +27,8 @@ def test_lanes_add_up_to_the_reports_own_answers(name: str, tmp_path_factory: py
     asked = (opened.begin_ns, opened.end_ns + 1)
     of_kind = {kind: [lane.id for lane in opened.lanes if lane.kind == kind] for kind in ("stream", "api", "idle")}
     with shelf.cursor(report) as cursor:
-        streams = area.area(cursor, opened, *asked, of_kind["stream"])
-        calls = area.area(cursor, opened, *asked, of_kind["api"])
+        streams = area.measure_area(cursor, opened, *asked, of_kind["stream"])
+        calls = area.measure_area(cursor, opened, *asked, of_kind["api"])
     kernels = analysis.run(library, report, "cuda_gpu_kern_sum")
     copies = analysis.run(library, report, "cuda_gpu_mem_time_sum")
     assert streams["total"]["count"] == kernels["Instances"].sum() + copies["Count"].sum()
@@ -76,7 +76,7 @@ def test_openmp_events_stand_below_their_threads(tmp_path: Path) -> None:
     assert max(lane.rows for lane in found) <= 8, "what was never closed does not pile up"
     sums = analysis.run(library, report.id, "openmp_sum").set_index("Name")
     with shelf.cursor(report.id) as cursor:
-        told = area.area(cursor, opened, opened.begin_ns, opened.end_ns + 1, [lane.id for lane in found])
+        told = area.measure_area(cursor, opened, opened.begin_ns, opened.end_ns + 1, [lane.id for lane in found])
         lanes = cursor.execute("""
             SELECT up.kind, one.busy_ns FROM lane AS one JOIN lane AS up ON up.id = one.parent
             WHERE one.kind = 'openmp'

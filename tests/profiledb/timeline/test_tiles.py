@@ -93,7 +93,7 @@ def test_every_bin_of_a_tile(shelf: Timelines, data: st.DataObject, z: int, wher
     lane = data.draw(st.sampled_from(checked(opened)))
     start, end = of_lane(shelf, lane)
     with shelf.cursor(REPORT) as cursor:
-        found = tiles.items(cursor, opened, [opened.lanes[lane]], z, low, high)
+        found = tiles.read_items(cursor, opened, [opened.lanes[lane]], z, low, high)
     n, s, e = found["n"], found["s"], found["e"]
     whole = n < 2
     time = seconds(s[whole], e[whole], low, z)
@@ -118,7 +118,7 @@ def test_tiles_of_a_zoom_hold_every_event_once(shelf: Timelines) -> None:
         for i in range(opened.begin_ns // span, opened.end_ns // span + 1):
             with shelf.cursor(REPORT) as cursor:
                 lanes = [opened.lanes[lane] for lane in counted]
-                found = tiles.items(cursor, opened, lanes, z, i * span, (i + 1) * span)
+                found = tiles.read_items(cursor, opened, lanes, z, i * span, (i + 1) * span)
             begun = (found["s"] >= i * span) & (found["s"] < (i + 1) * span)
             for lane in counted:
                 counted[lane] += int(found["n"][begun & (found["lane"] == lane)].sum())
@@ -130,7 +130,7 @@ def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
     whole = (opened.begin_ns, opened.end_ns + 1)
     for low, high in (whole, (12_345_678, 98_765_432), (1 << 22, 1 << 24), (5_000, 5_001), (-9_000, 2_500_000)):
         with shelf.cursor(REPORT) as cursor:
-            answer = area.area(cursor, opened, low, high, checked(opened))
+            answer = area.measure_area(cursor, opened, low, high, checked(opened))
         durations: list[NDArray[np.int64]] = []
         for row in answer["lanes"]:
             start, end = of_lane(shelf, row["lane"])
@@ -160,8 +160,8 @@ def test_an_area_from_sums_is_an_area_from_events(shelf: Timelines, data: st.Dat
     read = [replace(lane, sum_z=None) for lane in opened.lanes]
     assert any(lane.sum_z is not None for lane in opened.lanes)
     with shelf.cursor(REPORT) as cursor:
-        answer = area.area(cursor, opened, low, high, [])
-        assert answer == area.area(cursor, replace(opened, lanes=read), low, high, [])
+        answer = area.measure_area(cursor, opened, low, high, [])
+        assert answer == area.measure_area(cursor, replace(opened, lanes=read), low, high, [])
 
 
 def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
@@ -171,14 +171,15 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
     opened = made.wait(REPORT)
     assert [lane.sum_z for lane in opened.lanes if lane.kind == "stream"] == [None]
     with made.cursor(REPORT) as cursor:
-        assert area.area(cursor, opened, 0, 1 << 30, [])["total"]["count"] == 20_000
+        assert area.measure_area(cursor, opened, 0, 1 << 30, [])["total"]["count"] == 20_000
 
 
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
     shelf = library(tmp_path, content(0))
-    left = build.path(shelf.reports, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
+    left = build.timeline_path(shelf.derived.timelines, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
     killed = left.with_name(f"{left.name}.0.making")
     fresh = left.with_name(f"{left.name}.1.making")
+    left.parent.mkdir(parents=True, exist_ok=True)
     for path in (left, killed, fresh):
         path.write_text("left")
     os.utime(killed, (0, 0))
@@ -190,8 +191,8 @@ def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
         made.wait(REPORT)
         with made.cursor(REPORT) as cursor:
             assert cursor.execute("SELECT count(*) FROM level").fetchall()[0][0] > 0
-    assert sorted(path.name for path in shelf.reports.glob("*.timeline*")) == sorted(
-        [fresh.name, build.path(shelf.reports, REPORT).name]
+    assert sorted(path.name for path in shelf.derived.timelines.glob("*")) == sorted(
+        [fresh.name, build.timeline_path(shelf.derived.timelines, REPORT).name]
     )
 
 
@@ -213,7 +214,7 @@ def test_gaps_are_found_beyond_those_that_are_kept(tmp_path: Path, monkeypatch: 
             (int(ends[3]) + 1, int(ends[3]) + 2),
         ):
             with made.cursor(REPORT) as cursor:
-                told = area.area(cursor, opened, low, high, [])["gaps"]
+                told = area.measure_area(cursor, opened, low, high, [])["gaps"]
             here = [gap for gap in longest if gap[1] > low and gap[0] < high]
             assert [(gap["start"], gap["end"]) for gap in told] == here[:10]
 
@@ -229,7 +230,7 @@ def test_copies_keep_their_names_where_the_report_is_read(tmp_path: Path) -> Non
     (lane,) = [lane for lane in opened.lanes if lane.kind == "stream"]
     assert lane.direct
     with made.cursor(REPORT) as cursor:
-        found = event.event(cursor, opened, lane.id, 1)
+        found = event.describe_event(cursor, opened, lane.id, 1)
         assert (found["name"], opened.classes[found["color"]].name) == ("[CUDA memset]", "memset")
 
 
@@ -249,26 +250,26 @@ def test_steps_go_through_a_lane_in_its_order(shelf: Timelines) -> None:
     starts = sorted(set(of_lane(shelf, lane.id)[0].tolist()))
     with shelf.cursor(REPORT) as cursor:
         at, seen = -1, []
-        while found := neighbors.step(cursor, opened, lane.id, at, "next"):
+        while found := neighbors.find_neighbor(cursor, opened, lane.id, at, "next"):
             at = found[2]
             seen.append(at)
         assert seen == starts
-        before = neighbors.step(cursor, opened, lane.id, starts[7], "prev")
+        before = neighbors.find_neighbor(cursor, opened, lane.id, starts[7], "prev")
         assert before is not None
         assert before[2] == starts[6]
-        assert neighbors.step(cursor, opened, lane.id, starts[0], "prev") is None
+        assert neighbors.find_neighbor(cursor, opened, lane.id, starts[0], "prev") is None
 
 
 def test_every_event_of_a_tile_can_be_asked_for(shelf: Timelines) -> None:
     opened = shelf.wait(REPORT)
     with shelf.cursor(REPORT) as cursor:
         for lane in checked(opened):
-            found = tiles.items(cursor, opened, [opened.lanes[lane]], 20, 0, tiles.BINS << 20)
+            found = tiles.read_items(cursor, opened, [opened.lanes[lane]], 20, 0, tiles.BINS << 20)
             for at in range(0, len(found["s"]), max(1, len(found["s"]) // 4)):
-                one = event.event(cursor, opened, lane, int(found["ref"][at]))
+                one = event.describe_event(cursor, opened, lane, int(found["ref"][at]))
                 assert found["s"][at] <= one["start"] < found["s"][at] + (1 << 20)
                 assert one["name_id"] == found["name"][at]
-        launched = event.event(cursor, opened, events.lane(opened, checked(opened)[0]).id, 4)
+        launched = event.describe_event(cursor, opened, events.lane(opened, checked(opened)[0]).id, 4)
         assert [arrow["kind"] for arrow in launched["arrows"]] == ["launch"]
 
 
@@ -277,27 +278,27 @@ def test_search_finds_what_names_say(shelf: Timelines) -> None:
     with shelf.cursor(REPORT) as cursor:
         all_kernels = cursor.execute("SELECT count(*) FROM kernel").fetchall()[0][0]
         one = cursor.execute("SELECT count(*) FROM kernel WHERE name_id = 3").fetchall()[0][0]
-        assert search.search(cursor, opened, "KERNEL_", "part")["hits"] >= all_kernels
-        found = search.search(cursor, opened, "kernel_3", "exact")
+        assert search.search_names(cursor, opened, "KERNEL_", "part")["hits"] >= all_kernels
+        found = search.search_names(cursor, opened, "kernel_3", "exact")
         assert found["hits"] == one == sum(found["density"])
         assert len(found["first"]) == min(one, 200)
-        assert search.search(cursor, opened, "^kernel_[3]$", "pattern")["hits"] == one
-        assert search.search(cursor, opened, "'; DROP TABLE kernel; --\0", "part")["hits"] == 0
+        assert search.search_names(cursor, opened, "^kernel_[3]$", "pattern")["hits"] == one
+        assert search.search_names(cursor, opened, "'; DROP TABLE kernel; --\0", "part")["hits"] == 0
         for text, how in (("(", "pattern"), ("", "part"), ("x" * 257, "part"), ("x", "sql")):
             with pytest.raises(AnalysisError):
-                search.search(cursor, opened, text, how)
+                search.search_names(cursor, opened, text, how)
 
 
 def test_the_bytes_of_a_tile(shelf: Timelines) -> None:
     opened = shelf.wait(REPORT)
     with shelf.cursor(REPORT) as cursor:
         groups = list(opened.groups)
-        body = tiles.tile(cursor, opened, groups, 16, 0)
+        body = tiles.make_tile(cursor, opened, groups, 16, 0)
         lanes = [lane for lane in opened.lanes if lane.group is not None]
-        found = tiles.items(cursor, opened, lanes, 16, 0, tiles.BINS << 16)
+        found = tiles.read_items(cursor, opened, lanes, 16, 0, tiles.BINS << 16)
         for group, z in ((max(groups) + 1, 3), (groups[0], 53), (groups[0], -1)):
             with pytest.raises(AnalysisError):
-                tiles.tile(cursor, opened, [group], z, 0)
+                tiles.make_tile(cursor, opened, [group], z, 0)
     magic, items, points, rest = struct.unpack_from("<IIII", body)
     assert (magic, items, points, rest) == (0x31544457, len(found["s"]), 0, 0)
     at = 16

@@ -105,7 +105,9 @@ class Read:
 def written(shelf: Timelines, selection: Selection | None = None, most: int | None = None) -> tuple[Read, int]:
     opened, file = shelf.wait(REPORT), Pieces()
     with shelf.cursor(REPORT) as cursor:
-        count = trace.write(cursor, opened, file, spans.of(cursor, opened, selection or Selection()), most)
+        count = trace.write_trace(
+            cursor, opened, file, spans.selected_spans(cursor, opened, selection or Selection()), most
+        )
     assert file.largest < 10_000, "nothing is gathered before it is written"
     return Read(file.getvalue()), count
 
@@ -165,4 +167,4 @@ def test_a_part_holds_what_lies_in_it_whole(shelf: Timelines) -> None:
 
 
 def test_stretches_that_meet_are_one() -> None:
-    assert trace.merged([(5, 9), (0, 3), (3, 4), (6, 20)]) == [(0, 4), (5, 20)]
+    assert trace.merge_spans([(5, 9), (0, 3), (3, 4), (6, 20)]) == [(0, 4), (5, 20)]

@@ -1,4 +1,4 @@
-"""The catalog as it is in catalog.sql and summaries.sql, and what else a folder library keeps in files."""
+"""The tables of catalog.sql and summaries.sql, and those for files of a folder library."""
 
 from alembic import op
 
@@ -122,10 +122,10 @@ _NAMES = (
 
 
 def upgrade() -> None:
-    """Makes the tables; texts are in the order of their bytes, as SQLite has them."""
+    """Create the tables; texts sort by bytes, as in SQLite."""
     op.get_bind().exec_driver_sql(_TABLES.replace(" TEXT", ' TEXT COLLATE "C"'))
 
 
 def downgrade() -> None:
-    """Removes them, with what they hold."""
+    """Drop the tables with their content."""
     op.execute(f"DROP TABLE {', '.join(_NAMES)}")

@@ -19,7 +19,6 @@ CREATE TABLE worker (
 
 
 def upgrade() -> None:
-    """Makes both."""
     op.execute(_WORKER)
     op.execute("CREATE SCHEMA procrastinate")
     tables = resources.files("procrastinate").joinpath("sql", "schema.sql").read_text(encoding="utf-8")
@@ -27,11 +26,11 @@ def upgrade() -> None:
     op.execute("SET LOCAL search_path = procrastinate")
     db = op.get_bind().connection.driver_connection
     assert db is not None
-    db.execute(tables)  # as it is: no sign in it stands for a value
+    db.execute(tables)  # as it is: no character stands for a value
     db.execute("SELECT set_config('search_path', %s, true)", [before])
 
 
 def downgrade() -> None:
-    """Removes both; what waited is found in the inbox again."""
+    """Drop both; waiting files are found in the inbox again."""
     op.execute("DROP SCHEMA procrastinate CASCADE")
     op.execute("DROP TABLE worker")

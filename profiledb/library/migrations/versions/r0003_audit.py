@@ -1,4 +1,4 @@
-"""Who changed what, and when (library/audit.py)."""
+"""The audit (library/audit.py)."""
 
 from alembic import op
 
@@ -20,10 +20,8 @@ CREATE TABLE audit (
 
 
 def upgrade() -> None:
-    """Makes the table."""
     op.execute(_AUDIT.replace(" TEXT", ' TEXT COLLATE "C"'))
 
 
 def downgrade() -> None:
-    """Removes it."""
     op.execute("DROP TABLE audit")

@@ -1,4 +1,4 @@
-"""Which objects of a bucket are the files of each report (report/stored/index.py)."""
+"""The objects of a bucket that are the files of each report (library/bucket/object_index.py)."""
 
 from alembic import op
 
@@ -19,10 +19,8 @@ CREATE TABLE stored_file (
 
 
 def upgrade() -> None:
-    """Makes the table."""
     op.execute(_STORED.replace(" TEXT", ' TEXT COLLATE "C"'))
 
 
 def downgrade() -> None:
-    """Removes it."""
     op.execute("DROP TABLE stored_file")

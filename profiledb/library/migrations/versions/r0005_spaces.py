@@ -1,4 +1,4 @@
-"""Spaces, and which reports are in them (library/spaces.py): what is older than spaces is everybody's."""
+"""Spaces and their reports (library/spaces.py); reports older than spaces belong to everybody."""
 
 from alembic import op
 
@@ -18,15 +18,15 @@ CREATE TABLE report_space (
 
 
 def upgrade() -> None:
-    """Makes the tables; a database that went back and comes again has reports whose manifests name their space."""
+    """Create the tables; after a downgrade, manifests of reports name their spaces."""
     for statement in (_SPACE, _REPORT_SPACE):
         op.execute(statement.replace(" TEXT", ' TEXT COLLATE "C"'))
     db = op.get_bind()
-    if told := spaces.told(db.exec_driver_sql("SELECT id, manifest FROM report").all()):
+    if told := spaces.read_from_manifests(db.exec_driver_sql("SELECT id, manifest FROM report").all()):
         db.exec_driver_sql("INSERT INTO report_space (report_id, space) VALUES (%s, %s)", told)
 
 
 def downgrade() -> None:
-    """Removes them: the version before shows every report to everybody."""
+    """Drop the tables: the version before shows every report to everybody."""
     op.execute("DROP TABLE report_space")
     op.execute("DROP TABLE space")

@@ -18,10 +18,9 @@ CREATE TABLE share (
 
 
 def upgrade() -> None:
-    """Makes the table."""
     op.execute(_SHARE.replace(" TEXT", ' TEXT COLLATE "C"'))
 
 
 def downgrade() -> None:
-    """Removes it: no link opens anything."""
+    """Drop the table: no link opens anything."""
     op.execute("DROP TABLE share")

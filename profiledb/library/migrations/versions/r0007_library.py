@@ -1,4 +1,4 @@
-"""The number of the library that the database speaks of (library/library_id.py)."""
+"""The number of the library that the database belongs to (library/library_id.py)."""
 
 from alembic import op
 
@@ -7,10 +7,10 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Makes the table; the first worker writes the number."""
+    """Create the table; the first worker writes the number."""
     op.execute('CREATE TABLE library (id TEXT COLLATE "C" PRIMARY KEY)')
 
 
 def downgrade() -> None:
-    """Removes it; the number beside the reports stays."""
+    """Drop the table; the number beside the reports stays."""
     op.execute("DROP TABLE library")

@@ -1,4 +1,4 @@
-"""Logins (library/logins.py), the log of access (library/audit.py), and the expiry and last use of tokens."""
+"""Logins (library/logins.py), the access log (library/audit.py), and the expiry and last use of tokens."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -34,7 +34,7 @@ _ENDS_AT = "ALTER TABLE token ADD COLUMN ends_at TEXT"
 
 
 def upgrade() -> None:
-    """Makes the tables; tokens that are there last for some days from now."""
+    """Create the tables; existing tokens last for some days from now."""
     for statement in (_ACCESS_LOG, _LOGIN, _USE, _ENDS_AT):
         op.execute(statement.replace(" TEXT", ' TEXT COLLATE "C"'))
     ends_at = (datetime.now(UTC) + timedelta(days=_TOKEN_DAYS)).isoformat(timespec="seconds")
@@ -42,7 +42,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Removes them: a login lasts until its hours are over, a token until somebody removes it."""
+    """Drop the tables: a login lasts until it expires, a token until somebody removes it."""
     op.execute("ALTER TABLE token DROP COLUMN ends_at")
     for table in ("token_use", "login", "access_log"):
         op.execute(f"DROP TABLE {table}")

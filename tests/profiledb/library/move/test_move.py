@@ -17,21 +17,21 @@ from profiledb import config
 from profiledb.access.cli import main as cli
 from profiledb.access.cli import move as command
 from profiledb.access.operations.tokens import SharedTokens, Tokens
-from profiledb.console.saved_questions import questions_of
+from profiledb.console.saved_questions import open_questions
 from profiledb.errors import ConfigError, DamagedError, WarpdeckError
-from profiledb.library.backup import backup
-from profiledb.library.bucket.bucket_library import StoredLibrary
 from profiledb.library.catalog import FILE, Job
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.library.marks import Mark
 from profiledb.library.move import rows, snapshot
+from profiledb.library.move.backup import backup
 from profiledb.library.move.move import LOCK, move
 from profiledb.library.series_decisions import Note
 from profiledb.query import analysis, header
 from profiledb.report.sidecar import Columns
 from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 from tests.profiledb.library.test_library import publish
+from tests.support.bucket_library import store_of
 from tests.support.postgres import Server
 from tests.support.s3 import BOTH, S3
 
@@ -59,11 +59,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalog.marks.change(sample.id, [Mark(-5, "before"), Mark(2**40, "later")])
     catalog.links.put(sample.id, OTHERS[1])
     catalog.links.put(OTHERS[2], OTHERS[0], "trace")
-    catalog.decided.choose(OTHERS[0], "nightly")
-    catalog.decided.say(OTHERS[0], "step", Note("accepted", "a new driver"))
+    catalog.decisions.choose(OTHERS[0], "nightly")
+    catalog.decisions.write_note(OTHERS[0], "step", Note("accepted", "a new driver"))
     catalog.name_columns("/inbox/x.csv", Columns("label", "seconds", "s", ""))
     catalog.put_job(Job("/inbox/gone.nsys-rep", "gone.nsys-rep", "1:2", "deleted", seconds=0.5))
-    questions_of(library).keep("slowest", "SELECT 1 -- 'x'")
+    open_questions(library).keep("slowest", "SELECT 1 -- 'x'")
     Tokens(library.folder).new("nightly", "editor")
     return library.folder
 
@@ -83,9 +83,9 @@ def team(postgres: Server, s3: S3, tmp_path: Path) -> Team:
 def said(library: Library, tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of a catalog, with what lies beside it."""
     path = tmp_path / "said.sqlite"
-    snapshot.take(library.catalog, library.folder, path)
-    found = {table: sorted(snapshot.rows(path, table), key=repr) for table in snapshot.tables()}
-    found["audit"] = [row[1:] for row in snapshot.rows(path, "audit")]  # in order, whatever the numbers
+    snapshot.take_snapshot(library.catalog, library.folder, path)
+    found = {table: sorted(snapshot.read_rows(path, table), key=repr) for table in snapshot.table_columns()}
+    found["audit"] = [row[1:] for row in snapshot.read_rows(path, "audit")]  # in order, whatever the numbers
     del found["stored_file"]
     return found
 
@@ -133,7 +133,7 @@ def test_all_of_it_arrives_and_comes_back(folder: Path, team: Team, tmp_path: Pa
     report_id = source.find(f"{NAME}.nsys-rep").id
     told = answers(source, report_id)
     assert same(answers(target, report_id), told)
-    assert target.there() >= {path.name for path in source.reports.glob("*.duckdb")}
+    assert target.file_names() >= {path.name for path in source.reports.glob("*.duckdb")}
     again = move(folder, target)
     assert (again.files, again.rows) == (0, 0)
 
@@ -152,7 +152,7 @@ def test_all_of_it_arrives_and_comes_back(folder: Path, team: Team, tmp_path: Pa
     assert same(answers(restored, OTHERS[0]), answers(source, OTHERS[0]))
     restored.recover()  # as a worker does when it starts
     assert {one.id for one in restored.list()} == {one.id for one in source.list()}
-    assert restored.linked(OTHERS[2], "trace") == source.linked(OTHERS[2], "trace")
+    assert restored.linked_report(OTHERS[2], "trace") == source.linked_report(OTHERS[2], "trace")
 
 
 def test_every_analysis_answers_the_same(folder: Path, team: Team) -> None:
@@ -170,7 +170,7 @@ def test_a_token_and_a_question_work_there(folder: Path, team: Team) -> None:
     move(folder, target)
     assert target.catalog.shared
     assert SharedTokens(target.catalog.shared).all() == shown
-    assert [one.name for one in questions_of(target).all()] == ["slowest"]
+    assert [one.name for one in open_questions(target).all()] == ["slowest"]
 
 
 @pytest.mark.parametrize("kind", ["bucket and file", "folder and database", "folder"])
@@ -200,29 +200,28 @@ def test_killed_in_the_middle_it_goes_on(s3: S3, postgres: Server, tmp_path: Pat
     argv = [sys.executable, "-m", "profiledb", "move", str(source.folder), "--library", url]
     process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     target = open_library(config.load(library=url, database=database, data=tmp_path / "other"))
-    assert isinstance(target, StoredLibrary)
-    wait_until(lambda: len(target.store.index.all()) >= 5)
+    wait_until(lambda: len(store_of(target).index.all_files()) >= 5)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    there = len(target.store.index.all())
+    there = len(store_of(target).index.all_files())
     assert there < 60, "it was quicker than this test"
     assert target.catalog.labels() == {}
     moved = move(source.folder, target)
     assert moved.files == 60 - there
     assert said(target, tmp_path) == said(source, tmp_path)
-    assert all(target.intact(one.id) for one in target.list())
+    assert all(target.is_intact(one.id) for one in target.list())
     assert 120 <= len(s3.files(url)) <= 122, "of what was put when it was killed a worker removes the rest after a day"
 
 
 def test_what_stands_against_it(folder: Path, team: Team, tmp_path: Path) -> None:
     target = team()
-    target.catalog.decided.choose(OTHERS[0], "another series")
+    target.catalog.decisions.choose(OTHERS[0], "another series")
     target.catalog.set_labels(OTHERS[1], ["of the team"])
     before = said(target, tmp_path)
-    with pytest.raises(ConfigError, match=f"says something else of: series_choice {OTHERS[0]}"):
+    with pytest.raises(ConfigError, match=f"contradicts the source on: series_choice {OTHERS[0]}"):
         move(folder, target)
     assert said(target, tmp_path) == before
-    target.catalog.decided.choose(OTHERS[0], "nightly")
+    target.catalog.decisions.choose(OTHERS[0], "nightly")
     move(folder, target)
     assert target.catalog.labels()[OTHERS[1]] == ["of the team"], "what the team said stays"
     other = team()
@@ -239,11 +238,11 @@ def test_a_worker_keeps_its_library(folder: Path, empty_library: Library, tmp_pa
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
-        with pytest.raises(ConfigError, match="A worker has"):
+        with pytest.raises(ConfigError, match="A worker is using"):
             move(empty_library.folder, target)
         process.kill()
     assert move(empty_library.folder, target).files == 2
-    for wrong, words in ((tmp_path, "is no folder of a library"), (target.folder, "is the library that")):
+    for wrong, words in ((tmp_path, "is not a library's folder"), (target.folder, "is the library that")):
         with pytest.raises(ConfigError, match=words):
             move(wrong, target)
 
@@ -276,17 +275,16 @@ def test_what_is_cut_on_the_way_does_not_count(
     folder: Path, team: Team, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     target = team()
-    assert isinstance(target, StoredLibrary)
-    put = target.store.bucket.put
+    put = store_of(target).bucket.put
 
     def cut(key: str, content: Path | bytes) -> None:
         put(key, content if isinstance(content, bytes) else content.read_bytes()[:-1])
 
-    monkeypatch.setattr(target.store.bucket, "put", cut)
-    with pytest.raises(DamagedError, match="did not arrive"):
+    monkeypatch.setattr(store_of(target).bucket, "put", cut)
+    with pytest.raises(DamagedError, match="was damaged on the way"):
         move(folder, target)
     monkeypatch.undo()
-    assert target.store.index.all() == {}
+    assert store_of(target).index.all_files() == {}
     assert move(folder, target).damaged == ()
 
 
@@ -295,10 +293,9 @@ def test_a_copy_of_a_team_is_of_one_moment(
 ) -> None:
     """While it is read, a label comes, a report goes and a sidecar is replaced."""
     target = team()
-    assert isinstance(target, StoredLibrary)
     move(folder, target)
     before = said(target, tmp_path)
-    fill = snapshot._fill
+    fill = snapshot._insert_rows
     done: list[str] = []
 
     def meanwhile(db: sqlite3.Connection, table: str, columns: Any, rows: Any) -> None:
@@ -309,7 +306,7 @@ def test_a_copy_of_a_team_is_of_one_moment(
             target.put_sidecar(OTHERS[0], "meta", '{"workload": "replaced"}')
             target.delete(OTHERS[2])
 
-    monkeypatch.setattr(snapshot, "_fill", meanwhile)
+    monkeypatch.setattr(snapshot, "_insert_rows", meanwhile)
     copy = tmp_path / "copy"
     backup(target, copy)
     monkeypatch.undo()
@@ -326,15 +323,14 @@ def test_a_copy_of_a_team_is_of_one_moment(
 
 def test_what_is_damaged_in_the_bucket_stops_a_copy(folder: Path, team: Team, s3: S3, tmp_path: Path) -> None:
     target = team()
-    assert isinstance(target, StoredLibrary)
     move(folder, target)
     backup(target, tmp_path / "copy")
     whole = contents(tmp_path / "copy")
-    (file,) = target.store.index.of(OTHERS[1]).values()
-    (path,) = [one for one in s3.files(target.store.bucket.url) if one.name == file.key.rpartition("/")[2]]
+    (file,) = store_of(target).index.files_of(OTHERS[1]).values()
+    (path,) = [one for one in s3.files(store_of(target).bucket.url) if one.name == file.key.rpartition("/")[2]]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     (tmp_path / "copy" / "reports" / file.name).unlink()
-    with pytest.raises(DamagedError, match="did not arrive"):
+    with pytest.raises(DamagedError, match="was damaged on the way"):
         backup(target, tmp_path / "copy")
     assert contents(tmp_path / "copy")[FILE] == whole[FILE], "the catalog of before is there"
 
@@ -345,5 +341,5 @@ def test_every_table_of_a_team_is_carried_or_named(team: Team) -> None:
     with database.connect("") as db:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         tables = {row["tablename"] for row in db.execute(query)}
-    assert tables == (snapshot.tables().keys() | DERIVED | OF_ITSELF)
-    assert set(rows._tables()) == snapshot.tables().keys() - {"stored_file", "login"}
+    assert tables == (snapshot.table_columns().keys() | DERIVED | OF_ITSELF)
+    assert set(rows._moved_tables()) == snapshot.table_columns().keys() - {"stored_file", "login"}

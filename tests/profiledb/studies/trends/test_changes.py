@@ -20,7 +20,7 @@ def noise(random: np.random.Generator, n: int, share: float) -> Floats:
 
 @pytest.mark.parametrize("case", OTAVA, ids=[f"{at}-{one['kind'].replace(' ', '-')}" for at, one in enumerate(OTAVA)])
 def test_they_are_where_otava_finds_them(case: dict[str, Any]) -> None:
-    found = [one.index for one in change_points.find(case["values"]).changes]
+    found = [one.index for one in change_points.find_changes(case["values"]).changes]
     if case["kind"] == "none":
         assert found == []  # Otava finds one in the last of these, of 0.5 % in noise of 1 %
         return
@@ -39,7 +39,7 @@ def test_a_step_of_five_percent_in_noise_of_two_is_found() -> None:
         at = int(random.integers(25, 75))
         values = noise(random, 100, 0.02)
         values[at:] *= 1.05
-        told = change_points.find(values).changes
+        told = change_points.find_changes(values).changes
         near = [one for one in told if abs(one.index - at) <= 5]
         found += bool(near)
         wrong += len(told) - len(near[:1])
@@ -55,13 +55,13 @@ def test_where_nothing_changes_hardly_anything_is_found(n: int, outliers: float)
         for _ in range(100):
             values = noise(random, n, share)
             values[random.random(n) < outliers] *= 1.5
-            wrong += bool(change_points.find(values).changes)
+            wrong += bool(change_points.find_changes(values).changes)
     assert wrong <= 3, "at most one series in a hundred"
 
 
 def test_what_rises_all_along_is_a_drift() -> None:
     random = np.random.default_rng(3)
-    told = [change_points.find(noise(random, 100, 0.02) * (1 + 0.3 * np.arange(100) / 100)) for _ in range(20)]
+    told = [change_points.find_changes(noise(random, 100, 0.02) * (1 + 0.3 * np.arange(100) / 100)) for _ in range(20)]
     assert sum(one.drifts for one in told) == 20
     assert not any(one.changes for one in told)
 
@@ -71,7 +71,7 @@ def test_size_and_interval_are_those_of_the_step() -> None:
     for _ in range(60):
         values = noise(random, 80, 0.01)
         values[40:] *= 1.1
-        (one,) = change_points.find(values).changes
+        (one,) = change_points.find_changes(values).changes
         assert one.low is not None
         assert one.high is not None
         assert one.share is not None
@@ -85,22 +85,22 @@ def test_size_and_interval_are_those_of_the_step() -> None:
 
 
 def test_by_hand() -> None:
-    (one,) = change_points.find(
+    (one,) = change_points.find_changes(
         [10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.0, 12.0, 12.1, 11.9, 12.0, 12.1, 11.9, 12.0, 12.0]
     ).changes
     assert (one.index, one.before, one.after) == (8, 10.0, 12.0)
     assert one.share == pytest.approx(0.2)
-    assert change_points.find([5.0] * 50) == change_points.Found(())
-    assert change_points.find([]) == change_points.Found(())
-    assert change_points.find([1.0, 2.0, 3.0]) == change_points.Found(())
-    from_zero = change_points.find([0.0] * 20 + [4.0] * 20).changes
+    assert change_points.find_changes([5.0] * 50) == change_points.ChangePoints(())
+    assert change_points.find_changes([]) == change_points.ChangePoints(())
+    assert change_points.find_changes([1.0, 2.0, 3.0]) == change_points.ChangePoints(())
+    from_zero = change_points.find_changes([0.0] * 20 + [4.0] * 20).changes
     assert [(one.index, one.share) for one in from_zero] == [(20, None)]
 
 
 def test_three_reports_are_too_few_for_a_new_level() -> None:
     values = [10.0, 10.1, 9.9, 10.05, 9.95, 10.02, 9.98] * 3
-    assert change_points.find([*values, 12.0]).changes == ()
-    (one,) = change_points.find([*values, 12.0, 12.1, 11.9, 12.0, 12.05]).changes
+    assert change_points.find_changes([*values, 12.0]).changes == ()
+    (one,) = change_points.find_changes([*values, 12.0, 12.1, 11.9, 12.0, 12.05]).changes
     assert one.index == 21
 
 
@@ -109,13 +109,13 @@ def test_of_a_long_series_the_last_values_count() -> None:
     values = noise(random, 700, 0.01)
     values[:100] *= 2
     values[600:] *= 1.2
-    assert [one.index for one in change_points.find(values).changes] == [600]
+    assert [one.index for one in change_points.find_changes(values).changes] == [600]
 
 
 def test_what_is_no_number_is_refused() -> None:
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="no number"):
-            change_points.find([1.0, wrong])
+            change_points.find_changes([1.0, wrong])
 
 
 def test_the_split_is_that_of_the_formula() -> None:
@@ -134,11 +134,11 @@ def test_the_split_is_that_of_the_formula() -> None:
                 apart = 2 / (n * m) * across - 2 / (n * (n - 1)) * in_x - 2 / (m * (m - 1)) * in_y
                 if n * m / (n + m) * apart > best + 1e-9:
                     best, where = n * m / (n + m) * apart, split
-        assert change_points.candidate(values) == where
+        assert change_points.find_candidate(values) == where
 
 
 def test_chance_is_as_often_below_a_share_as_that_says() -> None:
     random = np.random.default_rng(4)
-    told = np.array([change_points.chance(random.standard_normal(40)) for _ in range(800)])
+    told = np.array([change_points.estimate_chance(random.standard_normal(40)) for _ in range(800)])
     for share in (0.02, 0.05, 0.2):
         assert (told < share).mean() == pytest.approx(share, abs=3 * np.sqrt(share / 800) + 0.005)

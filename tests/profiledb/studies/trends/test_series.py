@@ -15,6 +15,7 @@ from profiledb.errors import AnalysisError, ConfigError
 from profiledb.library.catalog import Catalog
 from profiledb.library.library import Library
 from profiledb.library.series_decisions import LEFT_OUT, Note
+from profiledb.report.derived_files import SUMMARIES
 from profiledb.rules import series as rules
 from profiledb.studies.trends import explain, series, summary_refresh
 from profiledb.studies.trends.series_board import Board
@@ -83,7 +84,7 @@ def test_commit_and_date_order_the_points(library: Library) -> None:
 
 def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
     filled(library, 3)
-    decided = library.catalog.decided
+    decided = library.catalog.decisions
     decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
     decided.choose(f"{2:016x}", LEFT_OUT)
     found = Board(library).series
@@ -91,10 +92,10 @@ def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
         "mine is [31m": [1],
         SERIES: [3],
     }
-    assert series.find(found, "mine").points[0].moved
-    assert series.find(found, found[SERIES].key).name == SERIES
+    assert series.find_series(found, "mine").points[0].moved
+    assert series.find_series(found, found[SERIES].key).name == SERIES
     with pytest.raises(AnalysisError, match="No series"):
-        series.find(found, "other")
+        series.find_series(found, "other")
     decided.choose(f"{1:016x}", None)
     decided.choose(f"{2:016x}", None)
     assert len(Board(library).series[SERIES].points) == 3
@@ -160,9 +161,9 @@ def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
 
 def test_what_people_say_of_a_change_stays(library: Library) -> None:
     filled(library)
-    decided = library.catalog.decided
+    decided = library.catalog.decisions
     first = f"{SLOW:016x}"
-    decided.say(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
+    decided.write_note(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
     board = Board(library)
     trend = board.one(board.series[SERIES])
     assert trend
@@ -171,8 +172,8 @@ def test_what_people_say_of_a_change_stays(library: Library) -> None:
     assert (note.state, len(note.note), note.note[:7]) == ("dismissed", 500, "noise x")
     assert trend.level == tuple(range(40)), "the levels on both sides are one"
     with pytest.raises(AnalysisError, match="cannot be"):
-        decided.say(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
-    decided.say(first, "wall_ns", Note("open", ""))
+        decided.write_note(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
+    decided.write_note(first, "wall_ns", Note("open", ""))
     assert decided.notes() == {}
 
 
@@ -181,7 +182,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
     kept = Summaries(library.folder)
     for content in (b"no database" * 500, None):
         if content:
-            for path in library.folder.glob("summaries.sqlite*"):
+            for path in library.folder.glob(f"{SUMMARIES}*"):
                 path.unlink()
             kept.path.write_bytes(content)
         else:
@@ -189,7 +190,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
                 db.execute("DROP TABLE measure")
         assert kept.values("wall_ns") == {}
         assert not kept.path.exists(), "the worker makes a new one where there is none"
-        assert len(list(library.folder.glob("summaries.damaged-*.sqlite"))) == 1
+        assert len(list(library.derived.answers.parent.glob("summaries.damaged-*.sqlite"))) == 1
         kept.put(serial.facts(1), "x", serial.rows(1e6, {}))
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 
@@ -200,7 +201,7 @@ def test_summaries_of_another_version_are_made_again(empty_library: Library) -> 
     with sqlite3.connect(kept.path) as db:
         db.execute("UPDATE summary SET version = 0 WHERE report_id = ?", [f"{1:016x}"])
     assert list(kept.facts()) == [f"{2:016x}"]
-    assert summary_refresh.waiting(library, library.list()) == 1
+    assert summary_refresh.count_waiting(library, library.list()) == 1
     library.catalog.remove_report(f"{2:016x}")
     summary_refresh.refresh(library)  # the other one has no file: it cannot be made
     assert set(kept.stamps()) == {f"{1:016x}"}
@@ -224,7 +225,7 @@ def test_several_processes_write_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         writer.join(60)
         assert writer.exitcode == 0
     assert len(Summaries(tmp_path).values("wall_ns")) == 80
-    assert not list(tmp_path.glob("summaries.damaged-*"))
+    assert not list(tmp_path.rglob("summaries.damaged-*"))
 
 
 def test_hostile_values_do_nothing(empty_library: Library) -> None:
@@ -261,7 +262,7 @@ def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library:
     assert (shift.point.facts.name, shift.before.facts.name) == ("train_13.sqlite", "train_12.sqlite")
     assert shift.kind == "regression"
     assert shift.change.share == pytest.approx(0.75, abs=0.03)
-    found = board.explained(*explain.sides(trend, shift.change.index))
+    found = board.explained(*explain.level_reports(trend, shift.change.index))
     assert found
     assert found.kernels
     assert sum(part.change for part in found.by["kernel"]) == pytest.approx(found.kernels.change)

@@ -30,8 +30,8 @@ def test_figures_are_those_of_compare_and_parts_add_up(library: Library) -> None
     assert summary_refresh.refresh(library) == 0
     kept = Summaries(library.folder)
     rows = {(row.measure, row.name): row for row in kept.of([report.id])[report.id]}
-    side = answer.side(library, report, document.page_params(library, report, {}))
-    told = totals.measures(side)
+    side = answer.gather_side(library, report, document.page_params(library, report, {}))
+    told = totals.measure(side)
     for name in ("wall_ns", "busy_ns", "kernel_ns", "idle_ns", "copy_ns", "launches", "copy_bytes"):
         assert rows[name, ""].value == pytest.approx(told[f"{name}_per_step"]), name
     assert {measure for measure, name in rows if not name} <= set(MEASURES)

@@ -1,0 +1,152 @@
+"""What if: how long the steps of a report would take with changes, replayed from its calls, copies and kernels."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import chart_element, charts, page_elements, share_bar, tables, theme, url_widgets
+from app.ui import format as fmt
+from app.ui.table_columns import Col
+from profiledb.library.catalog import Manifest
+from profiledb.replay import prediction
+from profiledb.replay.changes import VERSION
+from profiledb.replay.prediction import Predicted, WhatIf
+from profiledb.rules.classes import OTHER
+
+_KINDS = share_bar.REASONS | {"copies": "Copies", "memory sets": "Memory sets"}
+_SAVED = "Saved"
+COLUMNS = (
+    Col("change", "Change", width=380),
+    Col("saving_pct", "Saves", kind="bar", width=110, help="Share of the time that the steps take now"),
+    Col("predicted_ns", "Then", kind="duration", help="How long the steps would take"),
+    Col("low_ns", "At least", kind="duration", help="Lower end of the interval"),
+    Col("high_ns", "At most", kind="duration", help="Upper end of the interval"),
+    Col("next", "Largest part then", help="The kind that most of the critical path consists of with the change"),
+    Col("next_pct", "Share", kind="percent", help="Its share of the time with the change"),
+)
+PATH = (
+    Col("kind", "Part"),
+    Col("share_pct", "Share", kind="bar", width=110, help="Share of the time of the steps"),
+    Col("ns", "Time", kind="duration"),
+    Col("name", "Name", width=420),
+)
+
+
+def show() -> None:
+    """Draw the page."""
+    manifest = session.report()
+    every = predicted(manifest, ())
+    options = {_text(one): one for one in every.predictions}
+    if not options:
+        st.info("No change that Warpdeck knows saves anything here.")
+        _path(every)
+        return
+    chosen = st.multiselect(
+        "Changes",
+        list(options),
+        format_func=lambda text: options[text].title,
+        **url_widgets.options("change", list(options), default=list(options)[:1]),
+    )
+    found = predicted(manifest, tuple(chosen)).together if len(chosen) > 1 else options.get(next(iter(chosen), ""))
+    _facts(every, found)
+    _bars(every, found)
+    if found:
+        st.caption(f"Assumed: {fmt.plain(found.assumes)}")
+    st.subheader("Each change alone", anchor=False)
+    rows = [
+        {
+            "change": one.title,
+            "saving_pct": 100 * (1 - one.predicted_ns / every.baseline_ns),
+            "predicted_ns": one.predicted_ns,
+            "low_ns": one.low_ns,
+            "high_ns": one.high_ns,
+            "next": kind_title(one.next),
+            "next_pct": one.next_pct,
+        }
+        for one in every.predictions
+    ]
+    tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
+    _path(every)
+
+
+def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
+    """Return the predictions for a report; worked out once for all sessions."""
+    library = session.library()
+    key = session.key(manifest.id, f"what_if {VERSION}", {}, tuple(changes))
+    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes)))
+
+
+def kind_title(kind: str) -> str:
+    """Return how pages call a kind of the critical path: a class of kernels, a reason of idle time, copies."""
+    return _KINDS.get(kind) or theme.class_titles().get(kind, kind)
+
+
+def _text(one: Predicted) -> str:
+    """Return a change as the command line and the address of the page name it."""
+    ((name, value),) = one.changes
+    return f"{name}={value}" if value else name
+
+
+def _facts(every: WhatIf, found: Predicted | None) -> None:
+    length = fmt.count(every.steps) + " steps" if every.steps else "The program"
+    items = [(f"{length} now", fmt.duration(every.baseline_ns), "As recorded, from the first to the last of them.")]
+    if found:
+        saved = 100 * (1 - found.predicted_ns / every.baseline_ns)
+        items += [
+            ("Then", fmt.duration(found.predicted_ns), "Replayed with the changes."),
+            ("Between", f"{fmt.duration(found.low_ns)} – {fmt.duration(found.high_ns)}", _INTERVAL),
+            ("Saves", fmt.percent(saved), ""),
+        ]
+    items.append(("Unexplained", fmt.percent(every.error_pct), "Time of waits that nothing in the report explains."))
+    page_elements.facts(items)
+
+
+_INTERVAL = (
+    "About 95 %: what differs between steps, 15 % of the saving for errors of the model, and what is unexplained."
+)
+
+
+def _bars(every: WhatIf, found: Predicted | None) -> None:
+    """Draw the critical path now and then, on one axis."""
+    st.caption("Critical path now")
+    chart_element.chart(charts.share_bar(_parts(prediction.kinds(every.path), every), theme.theme()), "what-if-now")
+    if not found:
+        return
+    st.caption("Critical path then")
+    parts = _parts(found.parts, every)
+    saved = 100 * (1 - found.predicted_ns / every.baseline_ns)
+    parts.append(charts.Part(_SAVED, max(0.0, saved), "", theme.tint(charts.NEUTRAL[theme.theme()])))
+    chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
+
+
+def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]:
+    colors = theme.class_colors()
+    return [
+        charts.Part(
+            kind_title(kind), 100 * ns / every.baseline_ns, fmt.duration(ns),
+            share_bar.color(kind) if kind in _KINDS else colors.get(kind, colors[OTHER]),
+        )
+        for kind, ns in kinds
+    ]  # fmt: skip
+
+
+def _path(every: WhatIf) -> None:
+    st.subheader("Critical path", anchor=False)
+    st.caption("The calls, waits and operations that the length of the steps consists of: anything else has slack.")
+    rows = pd.DataFrame(
+        [
+            {
+                "kind": kind_title(piece.kind),
+                "share_pct": 100 * piece.ns / every.baseline_ns,
+                "ns": piece.ns,
+                "name": piece.name,
+            }
+            for piece in every.path
+        ]
+    )
+    tables.table(rows, PATH, key="critical-path", download="critical_path.csv")
+
+
+show()

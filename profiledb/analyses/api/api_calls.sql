@@ -1,0 +1,31 @@
+-- title: CUDA API calls by function
+-- Durations of the CUDA calls by function, the longest total first, and what each is for. A call inside another one,
+-- such as the driver's inside the runtime's, counts in both, and threads that call at the same time add up. Categories
+-- go by the name: launch; synchronization, which waits for the GPU; blocking copy, a memcpy without Async; queued copy,
+-- all other memcpy and memset calls; allocation, of memory on GPU and host, releases included; module loading; other.
+-- page: api
+-- show: function 280, share_pct bar 110, total_ns, category 194, calls, avg_ns, median_ns, min_ns, max_ns, failed
+-- prefetch: part
+-- needs: api_call
+-- includes: selection, memory
+-- selects: part
+-- column: function | text | | name without its version suffix
+-- column: category = For | text | | what the call is for, by its name
+-- column: share_pct | % | .1f | share of the sum of all durations
+-- column: total_ns | ns | | sum of durations
+-- column: calls | count | | number of calls
+-- column: avg_ns = Average | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | half of the calls take at most this long
+-- column: min_ns | ns | | shortest duration
+-- column: max_ns | ns | | longest duration
+-- column: failed = Not success | count | | calls that did not return success; a query may also mean “not ready yet”
+WITH summary AS (
+    SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
+        median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,
+        count(*) FILTER (return_value <> 0) AS failed
+    FROM selected_api_call AS api_call GROUP BY name_id
+)
+SELECT function, category, 100.0 * total_ns / nullif((SELECT sum(total_ns) FROM summary), 0) AS share_pct,
+    total_ns, calls, avg_ns, median_ns, min_ns, max_ns, failed
+FROM summary LEFT JOIN api_function USING (name_id)
+ORDER BY total_ns DESC, function, name_id;

@@ -1,0 +1,22 @@
+-- title: CUDA API calls by category
+-- Durations of the CUDA calls by what they are for (`api_calls` says how that is told), the longest total
+-- first.
+-- page: api
+-- prefetch: part
+-- needs: api_call
+-- includes: selection, memory
+-- selects: part
+-- column: category | text | | what the calls are for
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .1f | share of the sum of all durations
+-- column: calls | count | | number of calls
+-- column: function | text | | function that took the most
+WITH summary AS (
+    SELECT name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS calls
+    FROM selected_api_call AS api_call GROUP BY name_id
+)
+SELECT coalesce(category, 'other') AS category, sum(ns)::BIGINT AS total_ns,
+    100.0 * total_ns / nullif((SELECT sum(ns) FROM summary), 0) AS share_pct, sum(summary.calls)::BIGINT AS calls,
+    arg_max(function, ns) AS function
+FROM summary LEFT JOIN api_function USING (name_id)
+GROUP BY ALL ORDER BY total_ns DESC, category;

@@ -1,0 +1,123 @@
+"""The cache of all that is worked out from reports: one computation however many threads ask, bounded by bytes."""
+
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from profiledb.errors import WarpdeckError
+
+MOST_BYTES = 16_000_000
+"""Bound of a cache in bytes, where its owner names none."""
+_ENTRY_BYTES = 600
+"""Bytes that an entry takes besides its key and its value: headers of objects, and its place in the OrderedDict."""
+
+Value = TypeVar("Value")
+
+
+@dataclass
+class _Turn:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
+
+
+class SingleFlightCache:
+    """Values by key, up to a number of bytes; the least recently used go first. May be shared by threads.
+
+    Args:
+        most_bytes: the bound. The value that was put last stays, however large it is.
+        aside: a context in which the thread waits or computes, such as one that lets other page scripts run.
+    """
+
+    def __init__(
+        self, most_bytes: int = MOST_BYTES, aside: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        self._most = most_bytes
+        self._aside = aside
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._turns: dict[Hashable, _Turn] = {}
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self._entries)
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes that the values and their keys take."""
+        return self._bytes
+
+    def find(self, key: Hashable) -> Any:
+        """Return the value of a key, None where the cache has none."""
+        with self._lock:
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
+
+    def put(self, key: Hashable, value: Value, size: int) -> Value:
+        """Keep a value of ``size`` bytes and return it."""
+        size += _ENTRY_BYTES + len(pickle.dumps(key))
+        with self._lock:
+            if key in self._entries:
+                self._bytes -= self._entries.pop(key)[1]
+            self._entries[key] = (value, size)
+            self._bytes += size
+            while self._bytes > self._most and len(self._entries) > 1:
+                self._bytes -= self._entries.popitem(last=False)[1][1]
+        return value
+
+    def shared(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
+        """Return the value of a key, which nobody may change; ``make`` returns it with its size in bytes.
+
+        What ``make`` raises is kept for nobody: the next caller tries again.
+        """
+        found: Value | None = self.find(key)
+        if found is None:
+            with self.turn(key):
+                found = self.find(key)
+                if found is None:
+                    found = self.put(key, *make())
+        return found
+
+    def copy_of(self, key: Hashable, make: Callable[[], Value], keep: type[WarpdeckError] | None = None) -> Value:
+        """Return a copy of the value of a key for the caller alone; ``make`` makes the value where there is none.
+
+        Raises:
+            WarpdeckError: ``make`` raised it. An error of the type ``keep`` is kept like a value.
+        """
+
+        def pickled() -> tuple[bytes | WarpdeckError, int]:
+            try:
+                content = pickle.dumps(make(), protocol=pickle.HIGHEST_PROTOCOL)
+            except WarpdeckError as error:
+                if keep is None or not isinstance(error, keep):
+                    raise
+                return error.with_traceback(None), 0
+            return content, len(content)
+
+        found = self.shared(key, pickled)
+        if isinstance(found, WarpdeckError):
+            raise copy(found)
+        value: Value = pickle.loads(found)  # noqa: S301 (pickled above, never out of this process)
+        return value
+
+    @contextmanager
+    def turn(self, key: Hashable) -> Iterator[None]:
+        """Let one thread at a time compute the value of a key, aside; others wait, aside too."""
+        with self._lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            with self._aside(), turn.lock:
+                yield
+        finally:
+            with self._lock:
+                turn.waiting -= 1
+                if not turn.waiting:
+                    self._turns.pop(key, None)

@@ -1,0 +1,315 @@
+"""Changes to a program: each edits the graph of a recording within a part of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from profiledb.replay.graph import DEVICE_WAITS, LAUNCH_NS, STREAM_WAITS, Graph, named
+from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
+
+FEW_BYTES = 64
+"""A copy of so few bytes to the host reads a number."""
+HOST_WORK_NS = 500_000
+"""Host work between two launches that takes longer is more than the framework's own."""
+IN_GRAPH_NS = 1_000
+"""Between two kernels of one CUDA graph, at most."""
+_ALLOCATIONS = frozenset({
+    "cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "cudaMallocManaged", "cuMemCreate", "cuMemMap", "cuMemUnmap",
+    "cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemRelease", "cudaHostAlloc", "cudaFreeHost",
+    "cudaMallocHost", "hipMalloc", "hipFree",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a recording that a change applies to.
+
+    Attributes:
+        calls: the calls that begin in it.
+        operations: the operations of these calls.
+        ranges: begin and end of every range by name, on each thread, in ns of the capture: rows of thread, begin, end.
+    """
+
+    calls: Flags
+    operations: Flags
+    ranges: Mapping[str, Integers]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change: ``apply`` returns the graph with it, None where it changes nothing.
+
+    Attributes:
+        name: of the command line.
+        title: as a page shows it; {value} stands for the value.
+        assumes: one sentence; {value} as above.
+        value: what the value means, empty for none.
+        values: the values that are tried where nobody names one.
+    """
+
+    name: str
+    title: str
+    assumes: str
+    apply: Callable[[Graph, Part, str], Graph | None]
+    value: str = ""
+    values: Callable[[Graph, Part], list[str]] = lambda _graph, _part: [""]
+
+
+def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
+    """The host waits for the GPU nowhere: results of a few bytes are read later, all at once."""
+    calls, operations = graph.recording.calls, graph.recording.operations
+    few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
+    reads = np.zeros(len(calls), np.bool_)
+    reads[operations.call[few]] = True
+    waits = part.calls & (named(calls, DEVICE_WAITS | STREAM_WAITS) & ~named(calls, _ALLOCATIONS))
+    gone = [i for i in graph.waits if waits[i] or reads[i]]
+    if not gone:
+        return None
+    cost = graph.cost.copy()
+    cost[reads] = np.minimum(cost[reads], LAUNCH_NS)
+    cost[waits] = 0
+    return replace(graph, cost=cost, waits={i: js for i, js in graph.waits.items() if i not in set(gone)})
+
+
+def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Copies of pageable memory to the GPU come from pinned memory and return at once."""
+    calls, operations = graph.recording.calls, graph.recording.operations
+    copies = np.flatnonzero(operations.from_host & operations.pageable & part.operations)
+    if not len(copies):
+        return None
+    cost, length = graph.cost.copy(), graph.length.copy()
+    of = operations.call[copies]
+    cost[of] = np.minimum(cost[of], LAUNCH_NS)
+    rate = _pinned_rate(graph)
+    if rate:
+        length[copies] = np.minimum(length[copies], (operations.bytes[copies] / rate).astype(np.int64) + LAUNCH_NS)
+    after_copy = _follows(calls.start, of, named(calls, STREAM_WAITS) & part.calls, graph.chain)
+    cost[after_copy] = 0
+    gone = {*of.tolist(), *after_copy.tolist()}
+    launch_lag = graph.launch_lag.copy()
+    launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
+    return replace(
+        graph,
+        cost=cost,
+        length=length,
+        launch_lag=launch_lag,
+        waits={i: js for i, js in graph.waits.items() if i not in gone},
+    )
+
+
+def _pinned_rate(graph: Graph) -> float:
+    """Return the bytes per ns of large copies from pinned memory to the GPU; 0 if the recording has none."""
+    operations = graph.recording.operations
+    large = operations.from_host & ~operations.pageable & (operations.bytes >= 1 << 20)
+    took = graph.length[large]
+    return float(np.median(operations.bytes[large] / np.maximum(took, 1))) if large.any() else 0.0
+
+
+def _follows(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -> Integers:
+    """Return the call right after each of these in its chain, where it is a wanted one."""
+    found = []
+    for one in np.unique(chain[calls]):
+        mine = np.flatnonzero(chain == one)
+        at = np.searchsorted(start[mine], start[calls[chain[calls] == one]], "right")
+        after = mine[at[at < len(mine)]]
+        found.append(after[wanted[after]])
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
+    """The host's own work in a range takes no time; its calls and kernels stay."""
+    spans = part.ranges.get(value)
+    calls = graph.recording.calls
+    if spans is None or not len(calls):
+        return None
+    gap, end = graph.gap.copy(), calls.start
+    begin = end - np.maximum(gap, 0)
+    for one in np.unique(spans[:, 0]):
+        numbers = [i for i, tid in enumerate(graph.recording.threads) if tid == one]
+        if not numbers or not (calls.thread == numbers[0]).any():
+            continue
+        chain = graph.chain[np.flatnonzero(calls.thread == numbers[0])[0]]
+        mine = np.flatnonzero((graph.chain == chain) & (gap > 0))
+        covered = _covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
+        gap[mine] -= np.where((end[mine] >= _begin(part, calls.start)), covered, 0)
+    return replace(graph, gap=gap) if np.any(gap != graph.gap) else None
+
+
+def _begin(part: Part, start: Integers) -> int:
+    return int(start[part.calls][0]) if part.calls.any() else 0
+
+
+def _covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
+    """Return how much of each interval the union of some spans covers."""
+    spans = spans[np.argsort(spans[:, 0])]
+    until = np.maximum.accumulate(spans[:, 1])
+    low = np.maximum(spans[:, 0], np.concatenate([[spans[0, 0]], until[:-1]]))
+    keep = low < until
+    low, high = low[keep], until[keep]
+    total = np.concatenate([[0], np.cumsum(high - low)])
+
+    def before(moment: Integers) -> Integers:
+        at = np.searchsorted(low, moment, "right")
+        inside = np.where(at > 0, np.minimum(moment, high[np.maximum(at - 1, 0)]) - low[np.maximum(at - 1, 0)], 0)
+        return np.where(at > 0, total[np.maximum(at - 1, 0)] + inside, 0)
+
+    return before(end) - before(begin)
+
+
+def _ranges(graph: Graph, part: Part) -> list[str]:
+    """Return the ranges that the part consists of which hold most of the host's own work, five at most."""
+    took = {}
+    for name in part.ranges:
+        changed = host_code(graph, part, name)
+        if changed is not None:
+            took[name] = int((graph.gap - changed.gap).sum())
+    return sorted(took, key=lambda name: -took[name])[:5]
+
+
+def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
+    """All launches of the part become launches of CUDA graphs; the host keeps what takes long, and its waits."""
+    launches = np.zeros(len(graph.chain), np.bool_)
+    launches[graph.recording.operations.call[part.operations]] = True
+    if launches.sum() < 2:
+        return None
+    keeps = np.array([i in graph.waits for i in range(len(graph.chain))], np.bool_)
+    free = part.calls & ~keeps
+    gap, cost = graph.gap.copy(), graph.cost.copy()
+    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
+    gap[free & (gap < HOST_WORK_NS)] = 0
+    cost[free] = 0
+    for lag in (launch_lag, stream_lag):
+        lag[part.operations] = np.minimum(lag[part.operations], IN_GRAPH_NS)
+    queued = {i: j for i, j in graph.queued.items() if not free[i]}
+    return replace(graph, gap=gap, cost=cost, launch_lag=launch_lag, stream_lag=stream_lag, queued=queued)
+
+
+def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Kernels of a class, or whose name holds a text, are several times as fast."""
+    wanted, _, times = value.rpartition(":")
+    operations = graph.recording.operations
+    codes = [
+        code for code, (name, class_) in enumerate(zip(operations.names, operations.classes, strict=True))
+        if wanted == class_ or (wanted and wanted in name)
+    ]  # fmt: skip
+    chosen = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
+    if not chosen.any():
+        return None
+    length = graph.length.copy()
+    length[chosen] = (length[chosen] / float(times)).astype(np.int64)
+    return replace(graph, length=length)
+
+
+def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Elementwise kernels that follow each other in a stream are one, which takes as long as the longest of them."""
+    operations = graph.recording.operations
+    codes = [code for code, class_ in enumerate(operations.classes) if class_ == "elementwise"]
+    mine = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
+    gone = np.zeros(len(operations), np.bool_)
+    for stream in np.unique(operations.stream[mine]):
+        order = np.flatnonzero(operations.stream == stream)
+        chain = np.cumsum(~mine[order])
+        for one in np.unique(chain[mine[order]]):
+            members = order[(chain == one) & mine[order]]
+            if len(members) < 2:
+                continue
+            gone[members[members != members[np.argmax(graph.length[members])]]] = True
+    changed = _without(graph, gone)
+    if changed is None:
+        return None
+    gap = graph.gap.copy()
+    of = operations.call[gone]
+    gap[of] = np.minimum(gap[of], 0)
+    return replace(changed, gap=gap)
+
+
+def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Memory is allocated before the part: calls that allocate and free it take no time and wait for nothing."""
+    gone = named(graph.recording.calls, _ALLOCATIONS) & part.calls
+    if not gone.any():
+        return None
+    cost = np.where(gone, 0, graph.cost)
+    return replace(graph, cost=cost, waits={i: js for i, js in graph.waits.items() if not gone[i]})
+
+
+def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Memory that is set, as gradients to zero, is not: neither the call nor the operation takes time."""
+    return _without(graph, (graph.recording.operations.kind == MEMSET) & part.operations)
+
+
+def data_on_gpu(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Copies from the host to the GPU are not made: the data is there already."""
+    operations = graph.recording.operations
+    from_host = operations.from_host & (operations.bytes > FEW_BYTES) & part.operations
+    return _without(graph, from_host)
+
+
+def _without(graph: Graph, gone: Flags) -> Graph | None:
+    if not gone.any():
+        return None
+    cost, length = graph.cost.copy(), graph.length.copy()
+    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
+    of = graph.recording.operations.call[gone]
+    cost[of], length[gone] = 0, 0
+    for lag in (launch_lag, stream_lag):
+        lag[gone] = np.minimum(lag[gone], 0)
+    removed = set(of.tolist())
+    waits = {i: js for i, js in graph.waits.items() if i not in removed}
+    return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
+
+
+def _classes(graph: Graph, part: Part) -> list[str]:
+    """Return the three classes of kernels that take most, twice as fast."""
+    operations = graph.recording.operations
+    took: dict[str, int] = {}
+    for code, class_ in enumerate(operations.classes):
+        chosen = (operations.name == code) & part.operations
+        took[class_] = took.get(class_, 0) + int(graph.length[chosen].sum())
+    return [f"{class_}:2" for class_ in sorted(took, key=lambda one: -took[one])[:3] if class_ and took[class_]]
+
+
+CHANGES = {
+    change.name: change
+    for change in (
+        Change(
+            "without_waits", "The host does not wait for the GPU",
+            "Nothing on the host needs a result before the end, and the work around each wait stays.", without_waits,
+        ),
+        Change(
+            "pinned_copies", "Copies to the GPU come from pinned memory, asynchronously",
+            "Copies take as long as those of pinned memory in this capture, or as they did; nothing waits for them.",
+            pinned_copies,
+        ),
+        Change(
+            "host_code", "The host's own work in {value} takes no time",
+            "Other threads or processes do it in time; calls and kernels stay.", host_code, "a range", _ranges,
+        ),
+        Change(
+            "cuda_graph", "CUDA graphs launch the steps",
+            f"Shapes repeat and no kernel depends on the host; host work of {HOST_WORK_NS / 1e6:g} ms and more in one"
+            " piece, and waits, stay.",
+            cuda_graph,
+        ),
+        Change(
+            "fused_elementwise", "Elementwise kernels that follow each other are one",
+            "The fused kernel takes as long as the longest of them.", fused_elementwise,
+        ),
+        Change(
+            "without_allocations", "Memory is allocated once",
+            "The allocator has the memory of each step from the step before.", without_allocations,
+        ),
+        Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
+        Change(
+            "data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu,
+        ),
+        Change(
+            "faster_kernels", "Kernels run faster: {value}",
+            "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
+            _classes,
+        ),
+    )
+}  # fmt: skip
+"""All changes by name, in the order of the documentation."""
+VERSION = 1
+"""Changes with what a prediction goes by: kept ones of another version are worked out anew."""

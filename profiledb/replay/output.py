@@ -1,0 +1,98 @@
+"""Predictions as plain data for programs and as Markdown for people."""
+
+from typing import Any
+
+from profiledb import words
+from profiledb.library.catalog import Manifest
+from profiledb.replay.prediction import Predicted, WhatIf
+
+MOST_PIECES = 10
+"""Parts of the critical path that are told."""
+
+
+def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
+    """Return predictions as plain data: times in ns, shares in percent.
+
+    The lengths beside ``baseline_ns`` are those with all changes that were asked for together, or with the best one.
+    """
+    told = found.together or next(iter(found.predictions), None)
+    return {
+        "report": report.name,
+        "from_ns": found.begin_ns,
+        "to_ns": found.end_ns,
+        "steps": found.steps,
+        "baseline_ns": found.baseline_ns,
+        "replayed_ns": found.replayed_ns,
+        "error_pct": found.error_pct,
+        **_lengths(told, found.baseline_ns),
+        "changes": [_change(one, found.baseline_ns) for one in found.predictions],
+        "critical_path": [
+            {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": _share(piece.ns, found.baseline_ns)}
+            for piece in found.path[:MOST_PIECES]
+        ],
+    }
+
+
+def _lengths(one: Predicted | None, baseline_ns: int) -> dict[str, Any]:
+    if one is None:
+        names = ("predicted_ns", "low_ns", "high_ns", "saving_ns", "saving_pct", "next", "next_pct")
+        return dict.fromkeys(names)
+    return {
+        "predicted_ns": one.predicted_ns,
+        "low_ns": one.low_ns,
+        "high_ns": one.high_ns,
+        "saving_ns": baseline_ns - one.predicted_ns,
+        "saving_pct": _share(baseline_ns - one.predicted_ns, baseline_ns),
+        "next": one.next,
+        "next_pct": one.next_pct,
+    }
+
+
+def _change(one: Predicted, baseline_ns: int) -> dict[str, Any]:
+    ((name, value),) = one.changes
+    told = {"change": name, "value": value or None, "title": one.title, "assumes": one.assumes}
+    return told | _lengths(one, baseline_ns)
+
+
+def _share(ns: int, baseline_ns: int) -> float:
+    return 100 * ns / baseline_ns if baseline_ns else 0.0
+
+
+def markdown(report: Manifest, found: WhatIf) -> str:
+    """Return the predictions as a document: what was replayed, a row a change, and the critical path."""
+    part = f"{words.counted(found.steps, 'step')} take" if found.steps else "The program takes"
+    lines = [
+        f"# What if: {words.plain(report.name)}",
+        "",
+        (
+            f"{part} {words.duration(found.baseline_ns)}. Waits that nothing explains make up"
+            f" {words.percent(found.error_pct)} of it."
+        ),
+        "",
+    ]
+    rows = [*found.predictions, *([found.together] if found.together and len(found.predictions) > 1 else [])]
+    if rows:
+        lines += [
+            "| Change | Then it takes | Between | Saves | Largest part then |",
+            "| --- | ---: | ---: | ---: | --- |",
+        ]
+        lines += [_row(one, found.baseline_ns) for one in rows]
+        lines += ["", "Each change assumes:", ""]
+        lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
+    else:
+        lines += ["No change that Warpdeck knows saves anything here."]
+    lines += ["", "## Critical path", "", "| Part | Name | Time | Share |", "| --- | --- | ---: | ---: |"]
+    lines += [
+        f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"
+        f" | {words.percent(_share(piece.ns, found.baseline_ns))} |"
+        for piece in found.path[:MOST_PIECES]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(one: Predicted, baseline_ns: int) -> str:
+    saving = words.percent(_share(baseline_ns - one.predicted_ns, baseline_ns))
+    between = f"{words.duration(one.low_ns)} – {words.duration(one.high_ns)}"
+    title = "All of these" if len(one.changes) > 1 else words.plain(one.title)
+    rest = f"{one.next}, {words.percent(one.next_pct)}" if one.next else ""
+    return f"| {title} | {words.duration(one.predicted_ns)} | {between} | {saving} | {rest} |"

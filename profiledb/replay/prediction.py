@@ -1,0 +1,390 @@
+"""How long a program would take with a change, and how sure that is."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.library.library import Library
+from profiledb.query import analysis, answer_store
+from profiledb.replay import critical_path, graph, recording, simulation
+from profiledb.replay.changes import CHANGES, Change, Part
+from profiledb.replay.graph import Graph
+from profiledb.replay.recording import Integers
+from profiledb.replay.simulation import Replayed
+
+MOST_ERROR_PCT = 3.0
+"""A report whose unchanged replay is further off than this share of its length is not replayed."""
+USUAL = 95
+"""Percentile of lags up to which they are usual."""
+MODEL_ERROR = 0.15
+"""Share by which the saving of a change is off: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
+LEAST_SAVING_PCT = 0.5
+"""A change that saves less is not listed unless somebody names it."""
+MOST_ORPHANS = 0.05
+"""Share of kernels without the call that launched them, at most."""
+MOST_OPERATIONS = 400_000
+"""Operations that are replayed: a longer program repeats itself, and steps in its middle tell as much."""
+_STEPS = """
+SELECT global_tid, start_ns, end_ns FROM "range"
+WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
+"""
+_EXTENT = """
+SELECT min(start_ns), max(end_ns)
+FROM (SELECT start_ns, end_ns FROM api_call UNION ALL SELECT start_ns, end_ns FROM kernel
+    UNION ALL SELECT start_ns, end_ns FROM memop)
+"""
+_COUNT = """
+SELECT (SELECT count(*) FROM kernel WHERE start_ns BETWEEN $begin AND $end)
+    + (SELECT count(*) FROM memop WHERE start_ns BETWEEN $begin AND $end)
+    + (SELECT count(*) FROM graph_launch WHERE start_ns BETWEEN $begin AND $end)
+"""
+_BUSIEST = """
+SELECT global_tid FROM api_call WHERE end_ns >= $begin AND start_ns <= $end
+GROUP BY global_tid ORDER BY count(*) DESC, global_tid LIMIT 1
+"""
+_RANGES = """
+SELECT name, global_tid, start_ns, end_ns FROM "range" JOIN range_name USING (name_id)
+WHERE end_ns > ? AND start_ns < ? AND global_tid IS NOT NULL ORDER BY start_ns
+"""
+_MOST_RANGES = 200_000
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The part of a program with changes: lengths in ns, with an interval of about 95 %.
+
+    ``parts`` are the kinds of the critical path with the changes, the longest first, in ns.
+    """
+
+    changes: tuple[tuple[str, str], ...]
+    title: str
+    assumes: str
+    predicted_ns: int
+    low_ns: int
+    high_ns: int
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def next(self) -> str:
+        """The kind that most of the critical path consists of then."""
+        return self.parts[0][0] if self.parts else ""
+
+    @property
+    def next_pct(self) -> float:
+        """Its share of the length in percent."""
+        return 100 * self.parts[0][1] / self.predicted_ns if self.parts and self.predicted_ns else 0.0
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """Predictions for a part of a report, times in ns of the capture.
+
+    ``error_pct`` is the share of the length that nothing in the report explains; ``together`` has all changes that were
+    asked for.
+    """
+
+    begin_ns: int
+    end_ns: int
+    steps: int
+    baseline_ns: int
+    replayed_ns: int
+    error_pct: float
+    path: list[critical_path.Piece]
+    predictions: list[Predicted]
+    together: Predicted | None = None
+
+
+@dataclass(frozen=True)
+class Window:
+    """The replayed part of a recording: its bounds on a thread, and those of its steps, in ns of the capture."""
+
+    begin_ns: int
+    end_ns: int
+    thread: int
+    steps: list[tuple[int, int]]
+
+
+def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = ()) -> WhatIf:
+    """Predict the effect of changes, each alone and all together; without any, of all that apply, the best first.
+
+    Args:
+        library: holds the report.
+        report_id: the report.
+        wanted: names of changes with their values, empty for none.
+
+    Raises:
+        AnalysisError: a change does not exist, or has no or a wrong value.
+        NotCapturedError: the report has no calls or no operations, or its replay is too far off.
+    """
+    changes = [_known(name, value) for name, value in wanted]
+    with library.cursor(report_id) as db:
+        window = _window(library, report_id, db)
+        recorded = recording.read(db, window.begin_ns, window.end_ns)
+        _check(recorded)
+        ranges = _ranges(db, window)
+    case = _Case(graph.build(recorded), window, ranges)
+    if case.error_pct > MOST_ERROR_PCT:
+        raise NotCapturedError(
+            f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
+            why="Operations begin long after their launch and all that is known to hold them back: they may wait for"
+            " events, for other processes or for other GPUs.",
+        )
+    tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
+    found = [one for change in tries if (one := case.predict([change]))]
+    together = None
+    if changes:
+        together = case.predict(changes)
+    else:
+        found = [one for one in found if case.baseline - one.predicted_ns > LEAST_SAVING_PCT / 100 * case.baseline]
+        found.sort(key=lambda one: one.predicted_ns)
+    return WhatIf(
+        window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
+        found, together,
+    )  # fmt: skip
+
+
+def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
+    """Return the parts of a critical path by kind, the longest first, in ns."""
+    counted: Counter[str] = Counter()
+    for piece in pieces:
+        counted[piece.kind] += piece.ns
+    return tuple(counted.most_common())
+
+
+def parse(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names and values of changes written as NAME or NAME=VALUE."""
+    return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
+
+
+def _known(name: str, value: str) -> tuple[Change, str]:
+    if name not in CHANGES:
+        raise AnalysisError(f"There is no change {name!r}.", hint=f"Changes: {', '.join(CHANGES)}.")
+    change = CHANGES[name]
+    if bool(value) != bool(change.value):
+        wants = f"takes {change.value}: {name}=..." if change.value else "takes no value"
+        raise AnalysisError(f"The change {name} {wants}.")
+    if name == "faster_kernels":
+        _check_times(value)
+    return change, value
+
+
+def _check_times(value: str) -> None:
+    wanted, _, times = value.rpartition(":")
+    try:
+        right = bool(wanted) and 0 < float(times) < float("inf")
+    except ValueError:
+        right = False
+    if not right:
+        raise AnalysisError("faster_kernels takes CLASS:TIMES, such as matmul:2.")
+
+
+def _check(recorded: recording.Recording) -> None:
+    calls, operations = recorded.calls, recorded.operations
+    if not len(operations):
+        raise NotCapturedError("Nothing ran on a GPU, so there is nothing to replay.")
+    if not len(calls):
+        raise NotCapturedError(
+            "This report has no CUDA calls, so nothing tells what launched its kernels.",
+            command="nsys profile --trace=cuda,nvtx ...",
+        )
+    kernels = operations.kind == recording.KERNEL
+    orphans = int(np.sum(kernels & (operations.call < 0))) / max(1, int(np.sum(kernels)))
+    if orphans > MOST_ORPHANS:
+        raise NotCapturedError(
+            f"The calls that launched {100 * orphans:.0f} % of the kernels are missing: nothing can be replayed.",
+            why="Capture a shorter part of the program: events were lost, or the capture began after the launches.",
+        )
+
+
+def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
+    """Return the steady part of the program, or all of it if nothing repeats; of a long one, steps in its middle."""
+    spans = _steps(library, report_id, db)
+    if spans:
+        spans = _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
+        return Window(spans[0][1], max(end for *_, end in spans), spans[0][0], [one[1:] for one in spans])
+    begin, end = _extent(library, report_id, db)
+    while (count := _count(db, begin, end)) > MOST_OPERATIONS:
+        end = begin + (end - begin) * MOST_OPERATIONS // (count + 1)
+    busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
+    return Window(begin, end, busiest[0] if busiest else -1, [])
+
+
+def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> list[tuple[int, int, int]]:
+    """Return thread, begin and end of the steps that count, on the thread that has the first of them."""
+    try:
+        if not len(answer_store.run(library, report_id, "steady_part", {})):
+            return []
+        steps = analysis.run(library, report_id, "iterations", {"rank": 1})
+    except NotCapturedError:
+        return []
+    ids = steps.loc[~steps["is_warmup"].astype(bool), "range_id"].tolist()
+    rows = db.execute(_STEPS, [ids]).fetchall()
+    return [row for row in rows if row[0] == rows[0][0]]
+
+
+def _extent(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    with suppress(NotCapturedError):
+        steady = answer_store.run(library, report_id, "steady_part", {})
+        if len(steady):
+            (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
+            return origin + int(steady["from_ns"][0]), origin + int(steady["to_ns"][0])
+    begin, end = db.execute(_EXTENT).fetchone() or (None, None)
+    return begin or 0, end or 0
+
+
+def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
+    (count,) = db.execute(_COUNT, {"begin": begin, "end": end}).fetchone() or (0,)
+    return int(count)
+
+
+def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> list[tuple[int, int, int]]:
+    """Return as many steps around the middle one as hold ``MOST_OPERATIONS``, at least one."""
+    low = high = len(spans) // 2
+    total = counts[low]
+    while high - low + 1 < len(spans):
+        wider = low - 1 if low and (low + high >= len(spans) - 1 or high == len(spans) - 1) else high + 1
+        if total + counts[wider] > MOST_OPERATIONS:
+            break
+        total, low, high = total + counts[wider], min(low, wider), max(high, wider)
+    return spans[low : high + 1]
+
+
+def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
+    rows = db.execute(_RANGES, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
+    own = set(window.steps)
+    found: dict[str, list[tuple[int, int, int]]] = {}
+    for name, tid, begin, end in rows:
+        if (begin, end) not in own and begin >= window.begin_ns:
+            found.setdefault(name, []).append((tid, begin, end))
+    return {name: np.array(spans, np.int64) for name, spans in found.items()}
+
+
+def _part(built: Graph, window: Window, ranges: Mapping[str, Integers]) -> Part:
+    calls, operations = built.recording.calls, built.recording.operations
+    inside = (calls.start >= window.begin_ns) & (calls.start < window.end_ns)
+    launched = operations.call >= 0
+    ours = np.zeros(len(operations), np.bool_)
+    ours[launched] = inside[operations.call[launched]]
+    return Part(inside, ours, ranges)
+
+
+def usual(built: Graph) -> Graph:
+    """Return the graph without unusual lags: each is at most the 95th percentile of its kind, and so is what calls add
+    to a wait.
+
+    What a replay of it is shorter by, nothing that the capture holds explains.
+    """
+    operations, calls = built.recording.operations, built.recording.calls
+    launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
+    for kind in np.unique(operations.kind):
+        ours = operations.kind == kind
+        for lag in (launch_lag, stream_lag):
+            lag[ours] = np.minimum(lag[ours], int(np.percentile(lag[ours], USUAL)))
+    rests: dict[int, list[int]] = {}
+    for i, rest in built.after_wait.items():
+        rests.setdefault(int(calls.name[i]), []).append(rest)
+    most = {name: int(np.percentile(times, USUAL)) for name, times in rests.items()}
+    after_wait = {i: min(rest, most[int(calls.name[i])]) for i, rest in built.after_wait.items()}
+    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, after_wait=after_wait)
+
+
+def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
+    """Return when the thread of the window comes to moments of the recording in a replay."""
+    calls = built.recording.calls
+    threads = built.recording.threads
+    ours = calls.thread == (threads.index(window.thread) if window.thread in threads else -1)
+    chain = built.chain[int(np.argmax(ours))]
+    mine = np.flatnonzero(built.chain == chain)
+    at = np.searchsorted(calls.start[mine], times, "right") - 1
+    begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
+    here = np.maximum(at, 0)
+    inside = times <= calls.end[mine][here]
+    moment = np.where(
+        inside, np.minimum(begins[here] + times - calls.start[mine][here], ends[here]),
+        ends[here] + times - calls.end[mine][here],
+    )  # fmt: skip
+    following = np.minimum(at + 1, len(mine) - 1)
+    moment = np.where((at + 1 < len(mine)) & ~inside, np.minimum(moment, begins[following]), moment)
+    first = times - calls.start[mine][0] + begins[0]
+    return np.where(at < 0, first, moment)
+
+
+def _end(built: Graph, window: Window, replayed: Replayed) -> int:
+    """Return when the host has left the window and its last operation has ended."""
+    calls, operations = built.recording.calls, built.recording.operations
+    host = int(_moments(built, window, replayed, np.array([window.end_ns]))[0])
+    launched = operations.call >= 0
+    inside = np.zeros(len(operations), np.bool_)
+    begun = calls.start[operations.call[launched]]
+    inside[launched] = (begun >= window.begin_ns) & (begun < window.end_ns)
+    return max(host, int(np.array(replayed.end)[inside].max(initial=host)))
+
+
+def _length(built: Graph, window: Window, replayed: Replayed) -> int:
+    begin = int(_moments(built, window, replayed, np.array([window.begin_ns]))[0])
+    return _end(built, window, replayed) - begin
+
+
+def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return from the begin of each step to that of the next one."""
+    begins = np.array([begin for begin, _ in window.steps] + [window.end_ns] * bool(window.steps), np.int64)
+    return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
+
+
+class _Case:
+    """A program, and its lengths as recorded and without waits that nothing explains; in ns."""
+
+    def __init__(self, built: Graph, window: Window, ranges: Mapping[str, Integers]) -> None:
+        self.graph, self.window = built, window
+        self.part = _part(built, window, ranges)
+        self._original = simulation.replay(built)
+        self._steps = _step_lengths(built, window, self._original)
+        self.baseline = _length(built, window, self._original)
+        self.explained = _length(built, window, simulation.replay(usual(built)))
+        self.error_pct = 100 * abs(self.explained - self.baseline) / self.baseline if self.baseline else 0.0
+
+    def path(self) -> list[critical_path.Piece]:
+        """Return the critical path of the program as it is."""
+        begin = int(_moments(self.graph, self.window, self._original, np.array([self.window.begin_ns]))[0])
+        return critical_path.pieces(self.graph, self._original, begin, begin + self.baseline)
+
+    def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
+        """Return the length with changes; None if they change nothing."""
+        changed = self.graph
+        for change, value in chosen:
+            changed = change.apply(changed, self.part, value) or changed
+        if changed is self.graph:
+            return None
+        replayed = simulation.replay(changed)
+        length = _length(changed, self.window, replayed)
+        off = self._uncertainty(changed, replayed, length)
+        begin = int(_moments(changed, self.window, replayed, np.array([self.window.begin_ns]))[0])
+        parts = kinds(critical_path.pieces(changed, replayed, begin, begin + length))
+        return Predicted(
+            tuple((change.name, value) for change, value in chosen),
+            "; ".join(_title(change, value) for change, value in chosen),
+            " ".join(change.assumes for change, _ in chosen),
+            length, max(0, int(length - off)), int(length + off), parts,
+        )  # fmt: skip
+
+    def _uncertainty(self, changed: Graph, replayed: Replayed, length: int) -> float:
+        """Return half of the interval: what differs between steps, the error of such models, and unexplained waits."""
+        spread = 0.0
+        if len(self._steps) > 2:
+            gained = self._steps - _step_lengths(changed, self.window, replayed)
+            spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
+        model = MODEL_ERROR * (self.baseline - length)
+        return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)
+
+
+def _title(change: Change, value: str) -> str:
+    if change.name == "faster_kernels":
+        wanted, _, times = value.rpartition(":")
+        return f"Kernels of {wanted} run {float(times):g} times as fast"
+    return change.title.replace("{value}", value)

@@ -1,0 +1,174 @@
+"""The calls and operations of a report as arrays, in the order in which they began."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_CALLS = """
+SELECT call_id, start_ns, end_ns, global_tid, coalesce(name_id, -1) AS name_id
+FROM api_call WHERE end_ns >= start_ns AND end_ns >= $begin AND start_ns <= $end ORDER BY start_ns, end_ns DESC, call_id
+"""
+_CALL_NAMES = "SELECT string_id, value FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call)"
+_OPERATIONS = """
+WITH operation AS (
+    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 0 AS kind,
+        coalesce(name_id, -1)::BIGINT AS name_id, 0::BIGINT AS bytes, false AS to_host, false AS from_host,
+        false AS pageable
+    FROM kernel
+    UNION ALL
+    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id,
+        CASE kind WHEN 'memcpy' THEN 1 ELSE 2 END, -1, coalesce(bytes, 0), coalesce(copy_kind = 2, false),
+        coalesce(copy_kind = 1, false),
+        kind = 'memcpy' AND coalesce(copy_kind IN (1, 2) AND (src_kind = 0 OR dst_kind = 0), false)
+    FROM memop
+    UNION ALL
+    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 3, -1, 0, false, false, false
+    FROM graph_launch
+)
+SELECT operation.* REPLACE (
+    coalesce(operation.call_id, -1) AS call_id, coalesce(global_pid, -1) AS global_pid,
+    coalesce(device_id, -1)::BIGINT AS device_id, coalesce(context_id, -1) AS context_id,
+    coalesce(stream_id, -1) AS stream_id
+)
+FROM operation LEFT JOIN api_call AS call ON call.call_id = operation.call_id
+WHERE operation.end_ns >= operation.start_ns AND operation.end_ns >= $begin
+    AND coalesce(call.start_ns, operation.start_ns) <= $end
+ORDER BY operation.start_ns, operation.end_ns
+"""
+_LEAD = """
+SELECT min(call.start_ns) FROM (
+    SELECT call_id, start_ns, end_ns FROM kernel UNION ALL SELECT call_id, start_ns, end_ns FROM memop
+    UNION ALL SELECT call_id, start_ns, end_ns FROM graph_launch
+) AS operation JOIN api_call AS call USING (call_id)
+WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
+"""
+"""The host runs ahead: operations of a part may have been launched before it."""
+_KERNEL_NAMES = "SELECT name_id, coalesce(short, demangled, ''), coalesce(class, '') FROM kernel_name"
+
+KERNEL, COPY, MEMSET, GRAPH = range(4)
+"""Kinds of operations."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """CUDA calls that no other call of their thread holds, by begin; times in ns of the capture.
+
+    ``thread`` is an index into ``Recording.threads``, ``name`` one into ``names``.
+    """
+
+    start: Integers
+    end: Integers
+    thread: Integers
+    name: Integers
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Kernels, copies, memory sets and whole CUDA graphs, by begin; times in ns of the capture.
+
+    ``call`` is the index in ``Calls`` of the call that launched the operation, -1 if the capture lacks it; ``name`` is
+    an index into ``names`` and ``classes``, -1 for everything but kernels.
+    """
+
+    start: Integers
+    end: Integers
+    call: Integers
+    stream: Integers
+    device: Integers
+    kind: Integers
+    name: Integers
+    bytes: Integers
+    to_host: Flags
+    from_host: Flags
+    pageable: Flags
+    names: list[str]
+    classes: list[str]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything that a capture recorded of CUDA on the host and on the GPUs; ``threads`` are global thread ids."""
+
+    calls: Calls
+    operations: Operations
+    threads: list[int]
+
+
+def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording:
+    """Read the calls and operations of a part of the report whose tables the connection finds; bounds in ns."""
+    bounds = {"begin": begin_ns, "end": end_ns}
+    (lead,) = db.execute(_LEAD, bounds).fetchone() or (None,)
+    bounds["begin"] = min(begin_ns, lead or begin_ns)
+    table = db.execute(_CALLS, bounds).fetchnumpy()
+    start, end = _integers(table["start_ns"]), _integers(table["end_ns"])
+    threads, thread = np.unique(_integers(table["global_tid"]), return_inverse=True)
+    outer = outermost(start, end, thread.reshape(-1))
+    top = np.flatnonzero(outer == np.arange(len(start)))
+    place = np.full(len(start), -1, np.int64)
+    place[top] = np.arange(len(top))
+    names = dict(db.execute(_CALL_NAMES).fetchall())
+    ids, name = np.unique(_integers(table["name_id"])[top], return_inverse=True)
+    listed = [str(names.get(int(one), "")) for one in ids]
+    calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), listed)
+    return Recording(calls, _operations(db, bounds, _integers(table["call_id"]), place[outer]), threads.tolist())
+
+
+def _operations(
+    db: duckdb.DuckDBPyConnection, bounds: Mapping[str, int], call_ids: Integers, places: Integers
+) -> Operations:
+    table = {name: np.ma.getdata(values) for name, values in db.execute(_OPERATIONS, bounds).fetchnumpy().items()}
+    known = {int(name_id): (str(short), str(class_)) for name_id, short, class_ in db.execute(_KERNEL_NAMES).fetchall()}
+    ids, name = np.unique(_integers(table["name_id"]), return_inverse=True)
+    listed = [known.get(int(one), ("", "")) for one in ids]
+    name = np.where(_integers(table["kind"]) == KERNEL, name.reshape(-1), -1)
+    keys = np.stack([_integers(table[key]) for key in ("global_pid", "device_id", "context_id", "stream_id")])
+    _, stream = np.unique(keys, axis=1, return_inverse=True)
+    to_host, from_host, pageable = (np.asarray(table[flag], np.bool_) for flag in ("to_host", "from_host", "pageable"))
+    return Operations(
+        _integers(table["start_ns"]), _integers(table["end_ns"]),
+        _look_up(_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
+        _integers(table["kind"]), name, _integers(table["bytes"]),
+        to_host, from_host, pageable, [short for short, _ in listed], [class_ for _, class_ in listed],
+    )  # fmt: skip
+
+
+def _look_up(wanted: Integers, ids: Integers, places: Integers) -> Integers:
+    """Return the place of each id; -1 if it is unknown."""
+    if not len(ids):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)
+    return np.where(ids[order][at] == wanted, places[order][at], -1)
+
+
+def outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
+    """Return for each call the index of the outermost call of its thread that holds it, or its own.
+
+    The calls stand in the order of their begin, the longest first.
+    """
+    found = np.arange(len(start))
+    for one in range(int(thread.max(initial=-1)) + 1):
+        mine = np.flatnonzero(thread == one)
+        until = np.maximum.accumulate(end[mine])
+        begins_new = np.ones(len(mine), np.bool_)
+        begins_new[1:] = start[mine][1:] >= until[:-1]
+        found[mine] = mine[np.maximum.accumulate(np.where(begins_new, np.arange(len(mine)), 0))]
+    return found
+
+
+def _integers(values: Any) -> Integers:
+    return np.asarray(np.ma.getdata(values)).astype(np.int64)

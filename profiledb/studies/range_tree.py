@@ -1,0 +1,34 @@
+"""How much of the tree of ranges is shown at first (analysis ``nvtx_tree``), and which range."""
+
+import pandas as pd
+
+BOXES = 500
+"""Paths of ranges that the icicle draws at most."""
+ROWS = 300
+"""Rows of the tree that a reader may still scroll."""
+FEW = 60
+"""The tree opens at the deepest level at which it has no more rows than this."""
+
+
+def levels(top: pd.DataFrame) -> list[int]:
+    """How many rows the tree has down to each of its levels; ``top`` are the largest paths of ``nvtx_tree``."""
+    return [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
+
+
+def opened(top: pd.DataFrame) -> int:
+    """The number of levels at which the tree opens."""
+    return max([depth for depth, count in enumerate(levels(top), 1) if count <= FEW], default=1)
+
+
+def asked_depth(top: pd.DataFrame, depth: int) -> int | None:
+    """What ``nvtx_tree`` takes for so many levels: None for all there are."""
+    return None if depth == len(levels(top)) and len(top) < int(top["paths"].iloc[0]) else depth
+
+
+def outermost(top: pd.DataFrame) -> str:
+    """The outermost range with most time, which the page shows where none is named."""
+    rows = top[top["level"] == top["level"].min()]
+    plain = rows[~rows["warmup"].fillna(False).astype(bool)]
+    rows = plain if len(plain) else rows
+    measure = "busy_ns" if rows["busy_ns"].notna().any() else "cpu_ns"
+    return str(rows["path"].loc[rows[measure].astype("Float64").fillna(0).idxmax()])

@@ -1,0 +1,387 @@
+"""The most important statements about a report, each with the page that shows more.
+
+The weight of a statement is its possible gain in ns: idle time, time of the largest kernel, time of copies, time of the
+slowest step above the median. For a memory snapshot the statements name the holders of memory, its growth and its
+fragmentation. The pages and the summary in Markdown use the same statements.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.errors import NotCapturedError
+from profiledb.query import header
+from profiledb.query.analysis import rows_or_none
+from profiledb.rules.classes import OTHER
+from profiledb.studies.summary.answers import class_title
+from profiledb.studies.summary.idle import find_code, find_place, is_whole_step
+
+Ask = Callable[..., pd.DataFrame]
+"""Runs an analysis by name on the selection; raises NotCapturedError."""
+
+TIMELINE = "timeline"
+"""The page that shows every event; it asks no analysis."""
+MATMUL = "matmul"
+HOST_CODE = "host code"
+AUTOTUNING = "autotuning"
+AUTOTUNING_PCT = 5.0
+"""Share of kernel time from which autotuning is mentioned."""
+OF_A_MODEL = frozenset((MATMUL, "attention", "convolution", "softmax", "normalization", "optimizer", "embedding"))
+"""Kernel classes that every neural network has some of: without any, the share of matmul is not mentioned."""
+UNUSED_PCT = 10.0
+"""Busy share of the capture below which the GPU counts as hardly used, if it also works in less than half of it."""
+IDLE_PCT = 10.0
+"""Idle share from which an idle GPU comes first."""
+ALL_PCT = 99.0
+"""Share of kernel time from which a class of kernels is called the only one."""
+SLOW = 1.2
+"""Multiple of the median from which a step counts as slow."""
+LEAST = 0.01
+"""Part of another statement's weight below which a statement is dropped."""
+ENOUGH = 3
+"""Number of steps from which one can be the slowest."""
+MANY = 5
+"""Number of steps from which the slowest is mentioned."""
+MOST = 3
+NAMED = 3
+"""Number of kernels without a class that are named."""
+WORK = ("launch", "blocking copy", "queued copy")
+"""Categories of CUDA calls that give the GPU work (api_calls)."""
+FRAMES = " < "
+"""Separator of functions in a stack."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence (Markdown, names as code), its weight in ns, and where to read on.
+
+    ``page`` is an address of the dashboard, ``query`` its parameters besides report and selection. ``rank``: 0 comes
+    first whatever the weights, then 1. ``groups`` are the groups of rules whose findings say the same.
+    """
+
+    text: str
+    worth_ns: float
+    label: str
+    page: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 2
+    groups: tuple[str, ...] = ()
+
+
+def find_statements(ask: Ask) -> list[Statement]:
+    """Return the three most important statements, an idle GPU first, then by weight; fewer if there is less to say."""
+    if statements := state_snapshot(ask):
+        return statements
+    topics = (
+        state_idle, state_unused, state_autotuning, state_transfers, state_classes, state_kernel, state_steps,
+        state_calls,
+    )  # fmt: skip
+    statements = [statement for topic in topics if (statement := _try_topic(topic, ask))]
+    if statements and statements[0].page == _page("idle_reasons"):
+        # Idle time explains it better than the edges of the capture.
+        statements = [one for one in statements if one.page != TIMELINE]
+    least = LEAST * max((statement.worth_ns for statement in statements), default=0.0)
+    statements = [statement for statement in statements if statement.worth_ns >= least]
+    return sorted(statements, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
+
+
+def _try_topic(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
+    try:
+        return topic(ask)
+    except NotCapturedError:
+        return None
+
+
+def _page(analysis: str) -> str:
+    """Return the address of the page that shows an analysis."""
+    return header.get(analysis).page
+
+
+def state_idle(ask: Ask) -> Statement | None:
+    """State the idle share of the GPU, and where the CPU is meanwhile (idle_reasons, idle_ranges, idle_code)."""
+    reasons = ask("idle_reasons")
+    share = words.number(reasons["window_pct"].sum()) if len(reasons) else None
+    if share is None or share < IDLE_PCT:
+        return None
+    worth = float(reasons["idle_ns"].sum())
+    text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
+    ranges = rows_or_none(ask, "idle_ranges")
+    where = find_place(ranges) if len(ranges) else None
+    if where is not None and not is_whole_step(str(where["range"])):
+        path = words.code(words.shortened(where["range"], 80))
+        text += f" For {words.percent(where['share_pct'])} of that the CPU is in {path}."
+    else:
+        top = reasons.iloc[0]
+        reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
+        text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
+    if reasons["reason"].iloc[0] == HOST_CODE and (code := find_code(rows_or_none(ask, "idle_code"))):
+        text += f" {code}"
+    return Statement(text, worth, "Why the GPU is idle", _page("idle_reasons"), rank=0, groups=("idle", "host"))
+
+
+def state_unused(ask: Ask) -> Statement | None:
+    """State that the GPU works in a small part of the capture only (gpu_busy)."""
+    rows = ask("gpu_busy")
+    used = rows[rows["operations"] > 0]
+    busy, active, whole = (float(used[name].sum()) for name in ("busy_ns", "active_ns", "capture_ns"))
+    if not whole or active > whole / 2 or 100 * busy / whole >= UNUSED_PCT:
+        return None
+    text = (
+        f"**The GPU works for {words.duration(busy)} of {words.duration(whole)}**"
+        f" ({words.percent(100 * busy / whole)})."
+        f" From its first operation to the end of its last it is {words.duration(active)}."
+    )
+    return Statement(text, whole - busy, "What runs when", TIMELINE, rank=0)
+
+
+def state_autotuning(ask: Ask) -> Statement | None:
+    """State the share of kernel time spent on autotuning, which ends after the first steps (class_split)."""
+    rows = ask("class_split")
+    rows = rows[rows["class"] == AUTOTUNING]
+    if rows.empty or rows["share_pct"].iloc[0] < AUTOTUNING_PCT:
+        return None
+    text = (
+        f"**Autotuning takes {words.percent(rows['share_pct'].iloc[0])} of kernel time**, and the algorithms that it"
+        " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
+    )
+    worth = float(rows["total_ns"].iloc[0])
+    return Statement(text, worth, "Kernels of autotuning", _page("kernels"), {"class": AUTOTUNING}, rank=1)
+
+
+def state_transfers(ask: Ask) -> Statement | None:
+    """State that copies take more GPU time than kernels, and their main direction (gpu_busy, copies)."""
+    busy = ask("gpu_busy")
+    busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copying_ns", "kernel_ns"))
+    if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
+        return None
+    top = ask("copies").iloc[0]
+    text = (
+        f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
+        f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
+    )
+    return Statement(text, copies_ns, "All copies", _page("copies"), groups=("copies",))
+
+
+def state_classes(ask: Ask) -> Statement | None:
+    """State the kernel class with the most time, and the share of matmul (class_split)."""
+    rows = ask("class_split")
+    if len(rows) < 2:
+        return None
+    top = rows.iloc[0]
+    if top["class"] == OTHER:
+        return _state_without_class(ask, top)
+    if top["share_pct"] >= ALL_PCT:
+        return None
+    text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
+    matmul = rows[rows["class"] == MATMUL]
+    if top["class"] == MATMUL or not is_neural_network(rows):
+        second = rows.iloc[1]
+        text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
+    elif len(matmul):
+        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
+    else:
+        text += ". No kernel is a matmul."
+    label = "Matmul and other work by phase" if is_neural_network(rows) else "Kernel time by class and phase"
+    return Statement(text, float(top["total_ns"]), label, _page("phase_split"))
+
+
+def is_neural_network(rows: pd.DataFrame) -> bool:
+    """Return True if the classes in rows of ``class_split`` are those of a neural network."""
+    return not OF_A_MODEL.isdisjoint(rows["class"])
+
+
+def _state_without_class(ask: Ask, top: "pd.Series[Any]") -> Statement | None:
+    """Name the largest kernels of the class Other if that has the most time (kernels)."""
+    kernels = ask("kernels")
+    if (kernels["class"] == OTHER).sum() == 1:
+        return None  # it is also the largest kernel overall
+    names = name_without_class(kernels)
+    text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", _page("kernels"), {"class": OTHER})
+
+
+def name_without_class(kernels: pd.DataFrame) -> str:
+    """Name the largest kernels without a class, with their shares of kernel time; Markdown."""
+    rows = kernels[kernels["class"] == OTHER]
+    listing = [
+        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
+        for name, share in zip(rows["name"].head(NAMED), rows["share_pct"].head(NAMED), strict=True)
+    ]
+    return ", ".join(listing) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
+
+
+def state_kernel(ask: Ask) -> Statement | None:
+    """State the kernel with the most time (kernels)."""
+    rows = ask("kernels", limit=1)
+    if rows.empty:
+        return None
+    top = rows.iloc[0]
+    calls = f"{words.count(top['calls'])} launch{'es'[: 2 * (int(top['calls']) != 1)]}"
+    name = words.code(words.shortened(top["name"], 60))
+    share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
+    text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
+    query = {"kernel": str(top["kernel"])}
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", _page("kernel_instances"), query)
+
+
+def state_calls(ask: Ask) -> Statement | None:
+    """State whether CUDA calls requested work, for a report without GPU activity (api_calls)."""
+    if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
+        return None
+    top, worth = rows.iloc[0], float(rows["total_ns"].sum())
+    if rows["category"].isin(WORK).any():
+        name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
+        total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
+        text = (
+            "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.**"
+            f" {name} takes {share} of the time in CUDA calls: {total} in {number}."
+        )
+    else:
+        number = words.counted(rows["calls"].sum(), "CUDA call")
+        text = (
+            f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
+            " launches a kernel, copies or sets memory."
+        )
+    return Statement(text, worth, "All CUDA calls", _page("api_calls"))
+
+
+def state_snapshot(ask: Ask) -> list[Statement]:
+    """State facts about the device with the most memory in a snapshot; none if the report also has GPU work."""
+    devices = rows_or_none(ask, "tensor_memory")
+    if devices.empty or rows_or_none(ask, "tensor_fragmentation").empty or len(rows_or_none(ask, "gpu_busy")):
+        return []
+    most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
+    several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
+    statements = [one(ask, most, several) for one in (_state_peak, _state_growth, _state_fragmentation)]
+    return [Statement(text, 0.0, "Memory of tensors", _page("tensor_memory")) for text in statements if text]
+
+
+def shorten_line(name: Any) -> str:
+    """Shorten a source line or a stack by the folders of its files."""
+    return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
+
+
+def _rows_of_device(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
+    rows = rows_or_none(ask, name)
+    return rows[rows["device"] == device["device"]] if len(rows) else rows
+
+
+def _state_peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """State the peak of the tensors' memory, and its largest holder (tensor_memory, tensor_peak)."""
+    share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
+    text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
+    if (holders := _rows_of_device(ask, "tensor_peak", device)).empty:
+        return text
+    named = holders[holders["part"] == "named"]
+    sentences = [
+        f"{words.code(shorten_line(one['name']))} {words.percent(one['share_pct'])}"
+        for _, one in named.head(NAMED).iterrows()
+    ]
+    before = holders.loc[holders["part"] == "before", "share_pct"]
+    sentences += [f"allocated before the capture {words.percent(share)}" for share in before]
+    return f"{text} By what allocated it: {', '.join(sentences)}." if sentences else text
+
+
+def _state_growth(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """State the memory held at the end but not at the start, and its allocator (tensor_memory, tensor_allocations)."""
+    before, end = float(device["before_bytes"]), float(device["end_bytes"])
+    held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
+    if end <= before:
+        return f"**Tensors{where} hold no more at the end of the capture**: {held}."
+    steps = _rows_of_device(partial(ask, warmup="exclude"), "tensor_growth", device)
+    grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
+    per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
+    text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
+    if (allocations := _rows_of_device(ask, "tensor_allocations", device)).empty:
+        return text
+    allocations = allocations[(allocations["net_bytes"] > 0) & allocations["name"].notna()].sort_values(
+        "net_bytes", ascending=False, kind="stable"
+    )
+    sentences = [
+        f"{words.code(shorten_line(one['name']))} {words.bytes_(one['net_bytes'])}"
+        for _, one in allocations.head(NAMED).iterrows()
+    ]
+    return f"{text} Not released: {', '.join(sentences)}." if sentences else text
+
+
+def _state_fragmentation(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """State how much of the reserved memory no tensor uses, and its largest free piece (tensor_fragmentation)."""
+    rows = _rows_of_device(ask, "tensor_fragmentation", device)
+    if rows.empty:
+        return ""
+    one = rows.iloc[0]
+    text = (
+        f"**The allocator holds {words.bytes_(one['bytes'])}{where}, of which {words.bytes_(one['free_bytes'])} is"
+        " free**, when the snapshot was taken."
+    )
+    if not one["free_bytes"]:
+        return text
+    return (
+        f"{text} The largest free block has {words.bytes_(one['largest_free_bytes'])}; a larger allocation takes more"
+        f" of the device. {words.percent(one['scattered_pct'])} of the free memory lies in smaller blocks."
+    )
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The slowest step: its name in a selection, its time and the median of all in ns, and their number."""
+
+    selected: str
+    longest_ns: float
+    median_ns: float
+    steps: int
+
+
+def find_slowest(rows: pd.DataFrame) -> Slowest | None:
+    """Return the slowest counted step among rows of ``iterations`` of one loop; None for fewer than three steps.
+
+    A selection numbers the instances of a path, but rows number the steps of the loop, which may have several paths.
+    """
+    if rows.empty:
+        return None
+    alone = rows["path"].nunique() == 1  # then rows may be left out, and the number is right
+    rows = rows.assign(nth=rows["number"] if alone else rows.groupby("path").cumcount() + 1)
+    rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)]
+    if len(rows) < ENOUGH:
+        return None
+    times = (rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]).astype(float)
+    step = rows.iloc[int(times.to_numpy().argmax())]
+    path = str(step["path"])
+    selected = path if rows["path"].is_unique else f"{path}#{int(step['nth'])}"
+    return Slowest(selected, float(times.max()), float(times.median()), len(times))
+
+
+def state_steps(ask: Ask) -> Statement | None:
+    """State the slowest step if it is much slower than the median (iterations)."""
+    rows = ask("iterations", rank=1)
+    step = find_slowest(rows)
+    if step is None or step.steps < MANY or not step.median_ns or _are_sizes(rows["name"]):
+        return None
+    if step.longest_ns < SLOW * step.median_ns:
+        return None
+    text = (
+        f"**The slowest step takes {words.duration(step.longest_ns)}**, {step.longest_ns / step.median_ns:.3g} times"
+        f" the median: {words.code(words.shortened(step.selected, 60))}."
+    )
+    worth = step.longest_ns - step.median_ns
+    query = {"range": step.selected}
+    return Statement(text, worth, "Kernels of that step", _page("kernels"), query, groups=("steps",))
+
+
+def _are_sizes(names: "pd.Series[str]") -> bool:
+    """Return True if the numbers in names of steps are sizes (tokens_512, tokens_1024): one then has to take
+    longest.
+    """
+    if names.str.contains("step|iter|epoch", case=False).any():
+        return False
+    numbers = pd.to_numeric(names.str.extract(r"(\d{1,9})\D*$")[0])
+    return bool(numbers.notna().all() and numbers.max() - numbers.min() + 1 > numbers.nunique())
+
+
+def format_lines(statements: list[Statement]) -> list[str]:
+    """Return the statements as lines of a Markdown list."""
+    return [f"- {statement.text}" for statement in statements]

@@ -1,0 +1,224 @@
+"""The replay of small programs: by hand, and at random against a plain simulation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiledb.replay import critical_path, graph, simulation
+from profiledb.replay.changes import CHANGES, Part
+from profiledb.replay.graph import Graph
+from profiledb.replay.recording import Recording, outermost
+from tests.support.recordings import LAUNCH_LAG, Call, Operation, Program, recording
+
+LAUNCH, WAIT = "cudaLaunchKernel_v7000", "cudaDeviceSynchronize_v3020"
+
+
+def whole(built: Graph) -> Part:
+    """Everything, without ranges."""
+    calls, operations = built.recording.calls, built.recording.operations
+    return Part(np.ones(len(calls), np.bool_), np.ones(len(operations), np.bool_), {})
+
+
+def changed(recorded: Recording, name: str, value: str = "") -> tuple[Graph, simulation.Replayed]:
+    built = graph.build(recorded)
+    edited = CHANGES[name].apply(built, whole(built), value)
+    assert edited is not None
+    return edited, simulation.replay(edited)
+
+
+def same(recorded: Recording) -> None:
+    """The unchanged replay has the recorded times."""
+    out = simulation.replay(graph.build(recorded))
+    calls, operations = recorded.calls, recorded.operations
+    assert out.call_begin == calls.start.tolist()
+    assert out.call_end == calls.end.tolist()
+    assert out.begin == operations.start.tolist()
+    assert out.end == operations.end.tolist()
+
+
+# A launch at 0 whose kernel runs from 5 to 105 µs, a wait until 107, host work to 117, and the same again.
+READS = recording(
+    [Call(LAUNCH, 0, 2_000), Call(WAIT, 2_000, 107_000), Call(LAUNCH, 117_000, 119_000), Call(WAIT, 119_000, 224_000)],
+    [Operation(5_000, 105_000, 0), Operation(122_000, 222_000, 2)],
+)
+
+
+def test_a_program_that_waits_for_each_kernel() -> None:
+    same(READS)
+    _, out = changed(READS, "without_waits")
+    # The host works 10 µs between its launches, at 0 and 12; the second kernel follows the first one at once.
+    assert out.call_begin[2] == 12_000
+    assert out.begin[1] == 105_000
+    assert out.length_ns == 205_000
+    _, out = changed(READS, "faster_kernels", "other:2")
+    assert out.length_ns == 224_000 - 100_000
+
+
+def test_streams_run_side_by_side_and_one_waits_for_the_other() -> None:
+    """The kernel of stream 1 begins as that of stream 0 ends, long after its launch: it waits for it."""
+    recorded = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(WAIT, 4_000, 163_000)],
+        [Operation(5_000, 105_000, 0, stream=0), Operation(106_000, 160_000, 1, stream=1)],
+    )
+    same(recorded)
+    built = graph.build(recorded)
+    assert built.after == {1: 0}
+    half = replace(built, length=np.array([50_000, 54_000]))
+    assert simulation.replay(half).begin[1] == 56_000
+    beside = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(WAIT, 4_000, 108_000)],
+        [Operation(5_000, 105_000, 0, stream=0), Operation(7_000, 60_000, 1, stream=1)],
+    )
+    same(beside)
+    assert graph.build(beside).after == {}
+
+
+def test_a_thread_that_hands_over_waits_for_the_other_one() -> None:
+    """Eight launches of a second thread stand between two calls of the first: forward, backward, forward."""
+    calls = [Call(LAUNCH, 0, 2_000)]
+    calls += [Call(LAUNCH, 10_000 * i, 10_000 * i + 2_000, thread=1) for i in range(1, 9)]
+    calls += [Call(LAUNCH, 100_000, 102_000)]
+    recorded = recording(calls, [Operation(one.start + 5_000, one.start + 6_000, i) for i, one in enumerate(calls)])
+    same(recorded)
+    built = graph.build(recorded)
+    assert len(set(built.chain.tolist())) == 1
+    _, out = changed(recorded, "cuda_graph")
+    assert out.call_begin[9] == 0, "all launches come at once"
+    # Threads whose calls overlap have nothing to wait for.
+    twice = sorted([*calls, *(replace(one, thread=1 - one.thread, start=one.start + 1_000) for one in calls)],
+                   key=lambda one: one.start)  # fmt: skip
+    operations = [Operation(one.start + 5_000, one.start + 5_500, i) for i, one in enumerate(twice)]
+    assert len(set(graph.build(recording(twice, operations)).chain.tolist())) == 2
+
+
+def test_a_launch_waits_for_a_place_in_the_queue() -> None:
+    """The host is 300 kernels ahead when a launch takes as long as a kernel: it waits for one to begin."""
+    kernels = 400
+    calls = [Call(LAUNCH, 2_000 * i, 2_000 * i + 2_000) for i in range(kernels)]
+    operations = [Operation(5_000 + 50_000 * i, 55_000 + 50_000 * i, i) for i in range(kernels)]
+    operations.append(Operation(5_000 + 50_000 * kernels, 55_000 + 50_000 * kernels, kernels))
+    calls.append(Call(LAUNCH, 800_000, 5_000 + 50_000 * 100 + 1_000))
+    recorded = recording(calls, operations)
+    same(recorded)
+    built = graph.build(recorded)
+    assert built.queued == {kernels: 100}
+    _, out = changed(recorded, "faster_kernels", "other:2")
+    assert out.call_end[kernels] == 5_000 + 25_000 * 100 + 1_000
+
+
+def test_a_collective_moves_data_when_the_last_gpu_has_begun() -> None:
+    calls = [Call(LAUNCH, 0, 2_000, thread=0), Call(LAUNCH, 40_000, 42_000, thread=1)]
+    recorded = recording(
+        calls,
+        [
+            Operation(5_000, 65_000, 0, stream=0, device=0, class_="communication"),
+            Operation(45_000, 65_000, 1, stream=1, device=1, class_="communication"),
+        ],
+    )
+    same(recorded)
+    built = graph.build(recorded)
+    assert built.partners == [(0, 1)]
+    earlier = replace(built, gap=np.array([0, 10_000]))
+    assert simulation.replay(earlier).end == [35_000, 35_000]
+
+
+def test_copies_from_pageable_memory_hold_the_host_up() -> None:
+    copy = "cudaMemcpyAsync_v3020"
+    recorded = recording(
+        [Call(copy, 0, 100_000), Call(LAUNCH, 110_000, 112_000), Call(WAIT, 112_000, 217_000)],
+        [
+            Operation(10_000, 95_000, 0, kind="copy", bytes=1 << 20, from_host=True, pageable=True),
+            Operation(115_000, 215_000, 1),
+        ],
+    )
+    same(recorded)
+    edited, out = changed(recorded, "pinned_copies")
+    assert (edited.cost[0], out.call_begin[1]) == (5_000, 15_000)
+    assert out.begin[1] == 90_000, "the kernel follows the copy in its stream"
+    _, out = changed(recorded, "data_on_gpu")
+    assert (out.begin[1], out.length_ns) == (15_000, 117_000)
+
+
+def test_allocations_memsets_and_chains() -> None:
+    recorded = recording(
+        [
+            Call("cudaMalloc_v3020", 0, 50_000), Call("cudaMemsetAsync_v3020", 50_000, 52_000),
+            Call(LAUNCH, 52_000, 54_000), Call(LAUNCH, 54_000, 56_000), Call(WAIT, 56_000, 147_000),
+        ],
+        [
+            Operation(55_000, 65_000, 1, kind="memset"), Operation(65_000, 105_000, 2, class_="elementwise"),
+            Operation(105_000, 145_000, 3, class_="elementwise"),
+        ],
+    )  # fmt: skip
+    same(recorded)
+    assert changed(recorded, "without_allocations")[1].length_ns == 97_000
+    assert changed(recorded, "without_memsets")[1].length_ns == 137_000 - 2_000 - 3_000
+    assert changed(recorded, "fused_elementwise")[1].length_ns == 107_000
+
+
+def test_host_code_of_a_range_takes_no_time() -> None:
+    built = graph.build(READS)
+    part = Part(np.ones(4, np.bool_), np.ones(2, np.bool_), {"load": np.array([[READS.threads[0], 108_000, 114_000]])})
+    edited = CHANGES["host_code"].apply(built, part, "load")
+    assert edited is not None
+    assert simulation.replay(edited).length_ns == 224_000 - 6_000
+    assert CHANGES["host_code"].apply(built, part, "nowhere") is None
+
+
+def test_the_critical_path_adds_up() -> None:
+    built = graph.build(READS)
+    pieces = critical_path.pieces(built, simulation.replay(built), 0, 224_000)
+    took = {piece.kind: piece.ns for piece in pieces}
+    # Both kernels, twice 5 µs to launch, 10 µs between the steps, and 2 µs at the end of each wait.
+    assert took == {"other": 200_000, critical_path.LATENCY: 10_000, critical_path.HOST: 10_000,
+                    critical_path.CALLS: 4_000}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spans", "outer"),
+    [
+        ([(0, 10, 0), (1, 4, 0), (2, 3, 0), (5, 9, 0), (10, 12, 0)], [0, 0, 0, 0, 4]),
+        ([(0, 10, 0), (1, 4, 1), (2, 3, 1)], [0, 1, 1]),
+        ([], []),
+    ],
+)
+def test_calls_inside_calls(spans: list[tuple[int, int, int]], outer: list[int]) -> None:
+    start, end, thread = (np.array([one[place] for one in spans], np.int64) for place in range(3))
+    assert outermost(start, end, thread).tolist() == outer
+
+
+WORK = st.tuples(st.just("work"), st.just(0), st.integers(0, 60_000))
+LAUNCHES = st.tuples(st.just("launch"), st.integers(0, 1), st.integers(1_000, 90_000))
+WAITS = st.tuples(st.just("wait"), st.integers(0, 1), st.just(0))
+ACTIONS = st.lists(st.one_of(WORK, LAUNCHES, LAUNCHES, WAITS), min_size=1, max_size=40)
+
+
+@given(st.lists(ACTIONS, min_size=1, max_size=3))
+def test_any_program_replays_as_it_ran(threads: list[list[tuple[str, int, int]]]) -> None:
+    recorded = Program(threads).run()
+    if len(recorded.calls):
+        same(recorded)
+
+
+@given(st.lists(st.one_of(WORK, LAUNCHES, WAITS).filter(lambda one: one[1] == 0), min_size=1, max_size=60))
+def test_any_program_of_one_stream_with_slower_kernels_replays_as_it_would_run(
+    actions: list[tuple[str, int, int]],
+) -> None:
+    """Against the plain simulation with kernels that take twice as long, to the ns: then every wait is one that
+    the recording shows, or is decided by the stream."""
+    program = Program([actions])
+    recorded = program.run()
+    if not len(recorded.operations):
+        return
+    built = graph.build(recorded)
+    count = len(recorded.operations)
+    slower = replace(
+        built, length=built.length * 2, launch_lag=np.full(count, LAUNCH_LAG), stream_lag=np.zeros(count, np.int64)
+    )
+    truth = program.run(times=2.0)
+    out = simulation.replay(slower)
+    assert out.begin == truth.operations.start.tolist()
+    assert out.call_end == truth.calls.end.tolist()

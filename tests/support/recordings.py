@@ -1,0 +1,103 @@
+"""Recordings by hand, and a plain simulation of programs that makes them: without any code of the replay."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from profiledb.replay.recording import COPY, KERNEL, MEMSET, Calls, Operations, Recording
+
+PID = 1 << 24
+KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: name, begin and end in ns, and the number of its thread."""
+
+    name: str
+    start: int
+    end: int
+    thread: int = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation: begin and end in ns, its call, its stream and GPU; a copy has bytes, and a direction."""
+
+    start: int
+    end: int
+    call: int = -1
+    stream: int = 0
+    device: int = 0
+    kind: str = "kernel"
+    class_: str = "other"
+    bytes: int = 0
+    to_host: bool = False
+    from_host: bool = False
+    pageable: bool = False
+
+
+def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
+    """Calls and operations as arrays. Both stand in the order of their begin."""
+    names, classes = sorted({one.name for one in calls}), sorted({one.class_ for one in operations})
+
+    def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array(values, np.int64)
+
+    return Recording(
+        Calls(
+            numbers([one.start for one in calls]), numbers([one.end for one in calls]),
+            numbers([one.thread for one in calls]), numbers([names.index(one.name) for one in calls]), names,
+        ),
+        Operations(
+            numbers([one.start for one in operations]), numbers([one.end for one in operations]),
+            numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
+            numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
+            numbers([classes.index(one.class_) for one in operations]), numbers([one.bytes for one in operations]),
+            *(np.array([getattr(one, name) for one in operations], np.bool_)
+              for name in ("to_host", "from_host", "pageable")),
+            classes, classes,
+        ),
+        [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
+    )  # fmt: skip
+
+
+LAUNCH_LAG, CALL = 4_000, 2_000
+"""From the begin of a launch to that of its kernel on an idle stream; what a launch takes."""
+
+
+@dataclass
+class Program:
+    """What each thread does, in order: ("work", ns), ("launch", stream, ns), ("wait", stream) or ("wait all",)."""
+
+    threads: list[list[tuple[str, int, int]]]
+    calls: list[Call] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+
+    def run(self, times: float = 1.0) -> Recording:
+        """Run it from 0; kernels take ``times`` as long. Threads use streams of their own."""
+        self.calls, self.operations = [], []
+        for number, actions in enumerate(self.threads):
+            self._thread(number, actions, times)
+        order = sorted(range(len(self.calls)), key=lambda i: (self.calls[i].start, -self.calls[i].end, i))
+        places = {old: new for new, old in enumerate(order)}
+        moved = [Operation(one.start, one.end, places[one.call], one.stream) for one in self.operations]
+        return recording([self.calls[i] for i in order], sorted(moved, key=lambda one: (one.start, one.end)))
+
+    def _thread(self, number: int, actions: list[tuple[str, int, int]], times: float) -> None:
+        now, free = 0, dict[int, int]()
+        for what, stream, ns in actions:
+            if what == "work":
+                now += ns
+            elif what == "launch":
+                begin = max(now + LAUNCH_LAG, free.get(stream, 0))
+                free[stream] = begin + int(ns * times)
+                self.operations.append(Operation(begin, free[stream], len(self.calls), 10 * number + stream))
+                self.calls.append(Call("cudaLaunchKernel_v7000", now, now + CALL, number))
+                now += CALL
+            else:
+                until = free.get(stream, 0)
+                end = max(now, until) + CALL
+                self.calls.append(Call("cudaStreamSynchronize_v3020", now, end, number))
+                now = end
