@@ -42,7 +42,9 @@ FAULTS: Mapping[str, Fault] = {
     "uneven_batches": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|uneven"),
     "one_microbatch": Fault(frozenset({"pipeline_bubbles"}), r"pipeline|bubble"),
     "late_rank": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|late"),
-    "reduced_at_the_end": Fault(frozenset({"communication_overlap", "exposed_communication"}), r"overlap"),
+    "reduced_at_the_end": Fault(
+        frozenset({"communication_on_compute_stream", "communication_overlap", "exposed_communication"}), r"overlap"
+    ),
     "activations_through_host": Fault(
         frozenset({"pageable_copies", "slow_peer_copies"}), r"pageable|D2H|device-to-host"
     ),

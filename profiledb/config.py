@@ -14,6 +14,8 @@ from profiledb.errors import ConfigError
 ROOT = Path(__file__).resolve().parent.parent
 CHECKOUT = (ROOT / "pyproject.toml").is_file()
 """True in a checkout. An installed Warpdeck has no sample reports and writes nothing beside its own files."""
+WORKLOADS = "python -m workloads" if CHECKOUT else "python -m warpdeck.workloads"
+"""The command of the programs that come with Warpdeck, as pages advise it."""
 
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")

@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from workloads import profile
-from workloads.command_line import Parser
-from workloads.errors import WorkloadError
-from workloads.learning import command as learning
-from workloads.record import prefix_from_environment, recording
-from workloads.registry import WORKLOADS, load
+from . import COMMAND, profile
+from .command_line import Parser
+from .errors import WorkloadError
+from .learning import command as learning
+from .record import prefix_from_environment, recording
+from .registry import WORKLOADS, load
 
 
 def list_workloads() -> None:
@@ -25,7 +25,7 @@ def run_workload(name: str, arguments: Sequence[str]) -> None:
     workload = load(name)
     summary = WORKLOADS[name].summary
     parser = Parser(
-        prog=f"python -m workloads run {name}",
+        prog=f"{COMMAND} run {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
         example=WORKLOADS[name].example,
     )
@@ -39,7 +39,7 @@ def run_workload(name: str, arguments: Sequence[str]) -> None:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser up to the workload's name; later words belong to the workload."""
     parser = Parser(
-        prog="python -m workloads", description="Programs worth profiling.", example="profile idle --mode host_bound"
+        prog=f"{COMMAND}", description="Programs worth profiling.", example="profile idle --mode host_bound"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("list", help="list the workloads", description="List the workloads, a line each.")

@@ -26,10 +26,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from workloads.errors import WorkloadError
-from workloads.language_model import causal_mask
-from workloads.ranges import STRUCTURE, annotate
-from workloads.torch_device import capture_window, choose_device, describe, wait_for
+from .errors import WorkloadError
+from .language_model import causal_mask
+from .ranges import STRUCTURE, annotate
+from .torch_device import capture_window, choose_device, describe, wait_for
 
 PRECISIONS = {"fp64": torch.float64, "fp32": torch.float32, "bf16": torch.bfloat16}
 TOLERANCES = {"fp64": 1e-12, "fp32": 1e-4, "bf16": 2e-2}

@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from types import TracebackType
 
-from workloads.errors import WorkloadError
+from . import PARENT
+from .errors import WorkloadError
 
 READY, GO, STOP = "ready", "go", "stop"
 WIDTH = 8192
@@ -34,9 +34,8 @@ class Competitor:
         Raises:
             WorkloadError: it sees no GPU.
         """
-        package = str(Path(__file__).resolve().parent.parent)
-        path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-m", "workloads.competitor", str(self.gpu)]
+        path = os.pathsep.join(filter(None, (str(PARENT), os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", f"{__package__}.competitor", str(self.gpu)]
         environment = {**os.environ, "PYTHONPATH": path}
         self._other = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workloads.ranges import NoSink, send_to
+from .ranges import NoSink, send_to
 
 
 def capture_graph(work: Callable[[], Tensor], rehearsals: int = 3) -> tuple[Any, Tensor]:

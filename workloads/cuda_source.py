@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from workloads.errors import WorkloadError
+from .errors import WorkloadError
 
 SOURCE = Path(__file__).with_name("kernels.cu")
 

@@ -25,12 +25,12 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from workloads.errors import WorkloadError
-from workloads.images import Classifier, Images
-from workloads.ranges import TRANSFER, annotate
-from workloads.record import note
-from workloads.steps import add_plan_options, chosen_plan, count_flops, run_for_average
-from workloads.torch_device import add_device_option, choose_device, describe, wait_for
+from .errors import WorkloadError
+from .images import Classifier, Images
+from .ranges import TRANSFER, annotate
+from .record import note
+from .steps import add_plan_options, chosen_plan, count_flops, run_for_average
+from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
 def make_loader(mode: str, images: Images, batch: int, workers: int, device: torch.device) -> DataLoader[Any]:

@@ -23,13 +23,13 @@ from torch import distributed as dist
 from torch.multiprocessing.spawn import ProcessRaisedException, spawn
 from torch.nn.parallel import DistributedDataParallel
 
-from workloads.errors import WorkloadError
-from workloads.language_model import LanguageModel
-from workloads.ranges import TRANSFER, annotate
-from workloads.record import note, prefix_from_environment, recording
-from workloads.steps import add_plan_options, chosen_plan, run_plan
-from workloads.torch_device import add_device_option, choose_device, describe
-from workloads.transformer import SIZES, Size, Training, make_batches, note_facts
+from .errors import WorkloadError
+from .language_model import LanguageModel
+from .ranges import TRANSFER, annotate
+from .record import note, prefix_from_environment, recording
+from .steps import add_plan_options, chosen_plan, run_plan
+from .torch_device import add_device_option, choose_device, describe
+from .transformer import SIZES, Size, Training, make_batches, note_facts
 
 
 class Loss(nn.Module):

@@ -21,11 +21,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from workloads.errors import WorkloadError
-from workloads.monitor import GPUMonitor
-from workloads.ranges import OVERHEAD, STRUCTURE, annotate
-from workloads.record import beside, note, write_csv
-from workloads.torch_device import add_device_option, capture_window, choose_device, describe, wait_for
+from .errors import WorkloadError
+from .monitor import GPUMonitor
+from .ranges import OVERHEAD, STRUCTURE, annotate
+from .record import beside, note, write_csv
+from .torch_device import add_device_option, capture_window, choose_device, describe, wait_for
 
 HEADER = ("batch", "samples", "seconds", "joules", "joules_per_sample")
 

@@ -23,7 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workloads.layers import Training, make_layers, nvtx_range
+from . import COMMAND
+from .layers import Training, make_layers, nvtx_range
 
 WARMUP = 3
 Step = Callable[[int], None]
@@ -373,7 +374,7 @@ def gradients_zeroed(mended: bool) -> Step:
 @fault
 def partial_waves(mended: bool) -> Step:
     """Multiply with a few more tiles than the SMs hold at once; mended, the same tiles in full waves."""
-    from workloads.fault_kernels import COLUMNS, ROWS, multiply
+    from .fault_kernels import COLUMNS, ROWS, multiply
 
     full = torch.cuda.get_device_properties(0).multi_processor_count // 12
     across, calls = (full, full + 1) if mended else (full + 1, full)
@@ -391,7 +392,7 @@ def partial_waves(mended: bool) -> Step:
 @fault
 def low_occupancy(mended: bool) -> Step:
     """Hold tiles of 96 KiB in shared memory with 64 threads each, so that an SM has room for two blocks."""
-    from workloads.fault_kernels import reversal
+    from .fault_kernels import reversal
 
     reverse = reversal(2048, 256) if mended else reversal(24_576, 64)
     tensor = torch.randn(24_576 * 8192, device="cuda")
@@ -461,7 +462,7 @@ def run(name: str, steps: int, *, mended: bool) -> int:
 
 def main() -> int:
     """Run one fault and print its duration."""
-    parser = argparse.ArgumentParser(prog="python -m workloads.faults", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"{COMMAND}.faults", description=__doc__)
     parser.add_argument("name", nargs="?", choices=sorted(FAULTS))
     parser.add_argument("--mended", action="store_true")
     parser.add_argument("--steps", type=int, default=20)

@@ -22,10 +22,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from workloads.ranges import HOST, TRANSFER, annotate
-from workloads.record import note
-from workloads.steps import add_plan_options, chosen_plan, count_flops, run_for_average
-from workloads.torch_device import add_device_option, choose_device, describe
+from .ranges import HOST, TRANSFER, annotate
+from .record import note
+from .steps import add_plan_options, chosen_plan, count_flops, run_for_average
+from .torch_device import add_device_option, choose_device, describe
 
 
 def make_mlp(width: int, layers: int) -> nn.Sequential:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import Dataset, get_worker_info
 
-from workloads.ranges import HOST, annotate
+from .ranges import HOST, annotate
 
 CLASSES = 10
 

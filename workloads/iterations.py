@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from workloads.ranges import OVERHEAD, STRUCTURE, annotate
-from workloads.record import window
+from .ranges import OVERHEAD, STRUCTURE, annotate
+from .record import window
 
 R = TypeVar("R")
 Clock = Callable[[], Callable[[], float]]
@@ -57,6 +57,6 @@ def capture_window(torch: Any | None) -> AbstractContextManager[object]:
     """Return the window that a profiler records, on the current GPU or, without `torch`, on the CPU."""
     if torch is None:
         return window()
-    from workloads.torch_device import capture_window as on_device
+    from .torch_device import capture_window as on_device
 
     return on_device(torch.device("cuda"))

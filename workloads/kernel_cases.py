@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from workloads.cuda_source import launch
+from .cuda_source import launch
 
 THREADS = 256
 CHAINS = 8

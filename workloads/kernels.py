@@ -14,10 +14,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from workloads.errors import WorkloadError
-from workloads.kernel_cases import CASES, LARGE, SMALL, Case, Sizes
-from workloads.ranges import annotate
-from workloads.torch_device import capture_window, choose_device, describe, wait_for
+from .errors import WorkloadError
+from .kernel_cases import CASES, LARGE, SMALL, Case, Sizes
+from .ranges import annotate
+from .torch_device import capture_window, choose_device, describe, wait_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

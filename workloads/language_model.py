@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workloads import ranges
-from workloads.ranges import COMPUTE, STRUCTURE
+from . import ranges
+from .ranges import COMPUTE, STRUCTURE
 
 
 def annotate(name: str, color: int = COMPUTE) -> AbstractContextManager[None]:

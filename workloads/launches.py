@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from workloads.cuda_graph import capture_graph
-from workloads.errors import WorkloadError
-from workloads.ranges import OVERHEAD, annotate
-from workloads.record import note
-from workloads.steps import add_plan_options, chosen_plan, run_for_average
-from workloads.torch_device import add_device_option, choose_device, describe, wait_for
+from .cuda_graph import capture_graph
+from .errors import WorkloadError
+from .ranges import OVERHEAD, annotate
+from .record import note
+from .steps import add_plan_options, chosen_plan, run_for_average
+from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
 def tiny_kernels(values: Tensor, kernels: int) -> Tensor:

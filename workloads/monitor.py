@@ -33,10 +33,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from workloads import nvml
-from workloads.iterations import capture_window, time_iterations, torch_with_gpu
-from workloads.ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, default_sink, send_to
-from workloads.record import (
+from . import nvml
+from .iterations import capture_window, time_iterations, torch_with_gpu
+from .ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, default_sink, send_to
+from .record import (
     TIMINGS_HEADER,
     TRACE_SUFFIX,
     note,
@@ -213,7 +213,7 @@ def profiled(
 
 @contextmanager
 def _traced(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
-    from workloads.torch_recorder import TorchSink, record_trace  # here: it imports torch
+    from .torch_recorder import TorchSink, record_trace  # here: it imports torch
 
     sinks: list[RangeSink] = [TorchSink(), *([default_sink()] if nvtx else [])]
     with record_trace(prefix.with_name(prefix.name + TRACE_SUFFIX), extras), send_to(Sinks(sinks)):

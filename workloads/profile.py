@@ -18,17 +18,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from workloads import tools
-from workloads.clean_room import clean_environment, namespaces
-from workloads.command_line import Parser
-from workloads.errors import WorkloadError
-from workloads.monitor import GPUMonitor
-from workloads.nvml import gpu_count, has_gpu
-from workloads.ranks import split_torchrun, torchrun
-from workloads.record import TRACE_SUFFIX, VARIABLE, write_meta
-from workloads.registry import WORKLOADS
+from . import COMMAND, PARENT, tools
+from .clean_room import clean_environment, namespaces
+from .command_line import Parser
+from .errors import WorkloadError
+from .monitor import GPUMonitor
+from .nvml import gpu_count, has_gpu
+from .ranks import split_torchrun, torchrun
+from .record import TRACE_SUFFIX, VARIABLE, write_meta
+from .registry import WORKLOADS
 
-PACKAGE_PARENT = Path(__file__).parents[1]
 OUTPUTS = (".nsys-rep", ".sqlite", ".ncu-rep", TRACE_SUFFIX, ".nvml.csv", ".meta.json", ".timings.csv")
 
 
@@ -57,7 +56,7 @@ class Job:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of profile's own options; all others belong to the workload."""
     parser = Parser(
-        prog="python -m workloads profile",
+        prog=f"{COMMAND} profile",
         usage="%(prog)s NAME [options] [options of the workload] | [options] -- PROGRAM ...",
         description=f"Profile a workload ({', '.join(sorted(WORKLOADS))}) or any program.",
         example="idle --mode host_bound",
@@ -113,7 +112,7 @@ def plan(words: Sequence[str]) -> tuple[Job, bool]:
     if workload is None and not program:
         raise WorkloadError("Say what to profile: a workload's name first, or `--` and a program.")
     if workload is None and rest:
-        raise WorkloadError(f"profile has no option {rest[0]}. Try: python -m workloads profile --help")
+        raise WorkloadError(f"profile has no option {rest[0]}. Try: {COMMAND} profile --help")
     if workload is not None and workload not in WORKLOADS:
         raise WorkloadError(f"There is no workload called {workload!r}: choose from {', '.join(sorted(WORKLOADS))}.")
     if workload is not None:
@@ -154,7 +153,7 @@ def build_command(job: Job) -> list[str]:
         program = tools.torch_command(job.arguments, program)
     values = {VARIABLE: stem}
     if job.tool == "torch" and not job.workload:  # the module that traces the program must be importable from anywhere
-        values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE_PARENT), os.environ.get("PYTHONPATH"))))
+        values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PARENT), os.environ.get("PYTHONPATH"))))
     environment = clean_environment(values, job.environment)
     return [*environment, *(namespaces() if job.tool == "nsys" else []), *launcher, *program]
 

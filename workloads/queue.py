@@ -25,20 +25,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from workloads.competitor import GO, STOP, Competitor
-from workloads.errors import WorkloadError
-from workloads.learning import costs
-from workloads.monitor import GPUMonitor
-from workloads.queue_items import Item, Queue, draw_items
-from workloads.queue_results import DECIDING, ENERGY, Done, Known, Results
-from workloads.ranges import STRUCTURE, annotate
-from workloads.record import beside, note
-from workloads.scheduler import Decision, Scheduler
-from workloads.scheduler.decisions import WAIT, DecisionLog
-from workloads.scheduler.readings import Readings
-from workloads.task_kinds import KINDS
-from workloads.tasks import PRECISIONS, chosen_sizes, flops_by_task, window_of
-from workloads.tasks_gpu import choose_gpu
+from . import COMMAND
+from .competitor import GO, STOP, Competitor
+from .errors import WorkloadError
+from .learning import costs
+from .monitor import GPUMonitor
+from .queue_items import Item, Queue, draw_items
+from .queue_results import DECIDING, ENERGY, Done, Known, Results
+from .ranges import STRUCTURE, annotate
+from .record import beside, note
+from .scheduler import Decision, Scheduler
+from .scheduler.decisions import WAIT, DecisionLog
+from .scheduler.readings import Readings
+from .task_kinds import KINDS
+from .tasks import PRECISIONS, chosen_sizes, flops_by_task, window_of
+from .tasks_gpu import choose_gpu
 
 ORACLE = "oracle"
 POLICIES = ("cpu", "gpu", "threshold", "model", ENERGY, ORACLE)
@@ -57,7 +58,7 @@ SHOWN = "model"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--model", type=Path, metavar="FILE", help="what `python -m workloads learn` wrote")
+    parser.add_argument("--model", type=Path, metavar="FILE", help=f"what `{COMMAND} learn` wrote")
     parser.add_argument(
         "--policies", metavar="NAME,...",
         help=f"who decides (default: {','.join(POLICIES)}; {ENERGY} where the model has learned some)",

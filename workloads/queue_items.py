@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workloads.task_kinds import KINDS
-from workloads.tasks import Bench
-from workloads.tasks_cpu import by_numpy
-from workloads.tasks_gpu import GpuBackend
+from .task_kinds import KINDS
+from .tasks import Bench
+from .tasks_cpu import by_numpy
+from .tasks_gpu import GpuBackend
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from workloads.learning import costs
-from workloads.scheduler.decisions import Decision
-from workloads.scheduler.trust import machine_of
+from .learning import costs
+from .scheduler.decisions import Decision
+from .scheduler.trust import machine_of
 
 ENERGY = "energy"
 DECIDING = ("threshold", "model", ENERGY)

@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from workloads.layers import DEVICE, make_layers, nvtx_range
+from .layers import DEVICE, make_layers, nvtx_range
 
 WARMUP = 3
 Step = Callable[[int], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from workloads.errors import WorkloadError
+from .errors import WorkloadError
 
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 LOCAL = ["--local-addr", "127.0.0.1"]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
-from workloads.ranges import Stopwatch, timed_by
-from workloads.system import describe_system
+from .ranges import Stopwatch, timed_by
+from .system import describe_system
 
 VARIABLE = "WORKLOADS_RECORD"
 TRACE_SUFFIX = ".pt.trace.json.gz"

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from workloads.errors import WorkloadError
-from workloads.ranges import OVERHEAD, STRUCTURE, NoSink, annotate, send_to
-from workloads.torch_device import capture_window, wait_for
+from .errors import WorkloadError
+from .ranges import OVERHEAD, STRUCTURE, NoSink, annotate, send_to
+from .torch_device import capture_window, wait_for
 
 
 @dataclass(frozen=True)

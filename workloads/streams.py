@@ -22,11 +22,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workloads.errors import WorkloadError
-from workloads.ranges import OVERHEAD, STRUCTURE, TRANSFER, annotate
-from workloads.record import note
-from workloads.steps import add_plan_options, chosen_plan, run_for_average
-from workloads.torch_device import add_device_option, choose_device, describe, wait_for
+from .errors import WorkloadError
+from .ranges import OVERHEAD, STRUCTURE, TRANSFER, annotate
+from .record import note
+from .steps import add_plan_options, chosen_plan, run_for_average
+from .torch_device import add_device_option, choose_device, describe, wait_for
 
 
 @dataclass(frozen=True)

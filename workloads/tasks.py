@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from workloads.errors import WorkloadError
-from workloads.ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, STRUCTURE, TRANSFER, annotate
-from workloads.record import beside, note, write_csv
-from workloads.task_kinds import BASIC, KINDS, Array, Kind
-from workloads.tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
-from workloads.tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
+from .errors import WorkloadError
+from .ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, STRUCTURE, TRANSFER, annotate
+from .record import beside, note, write_csv
+from .task_kinds import BASIC, KINDS, Array, Kind
+from .tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
+from .tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
 
 HEADER = ("task", "size", "device", "part", "seconds")
 ENERGY_HEADER = ("time_ns", "repetitions")
@@ -249,7 +249,7 @@ def flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
 @contextmanager
 def window_of(gpu: GpuBackend | None) -> Iterator[None]:
     """Wrap the work that a profiler records."""
-    from workloads.record import window
+    from .record import window
 
     with gpu.capture_window() if gpu else window():
         yield

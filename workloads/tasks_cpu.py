@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from workloads.errors import WorkloadError
-from workloads.task_kinds import Array, Kind
+from .errors import WorkloadError
+from .task_kinds import Array, Kind
 
 CpuBackend = Callable[[Kind, Sequence[Array], Array], None]
 """Computes a task from its inputs into the last argument."""
@@ -19,7 +19,7 @@ def make_cpu(name: str) -> CpuBackend:
     if name == "numpy":
         return by_numpy
     try:
-        from workloads.tasks_numba import by_numba
+        from .tasks_numba import by_numba
     except ImportError as error:
         raise WorkloadError(f"--cpu numba needs numba, which does not work here ({error}): use numpy.") from error
     return by_numba

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-from workloads.errors import WorkloadError
-from workloads.record import window
-from workloads.task_kinds import Array, Kind
+from .errors import WorkloadError
+from .record import window
+from .task_kinds import Array, Kind
 
 GPU_BACKENDS = ("torch", "triton", "cupy")
 
@@ -73,7 +73,7 @@ class TorchBackend:
 
     def capture_window(self) -> AbstractContextManager[object]:
         """Wrap the work that a profiler records."""
-        from workloads.torch_device import capture_window
+        from .torch_device import capture_window
 
         return capture_window(self.device)
 
@@ -83,7 +83,7 @@ class TritonBackend(TorchBackend):
 
     def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
         """Launch a task."""
-        from workloads import tasks_triton
+        from . import tasks_triton
 
         if kind.name == "reduction":
             return tasks_triton.total(*inputs)

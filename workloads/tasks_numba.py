@@ -8,7 +8,7 @@ import numba  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import numpy as np
 from numba import prange
 
-from workloads.task_kinds import Array, Kind
+from .task_kinds import Array, Kind
 
 
 @numba.njit(parallel=True)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from workloads.errors import WorkloadError
+from .errors import WorkloadError
 
 NSYS = {
     "--force-overwrite": "true",
@@ -85,9 +85,9 @@ def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]
     for option in arguments:
         if option not in TORCH_OPTIONS:
             raise WorkloadError(f"--tool torch has no option {option}: choose from {', '.join(TORCH_OPTIONS)}.")
-    return [program[0], "-m", "workloads.torch_trace", *arguments, *program[1:]]
+    return [program[0], "-m", f"{__package__}.torch_trace", *arguments, *program[1:]]
 
 
 def workload_program(name: str, options: Sequence[str]) -> list[str]:
     """Return the program that runs the workload `name`."""
-    return [sys.executable, "-m", "workloads", "run", name, *options]
+    return [sys.executable, "-m", str(__package__), "run", name, *options]

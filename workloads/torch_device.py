@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from workloads.errors import WorkloadError
-from workloads.record import window
+from .errors import WorkloadError
+from .record import window
 
 # PyTorch has no annotation for this one.
 _cudart: Callable[[], Any] = torch.cuda.cudart

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from workloads import record
-from workloads.ranges import send_to
-from workloads.record import TRACE_SUFFIX
-from workloads.torch_recorder import TorchSink, record_trace
+from . import record
+from .ranges import send_to
+from .record import TRACE_SUFFIX
+from .torch_recorder import TorchSink, record_trace
 
 
 def run_program(words: Sequence[str]) -> None:
@@ -37,8 +37,8 @@ def main(words: Sequence[str]) -> int:
     extras, program = {option[2:]: True for option in options}, list(words[len(options) :])
     prefix = record.prefix_from_environment() or Path("trace")
     path = prefix.with_name(prefix.name + TRACE_SUFFIX)
-    if program[:2] == ["-m", "workloads"]:
-        from workloads.__main__ import main as run
+    if program[:2] == ["-m", __package__]:
+        from .__main__ import main as run
 
         record.around_window.append(lambda: record_trace(path, extras))
         with send_to(TorchSink()):

@@ -35,13 +35,13 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from workloads.cuda_graph import capture_graph
-from workloads.errors import WorkloadError
-from workloads.language_model import LanguageModel, ModelSize
-from workloads.ranges import TRANSFER, annotate
-from workloads.record import note
-from workloads.steps import add_plan_options, chosen_plan, count_flops, run_plan
-from workloads.torch_device import add_device_option, choose_device, describe
+from .cuda_graph import capture_graph
+from .errors import WorkloadError
+from .language_model import LanguageModel, ModelSize
+from .ranges import TRANSFER, annotate
+from .record import note
+from .steps import add_plan_options, chosen_plan, count_flops, run_plan
+from .torch_device import add_device_option, choose_device, describe
 
 Result = TypeVar("Result")
 """Result of a step on the host."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
+from profiledb import config
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Subject
 from profiledb.report.schema import quote
@@ -221,14 +222,14 @@ OF_SIDECARS = {
         why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is the report's name.",
     ),
     "power_log": NotCapturedError(
-        "No log of power and clocks in this report.", command="python -m workloads profile -- python train.py"
+        "No log of power and clocks in this report.", command=f"{config.WORKLOADS} profile -- python train.py"
     ),
     "task_time": NotCapturedError(
         "No times of the same work on CPU and GPU in this report.",
         why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
     ),
     "task_decision": NotCapturedError(
-        "No decisions of a scheduler in this report.", command="python -m workloads profile queue --model model.skops"
+        "No decisions of a scheduler in this report.", command=f"{config.WORKLOADS} profile queue --model model.skops"
     ),
     "meta": NotCapturedError(
         "No facts about the program in this report.",

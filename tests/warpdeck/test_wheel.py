@@ -99,6 +99,14 @@ def test_packages_of_these_names_stay_their_owners(desk: Desk) -> None:
     argv: list[str | Path] = [own, "-c", f"{code}; {owners}"]
     done = subprocess.run(argv, cwd=desk.folder, env=desk.environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [f"the user of {name}" for name in names], done.stderr
+    code = "from warpdeck.workloads.monitor import GPUMonitor; import workloads; print(workloads.OWNER)"
+    for call in (["-c", code], ["-m", "warpdeck.workloads", "list"]):
+        done = subprocess.run(
+            [str(own), *call], cwd=desk.folder, env=desk.environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), (
+            "the programs that users import and run have their place in it"
+        )
 
 
 @pytest.mark.slow("installs the wheel and starts its server")

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from workloads.errors import WorkloadError
-from workloads.learning import costs, measured, validation
-from workloads.learning.table import TARGETS, read
+from .. import COMMAND
+from ..errors import WorkloadError
+from . import costs, measured, validation
+from .table import TARGETS, read
 
 RULES = ("model", "threshold", "always GPU", "always CPU")
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(
             f"There is too little to learn from: no task has {costs.SIZES} sizes. Measure more: "
-            "python -m workloads profile tasks --tasks all --sizes 32,64,128,256,512,1024,2048."
+            f"{COMMAND} profile tasks --tasks all --sizes 32,64,128,256,512,1024,2048."
         )
     model = costs.learn(rows)
     machines = sorted({row.machine for row in rows})

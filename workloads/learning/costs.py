@@ -18,10 +18,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.errors import WorkloadError
-from workloads.learning import checks
-from workloads.learning.plain import Costs, Line, large_result, laws
-from workloads.learning.table import TARGETS, Row
+from .. import COMMAND
+from ..errors import WorkloadError
+from . import checks
+from .plain import Costs, Line, large_result, laws
+from .table import TARGETS, Row
 
 SIZES = 4
 """Least number of sizes of a task to learn from."""
@@ -200,11 +201,9 @@ def load(path: Path) -> TimeModel:
         )
         return TimeModel(fits, sizes, limits, trust, idle_w)
     except FileNotFoundError as error:
-        raise WorkloadError(
-            f"{path} is not there. Make it with: python -m workloads learn FEATURES -o {path}."
-        ) from error
+        raise WorkloadError(f"{path} is not there. Make it with: {COMMAND} learn FEATURES -o {path}.") from error
     except Exception as error:  # any error that a damaged file causes in the reader
-        raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
+        raise WorkloadError(f"{path} is no model of `{COMMAND} learn` ({type(error).__name__}).") from error
 
 
 def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.errors import WorkloadError
-from workloads.learning.table import ENERGY, ROWS, Row, machine, work_of
+from .. import COMMAND
+from ..errors import WorkloadError
+from .table import ENERGY, ROWS, Row, machine, work_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +40,7 @@ def read(path: Path) -> list[Row]:
     for (task, size), seconds in _medians(times).items():
         moved = both.get(f"{task}_{size}")
         if not moved:
-            raise WorkloadError(
-                f"{path}: its .meta.json has no bytes_by_task. Run python -m workloads profile tasks anew."
-            )
+            raise WorkloadError(f"{path}: its .meta.json has no bytes_by_task. Run {COMMAND} profile tasks anew.")
         work, result = work_of(flops.get(f"{task}_{size}"), moved), back.get(f"{task}_{size}", 0.0)
         if (task, size) in joules:
             seconds[ENERGY] = joules[task, size]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.errors import WorkloadError
+from .. import COMMAND
+from ..errors import WorkloadError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     if not rows:
         raise WorkloadError(
             f"{path} tells the bytes of no task: neither a profile nor bytes_by_task of .meta.json did. "
-            "Run python -m workloads profile tasks anew."
+            f"Run {COMMAND} profile tasks anew."
         )
     if left_out and len(rows) < len(told):
         left_out(f"{path}: {len(told) - len(rows):,} of {len(told):,} rows are excluded, which tell no bytes")

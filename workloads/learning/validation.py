@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from workloads.learning import costs
-from workloads.learning.table import ENERGY, TARGETS, Row
+from . import costs
+from .table import ENERGY, TARGETS, Row
 
 SIZES, LARGEST = "every fifth size", "the largest fifth of the sizes"
 TASKS, MACHINES = "one task", "one machine"

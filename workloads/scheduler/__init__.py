@@ -8,7 +8,7 @@ def multiply(a, b, *, device):                                  # device: "cpu",
     return a.to(device) @ b.to(device)
 """
 
-from workloads.scheduler.decisions import Decision
-from workloads.scheduler.scheduler import Scheduler, TooLargeError
+from .decisions import Decision
+from .scheduler import Scheduler, TooLargeError
 
 __all__ = ["Decision", "Scheduler", "TooLargeError"]

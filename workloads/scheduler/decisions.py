@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from workloads.scheduler.readings import Reading
+from .readings import Reading
 
 HEADER = (
     "task", "size", "device", "part", "seconds", "time_ns", "policy", "load", "reason", "gpu", "cpu_predicted_s",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from math import exp
 
-from workloads.learning.plain import Estimate
-from workloads.scheduler.readings import Reading
+from ..learning.plain import Estimate
+from .readings import Reading
 
 FORGET = 0.98
 """Weight of a run relative to the next one."""

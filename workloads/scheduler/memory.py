@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workloads.scheduler.readings import Reading
+from .readings import Reading
 
 ROOM = 4.0
 """Memory that a task needs, as a multiple of its input and output bytes: sorting takes that much."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from workloads.errors import WorkloadError
-from workloads.learning.plain import Estimate
+from ..errors import WorkloadError
+from ..learning.plain import Estimate
 
 
 @dataclass(frozen=True)

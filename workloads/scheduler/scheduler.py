@@ -24,16 +24,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from workloads.errors import WorkloadError
-from workloads.learning import costs
-from workloads.learning.plain import Estimate
-from workloads.ranges import mark
-from workloads.scheduler.decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
-from workloads.scheduler.load import BUSY_PCT, Correction, Own, at_its_clock
-from workloads.scheduler.memory import ROOM, by_memory, fits
-from workloads.scheduler.objective import Objective
-from workloads.scheduler.readings import Reading, Readings
-from workloads.scheduler.trust import machine_of, trusted
+from ..errors import WorkloadError
+from ..learning import costs
+from ..learning.plain import Estimate
+from ..ranges import mark
+from .decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
+from .load import BUSY_PCT, Correction, Own, at_its_clock
+from .memory import ROOM, by_memory, fits
+from .objective import Objective
+from .readings import Reading, Readings
+from .trust import machine_of, trusted
 
 STALE_S = 1.0
 """Age in seconds from which on a reading is ignored."""

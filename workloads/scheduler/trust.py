@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workloads import nvml
-from workloads.learning import costs
-from workloads.learning.table import machine
-from workloads.learning.validation import LARGEST, MACHINES, SIZES
-from workloads.system import cpu_name
+from .. import nvml
+from ..learning import costs
+from ..learning.table import machine
+from ..learning.validation import LARGEST, MACHINES, SIZES
+from ..system import cpu_name
 
 
 def machine_of(model: costs.TimeModel) -> tuple[str, bool]:

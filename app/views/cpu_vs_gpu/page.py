@@ -9,6 +9,7 @@ from app.ui import theme
 from app.views.cpu_vs_gpu import scheduler
 from app.views.cpu_vs_gpu import sections as crossover_parts
 from app.views.cpu_vs_gpu.charts import Panel
+from profiledb import config
 from profiledb.library.catalog import Manifest
 from profiledb.report.sidecar import stem
 from profiledb.studies.cpu_vs_gpu import crossing
@@ -19,7 +20,7 @@ EXAMPLE = (
     "task,size,device,part,seconds\nmatmul,1024,cpu,compute,0.002866\nmatmul,1024,gpu,allocate,0.000057\n"
     "matmul,1024,gpu,to_device,0.000848\nmatmul,1024,gpu,compute,0.000151\nmatmul,1024,gpu,to_host,0.000697"
 )
-COMMAND = "python -m workloads profile tasks"
+COMMAND = f"{config.WORKLOADS} profile tasks"
 
 
 def page() -> None:

@@ -13,11 +13,12 @@ from app.ui import page_elements as ui
 from app.views.energy import charts as charts_power
 from app.views.energy import sentences as energy_words
 from app.views.energy import tables
+from profiledb import config
 from profiledb.errors import NotCapturedError
 
 GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # parameters of the address
 _MOST_LEVELS = 6
-_COMMAND = "python -m workloads profile -- python train.py"
+_COMMAND = f"{config.WORKLOADS} profile -- python train.py"
 _PROGRAM = 'from workloads.monitor import GPUMonitor\n\nwith GPUMonitor("NAME"):  # writes NAME.nvml.csv\n    train()'
 _FLOPS_HELP = "FLOPs that the model needs per step, on all GPUs together; `flops_per_step` in `NAME.meta.json`."
 _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step` in `NAME.meta.json`."

@@ -12,6 +12,7 @@ from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.views.scaling import charts as charts_scaling
 from app.views.scaling import family, nccl, tables
+from profiledb import config
 from profiledb.errors import NotCapturedError
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import sentences
@@ -23,7 +24,7 @@ _NEEDED = (
     "Efficiency needs another run of the same program on another number of GPUs, ideally one. Name the reports"
     " NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. To capture such runs:"
 )
-_CAPTURE = "python -m workloads profile ddp --ranks 4"
+_CAPTURE = f"{config.WORKLOADS} profile ddp --ranks 4"
 _HOW = (
     "Step times are means over steps and ranks of the whole report, without warm-up. Strong scaling divides one"
     " piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank the same work: efficiency"

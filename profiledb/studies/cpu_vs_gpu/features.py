@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
-from profiledb import spreadsheet
+from profiledb import config, spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
@@ -64,7 +64,7 @@ def feature_table(library: Library, reports: Sequence[Manifest], left_out: Calla
     if not tables:
         names = ", ".join(lacking[:5])
         raise AnalysisError(
-            f"{names}: {_SKIPPED}.", hint="NAME.tasks.csv has them; python -m workloads profile tasks makes one."
+            f"{names}: {_SKIPPED}.", hint=f"NAME.tasks.csv has them; {config.WORKLOADS} profile tasks makes one."
         )
     for name in lacking:
         if left_out:
