@@ -21,11 +21,13 @@ def list_imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name in modules)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            folder = path.relative_to(ROOT).parts[: -node.level] if node.level else ()
+            module = ".".join([*folder, *([node.module] if node.module else [])])
             for name in node.names:
-                full = f"{node.module}.{name.name}"
-                if full in modules or node.module in modules:
-                    yield full if full in modules else node.module
+                full = f"{module}.{name.name}"
+                if full in modules or module in modules:
+                    yield full if full in modules else module
 
 
 def find_circles(imports: dict[str, set[str]]) -> list[list[str]]:
