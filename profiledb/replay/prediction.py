@@ -24,6 +24,10 @@ USUAL = 95
 """Percentile of lags up to which they are usual."""
 MODEL_ERROR = 0.15
 """Share by which the saving of a change is off: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
+MOST_CHANGES = 20
+"""Changes of one question: each is a replay of its own."""
+LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
+"""How many times as fast kernels may be said to run."""
 LEAST_SAVING_PCT = 0.5
 """A change that saves less is not listed unless somebody names it."""
 MOST_ORPHANS = 0.05
@@ -122,6 +126,8 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
         AnalysisError: a change does not exist, or has no or a wrong value.
         NotCapturedError: the report has no calls or no operations, or its replay is too far off.
     """
+    if len(wanted) > MOST_CHANGES:
+        raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
     changes = [_known(name, value) for name, value in wanted]
     with library.cursor(report_id) as db:
         window = _window(library, report_id, db)
@@ -177,11 +183,13 @@ def _known(name: str, value: str) -> tuple[Change, str]:
 def _check_times(value: str) -> None:
     wanted, _, times = value.rpartition(":")
     try:
-        right = bool(wanted) and 0 < float(times) < float("inf")
+        right = bool(wanted) and LEAST_TIMES <= float(times) <= MOST_TIMES
     except ValueError:
         right = False
     if not right:
-        raise AnalysisError("faster_kernels takes CLASS:TIMES, such as matmul:2.")
+        raise AnalysisError(
+            f"faster_kernels takes CLASS:TIMES, such as matmul:2, with {LEAST_TIMES:g} to {MOST_TIMES:,.0f} times."
+        )
 
 
 def _check(recorded: recording.Recording) -> None:

@@ -58,12 +58,18 @@ def test_the_command_and_the_api_say_the_same(nsys_samples: Library, capsys: pyt
         ("faster_kernels=matmul", "faster_kernels takes CLASS:TIMES"),
         ("faster_kernels=matmul:0", "faster_kernels takes CLASS:TIMES"),
         ("faster_kernels=matmul:nan", "faster_kernels takes CLASS:TIMES"),
+        ("faster_kernels=matmul:1e-300", "faster_kernels takes CLASS:TIMES"),
         ("faster_kernels=:2", "faster_kernels takes CLASS:TIMES"),
     ],
 )
 def test_a_change_that_makes_no_sense_is_refused(nsys_samples: Library, change: str, said: str) -> None:
     with pytest.raises(AnalysisError, match=said.replace("(", r"\(")):
         predict(nsys_samples, STARVED, change)
+
+
+def test_one_question_has_a_bounded_number_of_changes(nsys_samples: Library) -> None:
+    with pytest.raises(AnalysisError, match="At most 20 changes"):
+        predict(nsys_samples, STARVED, *["cuda_graph"] * 21)
 
 
 def test_a_change_that_fits_nothing_leaves_everything_as_it_is(nsys_samples: Library) -> None:
