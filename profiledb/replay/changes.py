@@ -282,13 +282,13 @@ CHANGES = {
             pinned_copies,
         ),
         Change(
-            "host_code", "The host's own work in {value} takes no time",
+            "host_code", "Non-CUDA code in {value} takes no time",
             "Other threads or processes do it in time; calls and kernels stay.", host_code, "a range", _ranges,
         ),
         Change(
             "cuda_graph", "CUDA graphs launch the steps",
-            f"Shapes repeat and no kernel depends on the host; host work of {HOST_WORK_NS / 1e6:g} ms and more in one"
-            " piece, and waits, stay.",
+            f"Shapes repeat and no kernel depends on the host. Waits stay, and so does non-CUDA code of"
+            f" {HOST_WORK_NS / 1e6:g} ms or more in one piece.",
             cuda_graph,
         ),
         Change(
