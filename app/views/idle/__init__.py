@@ -1,1 +1,1 @@
-"""Idle: why the GPU is idle, what launches cost, GPU metrics."""
+"""The Idle page: why the GPU is idle, what kernel launches cost, and GPU metrics."""

@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Idle": GPU metrics."""
+"""Plotly figures of the Idle page: GPU metrics over time."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from app.ui.figure_cache import kept
 
 @kept
 def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_ns: float, theme: Theme) -> go.Figure:
-    """GPU metrics of one unit over the capture (``gpu_metrics_over_time``), a line each in the order of ``colors``."""
+    """Plot the GPU metrics of one unit over the capture (``gpu_metrics_over_time``), in the order of ``colors``."""
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
     size = 1e6 if unit == "Hz" else 1.0
     suffix = {"Hz": " MHz", "%": " %"}.get(unit, "")
@@ -37,5 +37,5 @@ def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_n
 
 
 def short_metric(name: str) -> str:
-    """A metric's name without what says that it is a percentage, which its values say."""
+    """Drop the "[Throughput %]" suffix of a metric name; its values are already shown in percent."""
     return name.removesuffix(" [Throughput %]")

@@ -1,4 +1,4 @@
-"""Which code the CPU ran while a GPU was idle, where the report has samples of the CPU or of Python."""
+"""The code that the CPU ran while a GPU was idle, for reports with CPU or Python samples."""
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ CODE = AnalysisTable(
 
 
 def show(report_id: str) -> None:
-    """Draws the section, where a GPU was idle; raises NotCapturedError where the report has no samples."""
+    """Draw the section if any GPU was idle. Raises NotCapturedError if the report has no samples."""
     rows = session.run(report_id, "idle_code")
     if len(session.run(report_id, "idle_reasons")):
         CODE.draw_rows(rows)

@@ -1,4 +1,4 @@
-"""When a GPU was idle, and what the CPU did meanwhile."""
+"""GPU idle gaps, and what the CPU did during them."""
 
 from collections.abc import Collection
 from typing import Any
@@ -32,7 +32,7 @@ GAPS = AnalysisTable(
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where nothing ran on a GPU."""
+    """Draw the section. Raises NotCapturedError if the report has no GPU activity."""
     reasons = session.run(report_id, "idle_reasons")
     st.subheader("GPU idle", anchor=False)
     if reasons.empty:
@@ -66,7 +66,7 @@ def show(report_id: str) -> None:
 def _why(
     reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame, traits: Collection[str]
 ) -> str:
-    """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
+    """Explain the largest cause of idle time, where the CPU was, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
     where = places.find_place(ranges) if len(ranges) else None
@@ -80,11 +80,14 @@ def _why(
 
 
 def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
-    """How long the gaps are that hold most of the time of a reason, ns: a few long ones count more than many short.
+    """Return the typical length of the gaps of one reason, in ns.
+
+    A few long gaps outweigh many short ones: if the long gaps hold at least half of the reason's idle time, their mean
+    counts, otherwise the mean over all gaps.
 
     Args:
-        top: its row of ``idle_reasons``.
-        gaps: the answer of ``idle_gaps``, the longest gaps.
+        top: the row of ``idle_reasons`` for this reason.
+        gaps: rows of ``idle_gaps`` (the longest gaps).
     """
     mean = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
     long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= idle_words.LONG_NS)]["duration_ns"]

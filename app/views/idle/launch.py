@@ -1,4 +1,4 @@
-"""What a kernel takes on its way: the call that launches it, the queue, the execution."""
+"""Launch latency of kernels: the launch call, the wait in the queue, and the execution."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from app.ui.analysis_table import AnalysisTable
 LAUNCHES = AnalysisTable("launch_times", few=True, changes={"kernel_ns": {"label": "GPU time"}})
 MOST_PCT, FEW_PCT = 50.0, 10.0
 ENOUGH = 20
-"""Launches from which on a share of them says something."""
+"""Fewest launches for a percentage of them to be meaningful."""
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError without kernels or calls."""
+    """Draw the section. Raises NotCapturedError if the report has no kernels or no CUDA calls."""
     rows = session.run(report_id, "launch_times")
     st.subheader("Launch, queue and execution", anchor=False)
     every, kernels = rows[rows["kernel"].isna()], rows[rows["kernel"].notna()]
@@ -46,17 +46,17 @@ def show(report_id: str) -> None:
 
 
 def _busy_pct(report_id: str) -> float:
-    """Busy time as a share of the time from the first to the last operation, over the GPUs that were used, percent."""
+    """Return GPU busy time as a percentage of the time between first and last operation, over all GPUs used."""
     busy = session.run(report_id, "gpu_busy")
     return 100 * float(busy["busy_ns"].sum()) / max(1.0, float(busy["active_ns"].sum()))
 
 
 def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
-    """What the figures of all launches mean, in words.
+    """Interpret the statistics over all launches in a sentence or two.
 
     Args:
-        total: the row of ``launch_times`` that stands for all kernels.
-        busy_pct: how busy the GPU was, percent: a full queue now and then keeps no GPU busy.
+        total: the row of ``launch_times`` for all kernels together.
+        busy_pct: GPU busy time in percent. A queue that is full only now and then does not keep the GPU busy.
     """
     pct = float(total["host_bound_pct"])
     if total["launches"] < ENOUGH:

@@ -1,4 +1,4 @@
-"""GPU metrics that were sampled: their means, and lines over the capture; which ones stands in the address."""
+"""Sampled GPU metrics: their means, and charts over the capture. The URL keeps the chosen metrics."""
 
 import re
 
@@ -13,12 +13,12 @@ from app.views.idle import charts as charts_idle
 
 KEY = "metrics"
 FIRST = (r"^SMs? Active", r"^Tensor Active", r"^DRAM Read", r"^DRAM Write")
-"""Metrics that are shown unless others are chosen; names differ between GPUs and versions of nsys."""
+"""Metrics selected by default; their names differ between GPUs and nsys versions."""
 MOST_GPUS = 4
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where no metrics were sampled."""
+    """Draw the section. Raises NotCapturedError if no GPU metrics were sampled."""
     means = session.run(report_id, "gpu_metrics")
     rows = session.run(report_id, "gpu_metrics_over_time")
     st.subheader("GPU metrics", anchor=False)

@@ -1,4 +1,4 @@
-"""Idle: why the GPU is idle, what launches cost, and GPU metrics where they were sampled."""
+"""The Idle page: GPU idle gaps, launch latency and, if sampled, GPU metrics."""
 
 from app import session
 from app.ui import sections
@@ -7,7 +7,6 @@ from app.views.idle import code, gaps, launch, metrics
 
 
 def page() -> None:
-    """Draws the page."""
     shown = (
         Section("GPU idle", gaps.show),
         Section(code.CODE.title, code.show, loud=False),

@@ -1,4 +1,4 @@
-"""Words of the page "Idle": reasons for idle time and what to do about each."""
+"""Text of the Idle page: the reasons for idle time, and advice for each."""
 
 import re
 from collections.abc import Collection
@@ -17,7 +17,7 @@ TAKES = {
     "page migration": "Pages of unified memory moved after {share} of idle time.",
     "unknown": "The cause of {share} of idle time is unknown.",
 }
-"""Sentences on the largest reason."""
+"""Sentence for the reason with the most idle time."""
 
 ADVICE = {
     "launch call": "The GPU waited for launch calls. Fewer and larger kernels, or a CUDA graph, need fewer of them.",
@@ -39,7 +39,7 @@ ADVICE = {
     " ahead.",
     "unknown": "The report does not have the calls that launched the operations after these gaps.",
 }
-"""What can be done, by reason."""
+"""Advice by reason."""
 
 BETWEEN_LAUNCHES = (
     "This is code between launches, such as Python. A CUDA graph or a compiled model needs less of it, larger batches"
@@ -62,27 +62,27 @@ OWN_WORK = (
     " process."
 )
 LONG_NS = 1_000_000
-"""From this length on a gap is work of the CPU, and not the cost of a launch: launches take microseconds."""
+"""Gaps of at least this length are CPU work rather than launch overhead, which is microseconds."""
 
 _LOADING = re.compile(r"load|batch|fetch|data|input|prefetch|transform|decode|augment|read|tokeni[sz]e", re.IGNORECASE)
-"""Names of ranges in which a program gets its next input."""
+"""Matches names of ranges that load or prepare input data."""
 
 
 GRAPHS = "The GPU waited for launches of CUDA graphs. Put more work into each graph."
-"""Advice for launch calls that launch graphs already."""
+"""Advice if the launch calls already launch CUDA graphs."""
 
 
 def advice(
     reason: str, gap_ns: float, path: str | None, function: str = "", traits: Collection[str] = frozenset()
 ) -> str:
-    """What can be done about gaps of this reason.
+    """Return advice for idle gaps with this reason.
 
     Args:
         reason: one of ``shares.REASONS``.
-        gap_ns: how long such a gap is, ns: code between launches is another matter than that of a batch.
-        path: path of the range in which the CPU was for most of it, None where there is none.
-        function: call in which the CPU was for most of it.
-        traits: what the program uses (profiledb.findings.program).
+        gap_ns: typical length of these gaps in ns; gaps between launches need other advice than gaps between batches.
+        path: path of the range that the CPU was in for most of the idle time, or None.
+        function: CUDA call that the CPU was in for most of it.
+        traits: features that the program uses (profiledb.findings.program).
     """
     if reason == "launch call" and "GraphLaunch" in function:
         return GRAPHS

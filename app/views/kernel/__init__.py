@@ -1,1 +1,1 @@
-"""Kernel: one kernel in detail."""
+"""The Kernel page: one kernel in detail."""

@@ -1,4 +1,4 @@
-"""One kernel: its durations, how they vary over the capture, its launch shapes and its longest launches."""
+"""One kernel: distribution of its durations, durations over time, launch shapes, and longest launches."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from profiledb.library.catalog import Manifest
 
 
 def page() -> None:
-    """Draws the page of the kernel that the address names; of the one with the most time where it names none."""
+    """Draw the page of the kernel named in the URL, or of the kernel with the most time."""
     manifest = session.report()
     summary = _summary(manifest)
     if summary is None:
@@ -32,7 +32,7 @@ def page() -> None:
 
 
 def _nothing(manifest: Manifest) -> None:
-    """Says why there is nothing to show: the report has no such kernel, or the selection does not."""
+    """Explain that the kernel is missing from the report or from the selection."""
     named = st.query_params.get("kernel")
     whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
     if len(whole):
@@ -86,9 +86,7 @@ def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
 
 
 def _facts(summary: "pd.Series[Any]") -> None:
-    deviation = (
-        summary["stddev_ns"] if int(summary["calls"]) > 1 else None
-    )  # 0 of a single one, as nsys has it, says nothing
+    deviation = summary["stddev_ns"] if int(summary["calls"]) > 1 else None  # nsys reports 0 for a single launch
     ui.facts(
         [
             ("Share", fmt.percent(summary["share_pct"]), "Share of all kernel time in the selection."),
@@ -105,7 +103,7 @@ def _facts(summary: "pd.Series[Any]") -> None:
 
 
 def _limits(report_id: str, kernel: int) -> None:
-    """What limits the kernel by the linked Compute report, in the sentence that its pages show, too."""
+    """Show the limiting factor that the linked Compute report measured, worded as on the Kernel profiles page."""
     linked = session.links().get(report_id)
     if linked is None:
         return
@@ -128,7 +126,7 @@ def _limits(report_id: str, kernel: int) -> None:
 
 
 def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
-    """Both charts; a single launch has nothing to spread, so it gets none."""
+    """Draw the distribution and the durations over time, unless the kernel was launched only once."""
     if int(summary["calls"]) < 2:
         st.caption("This kernel was launched once, so there is no distribution to draw.")
         return

@@ -1,4 +1,4 @@
-"""Tables of a kernel's page: launch shapes with their occupancy, and its longest launches."""
+"""Tables of the Kernel page: launch shapes with occupancy, and the longest launches."""
 
 import pandas as pd
 import streamlit as st
@@ -29,7 +29,6 @@ INSTANCES = AnalysisTable("kernel_instances", few=True, download="longest_launch
 
 
 def longest(report_id: str, kernel: int, calls: int) -> None:
-    """Draws the longest launches."""
     rows = session.run(report_id, "kernel_instances", kernel=kernel, limit=LONGEST)
     st.subheader("Longest launches", anchor=False)
     if calls > len(rows):

@@ -1,1 +1,1 @@
-"""Kernel profiles: what Nsight Compute measured of each launch."""
+"""The Kernel profiles page: Nsight Compute's measurements of each launch."""

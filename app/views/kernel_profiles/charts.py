@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Kernel profiles": bars of percentages, and occupancy what-if curves."""
+"""Plotly figures of the Kernel profiles page: percentage bars and occupancy what-if curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from app.ui.figure_cache import kept
 ROW_PX = 24
 _LETTER_PX = 6.3
 _LABEL = 34
-"""Letters of a label before it is shortened; hovering shows all of it."""
+"""Longest label in characters; the hover text shows the full label."""
 _CURVE_TOP = 128
-"""Where the axis of an occupancy curve ends, percent: above 100 there is room for a line of words."""
+"""Top of the occupancy axis in percent; the space above 100 % holds the annotation."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its title (untrusted), its value in percent, the words behind it; ``quiet`` where it is not the point."""
+    """One bar: its title (untrusted), value in percent, and text. ``quiet`` draws it in a neutral color."""
 
     title: str
     value: float
@@ -30,9 +30,9 @@ class Bar:
 
 @kept
 def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequence[float] = ()) -> go.Figure:
-    """Horizontal bars in the order given, the first on top.
+    """Plot horizontal bars in the given order, the first on top.
 
-    ``whole`` draws up to 100 %, else up to the largest; ``ticks`` are percentages that the axis names.
+    ``whole`` extends the axis to 100 %; otherwise it ends at the largest value. ``ticks`` are percentages to label.
     """
     top = max(100.0 if whole else 0.0, max((row.value for row in rows), default=0.0)) or 1.0
     figure = go.Figure(
@@ -79,9 +79,9 @@ def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequen
 
 @kept
 def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: float = 1.0) -> go.Figure:
-    """Theoretical occupancy over one property of a launch (``ncu_occupancy_curve``), with the point of the launch.
+    """Plot theoretical occupancy against one launch property (``ncu_occupancy_curve``) and mark the launch's own value.
 
-    ``title`` names the axis, ``label`` stands at the point, ``size`` is what a unit of the axis is worth.
+    ``title`` names the axis, ``label`` annotates the mark, and ``size`` is the value of one axis unit.
     """
     x, y = points["x"].astype(float) / size, points["occupancy_pct"].astype(float)
     figure = go.Figure(
@@ -106,7 +106,7 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
         right = x[place] > x.max() * 0.55
         figure.add_annotation(
             x=x[place],
-            y=_CURVE_TOP,  # above every curve: beside the point it may cross one
+            y=_CURVE_TOP,  # above every curve, because beside the point it could cross one
             text=f"{fmt.plotly_text(label)}, {fmt.percent(y[place])}",
             showarrow=False,
             xanchor="right" if right else "left",

@@ -1,4 +1,4 @@
-"""One launch beside another, of this report or of another Compute report: key figures, and all metrics."""
+"""Compare two launches, from this or another Compute report: key figures and all metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,7 @@ COLUMNS = table_columns.of(
 
 
 def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
-    """Draws the comparison of one row of ``ncu_speed_of_light`` (``rows`` are all of the report) with another."""
+    """Compare one launch (a row of ``ncu_speed_of_light``) with another; ``rows`` are all launches of the report."""
     chosen = _choose(report_id, int(launch["launch_id"]), rows)
     if chosen is None:
         return
@@ -56,7 +56,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
 
 
 def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
-    """The report and the launch that the address names; the selectors write them there."""
+    """Draw the two selectors and return the chosen report and launch; the URL keeps the choice."""
     known = session.about(LAUNCHES)
     named = next(iter(session.named(OTHER, known)), None)
     if OTHER in st.query_params and not named:
@@ -83,7 +83,7 @@ def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.S
 
 
 def _select(label: str, options: list[Any], value: Any, param: str, title: Callable[[Any], str], width: int) -> Any:
-    """A selector whose choice stands in the address under ``param``."""
+    """Draw a select box that stores its choice in the query parameter ``param``."""
     key = f"select-{param}"
     st.session_state[key] = value if value in options else None
     return st.selectbox(
@@ -112,7 +112,7 @@ def _title(launch: "pd.Series[Any]", sentence: bool = True) -> str:
 
 
 def figures(this: "pd.Series[Any]", other: "pd.Series[Any]") -> pd.DataFrame:
-    """Key figures of two rows of ``ncu_speed_of_light`` in words: Figure, This, Other, Difference, Relative."""
+    """Return the key figures of two ``ncu_speed_of_light`` rows as text: Figure, This, Other, Difference, Relative."""
     rows = [[title, _text(this[name]), _text(other[name]), "", ""] for name, title in TEXTS]
     for name, title, form in FIGURES:
         a, b = fmt.number(this[name]), fmt.number(other[name])
@@ -125,7 +125,7 @@ def figures(this: "pd.Series[Any]", other: "pd.Series[Any]") -> pd.DataFrame:
 
 
 def _difference(a: float | None, b: float | None, form: Callable[[Any], str]) -> tuple[str, str]:
-    """Absolute and relative difference in words; of percentages in points."""
+    """Format the absolute and the relative difference; percentages differ in points."""
     if a is None or b is None:
         return fmt.MISSING, fmt.MISSING
     sign = "+" if a > b else "−" if a < b else ""
@@ -155,7 +155,7 @@ def _metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
 
 
 def differences(mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Numbers of two ``ncu_metrics``, the largest relative difference first; missing where only one has the metric."""
+    """Join two ``ncu_metrics`` results, largest relative difference first; NaN if only one side has the metric."""
     both = [frame[frame["value"].notna()][["name", "unit", "value"]] for frame in (mine, theirs)]
     rows = both[0].merge(both[1].rename(columns={"value": "other"}), on=["name", "unit"], how="outer")
     rows["difference"] = rows["value"] - rows["other"]

@@ -1,4 +1,4 @@
-"""Small parts that the views of one launch share: a titled part, what it lacks, a table of words."""
+"""Shared elements of the views of one launch: its rows, a note on missing sections, and a text table."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ from profiledb.query.analysis import rows_or_none
 
 
 def of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
-    """The rows of an analysis of one launch; none where the report lacks the tables behind it."""
+    """Run an analysis of one launch; return no rows if the report lacks the tables it reads."""
     return rows_or_none(session.run, report_id, analysis, launch=launch)
 
 
 def lacking(what: str, *parts: str) -> None:
-    """Says that the report does not have something, and the sections of ncu that collect it (keys of SECTIONS)."""
+    """Say what the report lacks and which ncu sections collect it (``parts`` are keys of SECTIONS)."""
     st.markdown(f"{what} To record this, run:")
     sections = dict.fromkeys(ncu_words.SECTIONS[part] for part in parts)
     st.code(f"ncu {' '.join(f'--section {section}' for section in sections)} -o report", language=None, wrap_lines=True)
 
 
 def words(rows: Sequence[tuple[str, ...]]) -> None:
-    """A quiet table of texts without headings, the first of each says what the others are; nothing without rows."""
+    """Draw a text table without a header row, the first cell of each row as its label. Draws nothing without rows."""
     if not rows:
         return
     frame = pd.DataFrame(

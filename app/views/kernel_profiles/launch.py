@@ -1,4 +1,4 @@
-"""One launch of a Compute report: its figures, what we read from them, the words of ncu's rules, and all metrics."""
+"""One launch of a Compute report: key figures, Warpdeck's reading, ncu's rule messages, and all metrics."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ PARTS = (READING, RULES, SECTIONS, METRICS, COMPARE)
 
 
 def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
-    """Draws one row of ``ncu_speed_of_light`` and what belongs to it; ``rows`` are those of all launches."""
+    """Draw the details of one launch (a row of ``ncu_speed_of_light``); ``rows`` are all launches of the report."""
     number = int(launch["launch_id"])
     st.subheader(f"Launch {number}: {fmt.plain(launch['name'])}", anchor=False)
     if launch["kernel"] != launch["name"]:
@@ -65,7 +65,7 @@ def _facts(launch: "pd.Series[Any]") -> None:
 
 
 def _sections(report_id: str, launch: int) -> None:
-    """The details page: a small table a section, in two columns; all rows with their metrics below."""
+    """Draw ncu's details page: one small table per section, in two columns, then all rows with their metric names."""
     rows = session.run(report_id, "ncu_details", launch=launch)
     if rows.empty:
         st.caption("This report has no sections for this launch.")
@@ -89,7 +89,7 @@ def _sections(report_id: str, launch: int) -> None:
 
 
 def _rules(report_id: str, launch: int) -> None:
-    """What ncu's rules say, word for word: first what saves most, as far as the launch can reach it."""
+    """Show the messages of ncu's rules verbatim, ordered by achievable speed-up (``reach_pct``)."""
     rows = session.run(report_id, "ncu_rules", launch=launch)
     if rows.empty:
         st.caption("ncu's rules have no message for this launch.")
@@ -116,7 +116,7 @@ def _rules(report_id: str, launch: int) -> None:
 
 
 def _cut(row: "pd.Series[Any]", gain: float) -> list[str]:
-    """What the roof leaves of an estimate, where that is less."""
+    """Return a note if the roofline allows a smaller speed-up than the rule estimates."""
     reach = fmt.number(row["reach_pct"])
     if row["rule"] == "MemoryL2Compression":
         return ["only for memory that is allocated as compressible"]
@@ -133,5 +133,5 @@ def _metrics(report_id: str, launch: int) -> None:
 
 
 def _wrappable(label: str) -> str:
-    """A label that may break after a point, as names of metrics are long."""
+    """Let a label wrap after each dot, because metric names are long."""
     return fmt.plain(label).replace("\\.", "\\.\u200b")

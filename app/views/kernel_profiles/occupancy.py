@@ -1,4 +1,4 @@
-"""Occupancy of one launch: in theory and as measured, what limits it, and what another launch would have."""
+"""Occupancy of one launch: theoretical and achieved, what limits it, and curves for other launch parameters."""
 
 from typing import Any
 
@@ -17,13 +17,12 @@ LIMITS = {
     "limit_sm": "SM at most",
     "limit_barriers": "barriers",
 }
-"""Columns of ``ncu_occupancy`` with the blocks that each allows."""
+"""Columns of ``ncu_occupancy`` that hold the number of blocks each limit allows."""
 FAR_POINTS = 10
-"""Points of occupancy below theory from which on ncu's rule speaks of it."""
+"""Gap between theoretical and achieved occupancy, in points, above which ncu's own rule reports it."""
 
 
 def show(report_id: str, launch: int) -> None:
-    """Draws the part."""
     st.markdown("**Occupancy**")
     row = ncu_parts.of_launch(report_id, "ncu_occupancy", launch).iloc[0]
     if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
@@ -52,7 +51,7 @@ def _facts(row: "pd.Series[Any]") -> None:
 
 
 def allowed(row: "pd.Series[Any]") -> str:
-    """How many blocks each of the limits of a row of ``ncu_occupancy`` allows, in words; "" where none is known."""
+    """List the blocks per SM that each limit of an ``ncu_occupancy`` row allows; "" if none is known."""
     names = LIMITS if pd.notna(row["limit_blocks"]) else {}
     known = [f"{what} {fmt.count(row[name])}" for name, what in names.items() if pd.notna(row[name])]
     return f"Blocks per SM by limit: {', '.join(known)}." if known else ""
@@ -64,7 +63,7 @@ def _blocks(count: object) -> str:
 
 
 def limited(row: "pd.Series[Any]") -> str:
-    """What limits the theoretical occupancy of a row of ``ncu_occupancy``, in words; "" where it is not known."""
+    """Say what limits the theoretical occupancy of an ``ncu_occupancy`` row; "" if the limiter is unknown."""
     if not isinstance(row["limiter"], str):
         return ""
     fits = f"{_blocks(row['limit_blocks'])} fit{'s' if row['limit_blocks'] == 1 else ''} on an SM"
@@ -90,13 +89,13 @@ def _limiter(name: str, row: "pd.Series[Any]") -> str:
 
 
 def shared_bytes(row: "pd.Series[Any]") -> float | None:
-    """Shared memory of a block with what the driver keeps; None where it is not known."""
+    """Return the shared memory per block in bytes, including the driver's share; None if unknown."""
     parts = [fmt.number(row[f"shared_{part}_bytes"]) for part in ("static", "dynamic", "driver")]
     return sum(part or 0.0 for part in parts) if parts[0] is not None or parts[1] is not None else None
 
 
 def far(row: "pd.Series[Any]") -> str:
-    """What it means where the achieved occupancy is far below the theoretical one; "" where it is not."""
+    """Explain an achieved occupancy far below the theoretical one; "" if it is not far below."""
     theory, achieved = fmt.number(row["theoretical_pct"]), fmt.number(row["achieved_pct"])
     if theory is None or achieved is None or theory - achieved <= FAR_POINTS:
         return ""

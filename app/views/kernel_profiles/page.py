@@ -1,4 +1,4 @@
-"""Kernel profiles of Nsight Compute: every launch with its speed of light, and one launch in detail."""
+"""Kernel profiles from Nsight Compute: all launches with their speed of light, and one launch in detail."""
 
 from typing import Any
 
@@ -31,7 +31,6 @@ LAUNCHES = AnalysisTable(
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     capture_facts.show(manifest.id)
     capture_notes.reading(manifest.id)
@@ -48,7 +47,7 @@ def page() -> None:
 
 
 def _verdicts(rows: pd.DataFrame) -> None:
-    """What limits the launches, by time; a sentence where no launch has a verdict, nothing for a single one."""
+    """Draw the share of time by verdict if there are several launches, and say how many launches have no verdict."""
     launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"].notna(), "launches"].sum())
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
@@ -63,14 +62,14 @@ def _verdicts(rows: pd.DataFrame) -> None:
 
 
 def _part(row: "pd.Series[Any]") -> charts.Part:
-    """A row of ``ncu_verdicts`` as a part of the bar."""
+    """Convert a row of ``ncu_verdicts`` to a bar segment."""
     detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
     return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
 
 
 def _launches(rows: pd.DataFrame) -> int | None:
-    """The table; answers the launch that is selected in it, else the one in the address, else the only one."""
+    """Draw the launch table and return the launch selected there, else the one in the URL, else the only one."""
     st.subheader(LAUNCHES.title, anchor=False)
     chosen = LAUNCHES.table(rows, select=True)
     known = [int(number) for number in rows["launch_id"]]

@@ -1,4 +1,4 @@
-"""What Warpdeck reads from the numbers of one launch: speed of light, stalls, memory, shape, instructions."""
+"""Warpdeck's reading of one launch: speed of light, stalls, memory, launch shape, and instruction mix."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from app.views.kernel_profiles import charts, occupancy, sentences
 from app.views.kernel_profiles import elements as ncu_parts
 
 THRESHOLDS = (0, 60, 80, 100)
-"""Percentages at which the verdict changes, and the ends."""
+"""Percentages at which the verdict changes, plus both ends of the scale."""
 MOST_WAVEFRONTS = 32
-"""What one request of a warp to shared memory can take at most."""
+"""Most wavefronts that one shared-memory request of a warp can take."""
 UNITS, STALLS, EXPLAINED, PIPES, OPCODES = 5, 8, 3, 8, 8
 
 
 def show(report_id: str, launch: "pd.Series[Any]") -> None:
-    """Draws one row of ``ncu_speed_of_light`` and what belongs to it."""
+    """Draw Warpdeck's reading of one launch (a row of ``ncu_speed_of_light``)."""
     number = int(launch["launch_id"])
     st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
     limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
@@ -57,7 +57,7 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
 
 
 def _breakdown(rows: pd.DataFrame) -> None:
-    """The busiest units behind both sides; nothing where the report does not name them, as it then has no section."""
+    """Draw the busiest units behind compute and memory throughput; nothing if the report does not list them."""
     for side in ("compute", "memory") if len(rows) else ():
         top = rows[rows["side"] == side].head(UNITS)
         if top.empty:
@@ -96,7 +96,7 @@ def _stalls(rows: pd.DataFrame) -> None:
 
 
 def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
-    """What the bars are shares of."""
+    """Say what the stall bars are shares of."""
     samples = fmt.number(rows["samples"].sum(min_count=1))
     told = f" {fmt.count(samples)} program counter samples." if samples else ""
     if sampled:
@@ -123,7 +123,7 @@ def _memory(rows: pd.DataFrame) -> None:
             " count as wavefronts but not as requests."
         )
     caches = rows["part"].isin(["L1", "L2", "DRAM"])
-    own = caches & (rows["figure"] != "Throughput (% of peak)")  # which is of the section SpeedOfLight
+    own = caches & (rows["figure"] != "Throughput (% of peak)")  # throughput comes from another section, SpeedOfLight
     lacks = [part for part, those in (("memory", own), ("tables", ~caches)) if rows[those]["value"].isna().all()]
     if lacks:
         what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
@@ -131,12 +131,12 @@ def _memory(rows: pd.DataFrame) -> None:
 
 
 def _figure(row: "pd.Series[Any]") -> str:
-    """A figure with as many digits as the bars have; those that ncu prints stand under Sections."""
+    """Format a memory figure with as few digits as the bars; the Sections view has ncu's own precision."""
     return fmt.percent(row["value"]) if row["unit"] == "%" else sentences.quantity(row["value"], row["unit"])
 
 
 def _shape(shape: "pd.Series[Any]") -> None:
-    """Grid, waves and tail, and how many threads of a warp take part."""
+    """Draw grid, block, waves and tail, and the active threads per warp."""
     st.markdown("**Launch**")
     cluster = fmt.number(shape["cluster_size"])
     rows = [
@@ -155,7 +155,7 @@ def _shape(shape: "pd.Series[Any]") -> None:
 
 
 def _wave(shape: "pd.Series[Any]") -> str:
-    """What the number of waves means: a grid that is too small, a tail, or neither."""
+    """Interpret the number of waves: a grid that does not fill the GPU, a tail, or neither."""
     waves, last, tail = (fmt.number(shape[name]) for name in ("waves", "last_wave_pct", "tail_pct"))
     if waves is None:
         return ""
@@ -187,7 +187,7 @@ def _mix(rows: pd.DataFrame) -> None:
 
 
 def _form(rows: pd.DataFrame) -> tuple[str, str] | None:
-    """Kind and column of ``ncu_instruction_mix`` to draw: the first that has the ALU, else the first with any pipe."""
+    """Choose the kind and column of ``ncu_instruction_mix`` to draw: the first with the ALU, else with any pipe."""
     forms = [
         (kind, column, set(rows["name"][(rows["kind"] == kind) & rows[column].notna()]))
         for kind in ("pipe_instructions", "pipe_cycles")
@@ -198,7 +198,7 @@ def _form(rows: pd.DataFrame) -> tuple[str, str] | None:
 
 
 def _opcodes(rows: pd.DataFrame) -> None:
-    """The most frequent opcodes; nothing where they were not counted, as the pipes tell most of it."""
+    """Draw the most frequent opcodes, if the report counted them. The pipes alone give most of the picture."""
     if rows.empty:
         return
     parts = [

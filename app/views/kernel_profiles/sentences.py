@@ -1,6 +1,6 @@
-"""Words for what ncu measures: verdicts, limits of occupancy, states of warps, pipes; and the sections that have them.
+"""Text for ncu's measurements: verdicts, occupancy limiters, warp states, pipes; and the sections to collect.
 
-They are our own, after NVIDIA's public documentation (Kernel Profiling Guide); ncu's own words are in its rules.
+The explanations are Warpdeck's own, based on NVIDIA's public Kernel Profiling Guide. ncu's own text is in its rules.
 """
 
 from app.ui import format as fmt
@@ -26,7 +26,7 @@ VERDICTS = {
         " once."
     ),
 }
-"""What a verdict means and what people do about it."""
+"""Explanation of each verdict and advice on it."""
 
 LIMITERS = {
     "registers": "registers",
@@ -35,7 +35,7 @@ LIMITERS = {
     "blocks": "blocks per SM",
     "barriers": "barriers",
 }
-"""What people read for each limiter of ``ncu_occupancy``."""
+"""Display names of the limiters of ``ncu_occupancy``."""
 
 SECTIONS = {
     "light": "SpeedOfLight",
@@ -47,10 +47,10 @@ SECTIONS = {
     "divergence": "WarpStateStats",
     "pipes": "ComputeWorkloadAnalysis",
 }
-"""The section of ncu that collects each part."""
+"""The ncu section that collects each part."""
 
 SELECTED = "selected"
-"""The state of a warp that is no stall: it issues."""
+"""The one warp state that is not a stall: the warp issues an instruction."""
 
 STALL_TITLES = {
     "barrier": "Barrier",
@@ -73,7 +73,7 @@ STALL_TITLES = {
     "tex_throttle": "TEX throttle",
     "wait": "Wait",
 }
-"""What people read for each reason of ``ncu_stalls``."""
+"""Display names of the stall reasons of ``ncu_stalls``."""
 
 STALLS = {
     "barrier": "Warps wait at a barrier for others of their block. Smaller blocks, or work that is split more evenly"
@@ -112,7 +112,7 @@ STALLS = {
     "wait": "Warps wait for the fixed number of cycles between two dependent instructions. More independent"
     " instructions in a thread, or more warps, hide it.",
 }
-"""What the state means with what people do about it."""
+"""Explanation of each warp state and advice on it."""
 
 PIPES = {
     "adu": "ADU: address divergence",
@@ -138,33 +138,33 @@ PIPES = {
     "uniform": "Uniform datapath",
     "xu": "XU: special functions",
 }
-"""What people read for a pipe of the SM."""
+"""Display names of the SM pipes."""
 
 
 def stall(reason: str) -> str:
-    """Title of a state of warps; for one that ncu has since invented its bare name."""
+    """Return the display name of a warp state, or a readable form of the raw name for states newer than this table."""
     return STALL_TITLES.get(reason, reason.replace("_", " ").capitalize())
 
 
 def pipe(name: str) -> str:
-    """What people read for a pipe."""
+    """Return the display name of a pipe."""
     return PIPES.get(name, name)
 
 
 def unit_of(metric: str) -> str:
-    """A metric of a breakdown without what says how it is counted: ``sm pipe alu``."""
+    """Return the unit that a breakdown metric belongs to, without its counting suffix, such as ``sm pipe alu``."""
     return metric.partition(".")[0].removesuffix("_cycles_active").replace("__", " ").replace("_", " ")
 
 
 def many(value: object) -> str:
-    """A count of what there may be billions of: ``131,072``, ``25.6 G``."""
+    """Format a count that may be in the billions: ``131,072``, ``25.6 G``."""
     amount = fmt.number(value) or 0.0
     name, size = fmt.unit_for(amount, COUNTS)
     return f"{fmt.significant(amount / size)} {name}" if name else fmt.count(amount)
 
 
 def quantity(value: object, unit: object, text: object = None) -> str:
-    """A value of a Compute report in words: scaled where its unit can be, as it is otherwise."""
+    """Format a value of a Compute report, scaled to a larger unit where one exists."""
     amount = fmt.number(value)
     if amount is None:
         return text if isinstance(text, str) else fmt.MISSING

@@ -1,1 +1,1 @@
-"""Kernels: all of them, and one."""
+"""The Kernels page: all kernels of a report."""

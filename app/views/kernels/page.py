@@ -1,4 +1,4 @@
-"""Kernels of a report: one dense table, with search and a filter by class that stand in the address."""
+"""Kernels of a report in one dense table; the URL keeps the search text and the class filter."""
 
 import streamlit as st
 
@@ -16,7 +16,6 @@ KERNELS = AnalysisTable(
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     rows = session.run(manifest.id, "kernels")
     if rows.empty:
@@ -34,14 +33,14 @@ def page() -> None:
     if kept.empty:
         st.info("No kernels match these filters.")
         return
-    told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # 0 of a single launch says nothing
+    told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # meaningless for one launch
     chosen = KERNELS.table(kernel_operators.beside(manifest, told), select=True)
     if chosen is not None:
         kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
 
 
 def _filters(present: list[str]) -> tuple[str | None, str | None]:
-    """The text and the class to keep; None for all."""
+    """Draw the filters and return the search text and the class; None stands for no filter."""
     titles = theme.class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", placeholder="Part of the full name", width=360, **url_widgets.text("search"))

@@ -1,1 +1,1 @@
-"""Library: every report, what is on its way, what failed and why."""
+"""The Library page: all reports, files being imported, and failed imports with the reason."""

@@ -1,4 +1,4 @@
-"""What can be done with selected reports: label them, delete them."""
+"""Actions on selected reports: label and delete them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ _LABELS = "library-labels"
 def bar(
     selected: Sequence[Manifest], labels: Mapping[str, Sequence[str]], partners: Mapping[str, Sequence[str]]
 ) -> None:
-    """Actions for the selected reports, into the row at hand."""
+    """Draw the actions for the selected reports into the current row."""
     if not selected:
         can = "label or delete" if access.may_edit() else "open"
         st.caption(f"Select rows to {can} reports.", width="content")
@@ -57,7 +57,7 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
 
 
 def _save_labels(key: str, ids: Sequence[str], common: Sequence[str]) -> None:
-    """Writes what changed: labels that only some of the reports have stay as they are."""
+    """Save label changes; labels that only some of the reports have stay as they are."""
     chosen = set(st.session_state[key])
     catalog = session.editing().catalog
     current = catalog.labels()
@@ -66,7 +66,7 @@ def _save_labels(key: str, ids: Sequence[str], common: Sequence[str]) -> None:
 
 
 def confirm_delete() -> None:
-    """Asks before it deletes. The question stays open while the page behind it is drawn again."""
+    """Ask for confirmation before deleting. The dialog stays open when the page behind it reruns."""
     known = {r.id: r for r in session.reports()}
     doomed = [known[i] for i in st.session_state.get(_DOOMED, ()) if i in known]
     if doomed:

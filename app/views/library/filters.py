@@ -1,4 +1,4 @@
-"""Search and filters of the Library; all of them stand in the address."""
+"""Search and filters of the Library; the URL keeps them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from profiledb.findings.digest import Found
 from profiledb.library.catalog import Manifest
 
 Known = Mapping[str, Sequence[Found]]
-"""What fires in each report that was judged, by id."""
+"""The findings of each judged report, by report id."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What the list is narrowed to; empty means everything."""
+    """The active filters of the report list; an empty field does not filter."""
 
     text: str = ""
     kinds: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Filters:
 
 
 def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], known: Known) -> Filters:
-    """Draws the filters and returns what was chosen."""
+    """Draw the filters and return the reader's choice."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **url_widgets.text("q"))
         kinds = _any_of("Kind", "kind", _sorted(page_elements.kind_of(r) for r in reports), page_elements.kind_title)
@@ -54,10 +54,10 @@ def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str],
 def matching(
     reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters, known: Known
 ) -> list[Manifest]:
-    """The reports that every filter lets through, in their order.
+    """Return the reports that pass all filters, in their original order.
 
-    Of findings all that are chosen must fire: reports that nobody has judged pass only where none is chosen.
-    The search asks for each of its words somewhere in name, id, GPU, command and labels, without regard to case.
+    A report must have all chosen findings, so reports that have not been judged pass only if no finding is chosen.
+    Each search word must occur in the name, id, GPU, command or labels, ignoring case.
     """
     words = filters.text.casefold().split()
     fired = {report_id: {one.rule for one in every} for report_id, every in known.items()}
@@ -97,7 +97,7 @@ def _day(iso: str | None) -> date | None:
 
 
 def _span(days: object) -> tuple[date | None, date | None]:
-    """First and last day of a date input: a range half chosen has only the first."""
+    """Return the first and last day of a date input; a half-entered range has only the first."""
     ends = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
     return (ends[0] if ends else None), (ends[1] if len(ends) > 1 else None)
 

@@ -1,4 +1,4 @@
-"""Files on their way and files that failed: a part of the page that refreshes by itself."""
+"""Files being imported and failed imports, in a part of the page that refreshes by itself."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from profiledb.library.workers import WorkerInfo, list_converters
 
 REFRESH_S = 1.0
 FEW = 2
-"""So many failures are shown at once; more fold up behind their number."""
+"""Most failures shown unfolded; more are folded under their number."""
 
 SHOWN = 50
 _LISTED = "library-listed"
@@ -23,12 +23,15 @@ _STATES = "library-states"
 
 
 def note_listed() -> None:
-    """Remembers what the page lists; the live part has the page drawn again when that has changed."""
+    """Remember the listed reports, so that the live part can rerun the page when they change."""
     st.session_state[_LISTED] = _listed()
 
 
 def first_are_coming() -> bool:
-    """Whether files are on their way into a library that has none yet; so are samples before the worker names them."""
+    """Return True if files are being imported into a library without reports.
+
+    Samples count even before the worker has added jobs for them.
+    """
     if jobs := session.jobs():
         return any(job.state in OPEN_STATES for job in jobs)
     samples = session.settings().samples
@@ -39,7 +42,7 @@ def first_are_coming() -> bool:
 
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
-    """Worker, progress and failures."""
+    """Draw the worker's state, progress and failures."""
     with page_elements.boundary():
         state = worker_process.check_worker()
         jobs = session.jobs()
@@ -56,12 +59,12 @@ def live() -> None:
 
 
 def _listed() -> tuple[str, ...] | bool:
-    """The reports; while there are none, whether some are on their way: the page then says something else."""
+    """Return the ids of the listed reports or, without reports, whether any are being imported."""
     return tuple(r.id for r in session.reports()) or first_are_coming()
 
 
 def _announce(jobs: Sequence[Job]) -> None:
-    """Says what became of the files that this visitor saw waiting."""
+    """Show a toast for each file that has finished since this visitor's last refresh."""
     before: dict[str, str] = st.session_state.get(_STATES, {})
     for job in jobs:
         if before.get(job.path) in OPEN_STATES and job.state not in OPEN_STATES:
@@ -72,7 +75,7 @@ def _announce(jobs: Sequence[Job]) -> None:
 
 
 def _worker(status: worker_process.WorkerStatus) -> None:
-    """Nothing while all is well: only what keeps files from being read is worth a line."""
+    """Warn about problems that keep files from being imported; draw nothing if there are none."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
         st.code("warpdeck ingest", language=None)
@@ -84,9 +87,9 @@ def _worker(status: worker_process.WorkerStatus) -> None:
 
 
 def _disk(status: worker_process.WorkerStatus) -> None:
-    """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
+    """Explain why new files wait while the library cannot be written, even if the catalog cannot say so for each file.
 
-    The right to write is the importer's, which may be another user's process.
+    If the importer runs elsewhere, only a full disk counts: it may run as another user with other write permissions.
     """
     trouble = disk.find_trouble(session.settings().library)
     if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
@@ -94,7 +97,7 @@ def _disk(status: worker_process.WorkerStatus) -> None:
 
 
 def _skipped(jobs: Sequence[Job]) -> None:
-    """What lies in the inbox and is no file that can be read."""
+    """List the inbox entries that are not readable reports."""
     if not jobs:
         return
     title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
@@ -119,7 +122,7 @@ def _progress(jobs: Sequence[Job], status: worker_process.WorkerStatus) -> None:
 
 
 def _deferred(jobs: Sequence[Job]) -> None:
-    """What has to wait and is tried again by itself, with the reason of the first."""
+    """Show the files that wait for an automatic retry, with the reason for the first."""
     if jobs:
         first = jobs[0]
         more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
@@ -158,7 +161,7 @@ def _failure(job: Job) -> None:
 
 
 def _sentence(job: Job) -> str:
-    """The message with the file's name in bold, in front where the message does not have it."""
+    """Return the job's message with the file name in bold, prepending the name if the message lacks it."""
     name, message = fmt.plain(job.name), fmt.plain(job.message)
     return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
 
@@ -172,7 +175,7 @@ def _dismiss(path: str) -> None:
 
 
 def set_aside() -> None:
-    """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
+    """Warn that the catalog was damaged, as long as the damaged file is still in the library folder."""
     if damaged := session.library().catalog.damaged_files():
         st.warning(
             "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
@@ -182,7 +185,7 @@ def set_aside() -> None:
 
 
 def workers() -> None:
-    """A line with the workers of a team: machines, how many on each, and the converters that they have."""
+    """List a team's workers: each machine, its number of workers, and their converters."""
     found: dict[str, list[WorkerInfo]] = {}
     for one in worker_process.list_team_workers(session.settings()):
         found.setdefault(f"{one.host}: {list_converters([one])}", []).append(one)
@@ -193,7 +196,7 @@ def workers() -> None:
 
 
 def where(status: worker_process.WorkerStatus, inbox: str) -> str:
-    """One line: where files go, and who takes them from there."""
+    """Return one line on where to put files and whether the importer is running."""
     words = {
         "here": "Importer running",
         "elsewhere": "Importer running elsewhere",

@@ -1,4 +1,4 @@
-"""Library: every report, files on their way, and files that could not be read."""
+"""The Library page: all reports, files being imported, and failed imports."""
 
 import streamlit as st
 
@@ -19,7 +19,6 @@ TOOLS = (
 
 
 def page() -> None:
-    """Draws the page."""
     reports = session.reports()
     jobs.note_listed()
     st.header("Library", anchor=False)

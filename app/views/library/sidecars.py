@@ -1,4 +1,4 @@
-"""Files beside reports that wait: for their report, or for a word about their columns."""
+"""Sidecar files that wait for their report or for the meaning of their columns."""
 
 import json
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from profiledb.report import sidecar
 from profiledb.report.sidecar import Columns
 
 FEW = 3
-"""So many files that wait for their report are named; of more their number."""
+"""Most waiting files listed by name; the rest are only counted."""
 
 _OPEN = "library-columns"
 _NONE = "none"
 
 
 def waiting(jobs: Sequence[Job]) -> None:
-    """Lines for what has no report yet and for what may be cut off, a question for each table with unknown columns."""
+    """List the sidecars without a report and those that may be truncated, and ask about tables with unknown columns."""
     alone = [job.name for job in jobs if job.state == "alone"]
     if alone:
         names = ", ".join(fmt.plain(fmt.shortened(name, 48)) for name in alone[:FEW])
@@ -44,7 +44,7 @@ def _question(job: Job) -> None:
 
 
 def dialog() -> None:
-    """Asks what the columns of a table mean, once its button was pressed, until it is said or the dialog is closed."""
+    """Ask for the meaning of a table's columns after its button is pressed, until answered or dismissed."""
     path = st.session_state.get(_OPEN)
     job = next((job for job in session.jobs() if job.path == path and job.state == "columns"), None)
     if job:

@@ -1,4 +1,4 @@
-"""The list of reports as a dense table: one row each, a click selects, Open goes to its first page."""
+"""The dense table of reports: clicking a row selects it, Open goes to the report's first page."""
 
 import hashlib
 import re
@@ -16,41 +16,40 @@ from profiledb.library.catalog import Manifest
 
 ROW_PX = 34
 SCREEN = 22
-"""Rows that a screen has room for; a longer table scrolls by itself."""
+"""Rows that fit on a screen; a longer table scrolls."""
 SAMPLE = "sample"
 LINKED = "linked"
 OLDER = "older version"
 _NAMED = ("Name", "Worst finding", "GPU")
-"""Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
+"""Columns whose long cells are truncated; the card shows them in full."""
 COLUMNS = {
     "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 146), "kind": ("Kind", 112),
     "gpu": ("GPU", 130), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
     "kernels": ("Kernels", 70), "size": ("Size", 68), "labels": ("Labels", 106),
 }  # fmt: skip
-"""Heading and pixels of each column."""
+"""Heading and width in pixels of each column."""
 _GPU_LETTERS = 15
 _FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
 
 
 def gpu(name: Any) -> str:
-    """A GPU as its column has room for: without maker and family, cut in the middle."""
+    """Shorten a GPU name to fit its column: drop vendor and family, and truncate in the middle."""
     return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
 
 
 _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu}
 
 Texts = Mapping[str, Sequence[str]]
-"""Texts by report id."""
+"""Text by report id."""
 Known = Mapping[str, Sequence[Found]]
-"""What fires in each report that was judged, by id."""
+"""The findings of each judged report, by report id."""
 NOTHING = "Nothing costs time"
 
 
 def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
-    """One row a report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+    """Build a row per report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (B), labels.
 
-    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report, that an
-    older version made it.
+    Warpdeck's own labels precede the users' labels: sample, linked report, imported by an older version.
     """
     rows = [
         {
@@ -78,7 +77,7 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kn
 
 
 def worst(every: Sequence[Found] | None) -> str | None:
-    """The finding that costs most, with its severity; None of a report that nobody has judged."""
+    """Return the costliest finding with its severity; None if the report has not been judged."""
     if every is None:
         return None
     first = next((one for one in every if one.costs), None)
@@ -89,9 +88,9 @@ def worst(every: Sequence[Found] | None) -> str | None:
 
 
 def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> list[Manifest]:
-    """Draws the table and returns the selected reports; opens the one whose button was pressed."""
+    """Draw the table, open the report whose button was pressed, and return the selected reports."""
     rows = frame(reports, labels, partners, known)
-    # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
+    # The key depends on the rows, so that a selection by position does not shift to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
     event: Any = st.dataframe(
         cell_text.styler(rows, _WORDS),

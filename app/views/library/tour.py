@@ -1,4 +1,4 @@
-"""A tour through the sample reports: questions, what the samples show, and links to the pages that show it."""
+"""A tour of the sample reports: questions, what the samples show, and links to the pages that show it."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ from profiledb.library.catalog import Manifest
 
 FILE = Path(__file__).parents[2] / "tour.toml"
 NAMES_REPORT = (session.PARAMETER, OTHER, "ncu")
-"""Parameters of a page's address whose value in the file is a report's name."""
+"""Query parameters whose value in the tour file is a report name."""
 
 _UNIT = re.compile(r"(?<=\d) (?=%|[mµn]?s\b|mJ\b)")
 
@@ -26,7 +26,7 @@ Query = dict[str, str | list[str]]
 
 @dataclass(frozen=True)
 class Link:
-    """A page to look at, and the parameters of its address."""
+    """A link to a page, with its query parameters."""
 
     label: str
     view: View
@@ -35,7 +35,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Stop:
-    """A question, what the samples say to it (Markdown), and where."""
+    """A question, the answer that the samples give (Markdown), and links to the pages that show it."""
 
     question: str
     see: str
@@ -43,7 +43,7 @@ class Stop:
 
 
 def show(reports: Sequence[Manifest]) -> None:
-    """Draws the tour, open while the library holds only samples; nothing where it has not the samples of any stop."""
+    """Draw the tour, expanded while the library holds only samples. Draws nothing if no stop has all its samples."""
     if not (shown := stops(reports)):
         return
     opened = only_samples(reports)
@@ -58,12 +58,12 @@ def show(reports: Sequence[Manifest]) -> None:
 
 
 def only_samples(reports: Sequence[Manifest]) -> bool:
-    """Whether nobody has dropped a report of their own yet."""
+    """Return True if the library holds only samples."""
     return all(report.sample for report in reports)
 
 
 def stops(reports: Sequence[Manifest], views: Sequence[View] = VIEWS) -> list[Stop]:
-    """The stops of which the library has all samples, with links to the pages that there are; none without a link."""
+    """Return the stops whose samples are all in the library, linked to existing pages; omit stops without a link."""
     ids = {report.name: report.id for report in reports if report.sample}
     pages = {view.url: view for view in views}
     complete = [
@@ -76,7 +76,7 @@ def stops(reports: Sequence[Manifest], views: Sequence[View] = VIEWS) -> list[St
 
 @cache
 def written() -> list[dict[str, Any]]:
-    """The stops as the file has them."""
+    """Return the stops as written in the tour file."""
     listed: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["stop"]
     return listed
 

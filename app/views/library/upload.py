@@ -1,4 +1,4 @@
-"""Files dropped into the page: made safe by name, written to the inbox in one step."""
+"""File upload: sanitize the name, then move the file to the inbox in one step."""
 
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from profiledb.library.spaces import EVERYBODY, folder
 
 
 def uploader(label: str) -> None:
-    """The place to drop files on; what arrives goes to the inbox, where the worker finds it.
+    """Draw the upload field and move uploaded files to the inbox, where the worker finds them.
 
-    A viewer gets none. The server takes files of no session that was not offered one (web.store).
+    Viewers get no upload field. The server rejects uploads from sessions that were not offered one (web.store).
     """
     if not access.may_edit():
         return
@@ -35,7 +35,7 @@ def uploader(label: str) -> None:
     )
     if not files:
         return
-    st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
+    st.session_state["upload-turn"] = turn + 1  # the next run shows an empty uploader instead
     wrong: WarpdeckError | None = None
     inbox, audit = open_inbox(settings), session.editing().catalog.audit
     for file in files:
@@ -58,7 +58,7 @@ def uploader(label: str) -> None:
 
 
 def _folder() -> str:
-    """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
+    """Return the inbox folder for uploads; visitors who see any spaces can choose one."""
     spaces = session.library().catalog.spaces.visible_names()
     if not spaces:
         return ""
@@ -73,16 +73,16 @@ def _folder() -> str:
     scope="session", show_spinner=False, on_release=lambda identity: get_upload_store().close_session(identity)
 )
 def _session() -> str:
-    """The name of this session, from which the server takes files until the browser is gone."""
+    """Return this session's id and register it: the server accepts its uploads until the browser disconnects."""
     session_id = streamlit_private.get_session_id()
     get_upload_store().open_session(session_id)
     return session_id
 
 
 def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
-    """Puts an uploaded file into the inbox and returns where; see ``save``.
+    """Move an uploaded file to the inbox and return its path; see ``Inbox.place`` for the errors.
 
-    It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
+    The file is already on disk, and Streamlit holds only a receipt, unless the server lacks Warpdeck's middleware.
     """
     access.require_editor()
     begin = file.read(len(RECEIPT_PREFIX) + 32)

@@ -1,1 +1,1 @@
-"""Memory: copies, and memory in use."""
+"""The Memory page: copies, and memory in use."""

@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Memory": copies by size, memory over time."""
+"""Plotly figures of the Memory page: copies by size, memory over time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, NS_PER_X, Theme, faded
 from app.ui.figure_cache import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
-"""A mark a direction besides its color, for those who cannot tell the colors apart."""
+"""Marker shapes by direction, for readers who cannot tell the colors apart."""
 _LEAST_PX, _MOST_PX = 5.0, 18.0
 
 
@@ -19,9 +19,9 @@ _LEAST_PX, _MOST_PX = 5.0, 18.0
 def copy_sizes(
     cells: pd.DataFrame, peaks: Sequence[tuple[str, float]], colors: Mapping[str, str], theme: Theme
 ) -> go.Figure:
-    """Size against bandwidth of ``copy_sizes``, both logarithmic; the more operations, the larger the mark.
+    """Plot bandwidth against copy size (``copy_sizes``) on log axes; larger marks stand for more operations.
 
-    ``peaks`` are titles and bytes per second of what limits, drawn as lines.
+    ``peaks`` are limits to draw as lines: title and bytes per second.
     """
     figure = go.Figure()
     most = max(float(cells["count"].max()), 2.0)
@@ -65,7 +65,7 @@ def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: boo
         text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
         xref="x domain",
         x=0.0 if left else 0.45,
-        y=math.log10(rate),  # a logarithmic axis takes the value of a line, but the logarithm of a text's place
+        y=math.log10(rate),  # on a log axis, a line takes the value and an annotation its logarithm
         xanchor="left",
         yanchor="bottom",
         showarrow=False,
@@ -74,13 +74,15 @@ def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: boo
 
 
 def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
-    """A logarithmic axis with a tick every decade or every third, each with its unit, and two of them at least."""
+    """Set up a log axis with units at every decade or every third one, and at least two ticks in range."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) + 0.15)
     step = 1 if last - first <= 9 else 3
     ticks = [10.0**power for power in range(step * math.floor(first / step), last + 1, step)]
     texts = [_round(tick) + unit for tick in ticks]
     start, end = math.log10(low) - 0.3, math.log10(high) + 0.5
-    if sum(start <= math.log10(tick) <= end for tick in ticks) < 2:  # copies of one size: nobody could read how large
+    if (
+        sum(start <= math.log10(tick) <= end for tick in ticks) < 2
+    ):  # copies of one size: the axis needs two ticks to be readable
         start, end = min(start, first - 0.1), max(end, last + 0.1)
     assert callable(update)
     update(
@@ -92,14 +94,14 @@ def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
 
 
 def _round(amount: float) -> str:
-    """A round number of bytes without needless digits and without its B: ``10 K``."""
+    """Format a round number of bytes without trailing digits and without the B: ``10 K``."""
     name, size = fmt.unit_for(amount, fmt.BYTE_UNITS)
     return f"{amount / size:g} {name.removesuffix('B')}"
 
 
 @kept
 def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
-    """Memory held by one GPU (``memory_over_time``) as steps, up to the end of the capture."""
+    """Plot the memory held on one GPU (``memory_over_time``) as steps, up to the end of the capture."""
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
     y_unit, y_size = fmt.unit_for(float(rows["held_bytes"].max()), fmt.BYTE_UNITS)
     times = [*rows["time_ns"].astype(float), end_ns]
@@ -128,11 +130,11 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
 def tensor_levels(
     rows: pd.DataFrame, peak: tuple[float | None, float | None], end_ns: float, theme: Theme
 ) -> go.Figure:
-    """What tensors of one device hold (``tensor_over_time``) as an area, what is reserved as a line above it.
+    """Plot the tensor memory of one device (``tensor_over_time``) as an area, and reserved memory as a line above it.
 
     Args:
-        rows: those of the device, at least one.
-        peak: moment in ns and bytes of what is marked.
+        rows: rows of this device, at least one.
+        peak: time in ns and bytes of the marked peak.
         end_ns: end of the capture.
         theme: light or dark.
     """
@@ -169,6 +171,6 @@ def tensor_levels(
 
 
 def _levels(rows: pd.DataFrame) -> dict[str, str]:
-    """The columns that are drawn, and what they are called."""
+    """Return the columns to draw and their titles."""
     reserved = {"reserved_bytes": "Reserved"} if rows["reserved_bytes"].notna().any() else {}
     return {"allocated_bytes": "Tensors"} | reserved

@@ -1,4 +1,4 @@
-"""Copies and memory sets: what they reached of their link, which of them held the host, and how size matters."""
+"""Memcpy and memset: bandwidth relative to the link, which of them blocked the CPU, and the effect of size."""
 
 import pandas as pd
 import streamlit as st
@@ -23,11 +23,11 @@ ADVICE = {
 }
 SET = "GPU memory, written"
 DRAWN = 12
-"""Operations from which on a chart says more than the table."""
+"""Fewest operations for which a chart says more than the table."""
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where there are no copies."""
+    """Draw the section. Raises NotCapturedError if the report has no copies."""
     rows = session.run(report_id, "copies")
     st.subheader("Memcpy and memset", anchor=False)
     if rows.empty:
@@ -61,14 +61,14 @@ def _repeated(colors: list[str], times: int) -> list[str]:
 
 
 def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
-    """The lines of the chart: what copies may reach at most, in terms of their own size."""
+    """Return the limit lines of the chart: the highest bandwidth a copy can reach, counted in bytes copied."""
     peaks = {}
     for _, row in rows.dropna(subset=["peak_bytes_per_s", "bytes_per_s"]).iterrows():
         twice = float(row["traffic_bytes_per_s"]) > 1.5 * float(row["bytes_per_s"])
         title = "GPU memory, read and written" if twice else SET if row["direction"] == "memset" else "Host link"
         peaks[title] = float(row["peak_bytes_per_s"]) / (2 if twice else 1)
     if len(peaks) > 1:
-        peaks.pop(SET, None)  # so near the line of copies that both could not be read
+        peaks.pop(SET, None)  # too close to the line of copies to read both
     return list(peaks.items())
 
 

@@ -1,4 +1,4 @@
-"""GPU memory that the program held over the capture."""
+"""GPU memory held by the program over the capture."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from app.ui import page_elements, theme
 from app.views.memory import charts as charts_memory
 
 MOST = 8
-"""GPUs drawn."""
+"""Most GPUs drawn."""
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where memory use was not captured."""
+    """Draw the section. Raises NotCapturedError if memory usage was not captured."""
     gpus = session.run(report_id, "memory_use")
     st.subheader("GPU memory", anchor=False)
     rows = session.run(report_id, "memory_over_time")

@@ -1,4 +1,4 @@
-"""Memory: memory of tensors and their allocator, what copies reached of their link, GPU memory over time."""
+"""The Memory page: tensors and their allocator, bandwidth of copies, and GPU memory over time."""
 
 from app import session
 from app.ui import sections
@@ -8,7 +8,7 @@ from profiledb.errors import NotCapturedError
 
 
 def _copies(report_id: str) -> None:
-    """A report with kernels and without copies has traced them: there were none."""
+    """Draw the copies; if the report has kernels but no copies, say that none ran: they were traced."""
     try:
         copies.show(report_id)
     except NotCapturedError:
@@ -18,10 +18,10 @@ def _copies(report_id: str) -> None:
 
 
 def page() -> None:
-    """Draws the page; what several sections lack is said once. Operators are whose tensors hold memory."""
+    """Draw the page, and say only once what several sections lack. Reports with operators also show tensor memory."""
     report = session.report()
     of_operators = any(map(report.rows.get, ("operator", "tensor_event")))
-    if report.rows.get("tensor_segment"):  # a memory snapshot knows nothing else
+    if report.rows.get("tensor_segment"):  # a memory snapshot holds nothing else
         sections.show(report.id, (Section(tensors.TITLE, tensors.show), Section(segments.TITLE, segments.show)))
         return
     held = (

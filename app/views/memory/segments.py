@@ -1,4 +1,4 @@
-"""How the allocator's memory was divided when a memory snapshot was taken."""
+"""The allocator's segments at the time of a memory snapshot."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from app.ui.analysis_table import AnalysisTable
 
 TITLE = "Allocator segments"
 MOST = 8
-"""GPUs of which figures are shown."""
+"""Most GPUs whose figures are shown."""
 SEGMENTS = AnalysisTable("tensor_segments", changes={"free_pct": {"label": "Free share"}}, filled=True, few=True)
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where there is no snapshot."""
+    """Draw the section. Raises NotCapturedError if the report has no snapshot."""
     devices = session.run(report_id, "tensor_fragmentation")
     st.subheader(TITLE, anchor=False)
     if devices.empty:

@@ -1,4 +1,4 @@
-"""The stacks that hold memory at the peak, as a flame graph that hangs down: the outermost functions on top."""
+"""Stacks that hold memory at the peak, as an inverted flame graph with the outermost functions on top."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _ROOT = "all"
 
 
 def show(rows: pd.DataFrame) -> None:
-    """Draws it; ``rows`` are those of ``tensor_tree`` of one device."""
+    """Draw the flame graph of one device's ``tensor_tree`` rows."""
     if rows.empty:
         return
     drawn = nodes(rows)
@@ -23,7 +23,7 @@ def show(rows: pd.DataFrame) -> None:
 
 
 def nodes(rows: pd.DataFrame) -> list[Node]:
-    """The boxes, each after the one around it; what was allocated before the first event is the rest of the top."""
+    """Return the boxes, parents first. Memory allocated before the first event is the unfilled part of the root."""
     top = rows.iloc[0]
     whole = 100 * float(top["bytes"]) / float(top["share_pct"])
     root = Node(_ROOT, "", "Peak", whole, f"<b>Peak</b><br>{fmt.bytes_(whole)}", 0)

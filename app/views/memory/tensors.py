@@ -1,4 +1,4 @@
-"""Memory of tensors: what they hold over time, who holds it at the peak, and whether it grows from step to step."""
+"""Tensor memory: usage over time, what holds it at the peak, and whether it grows from step to step."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +18,9 @@ from profiledb.query.analysis import rows_or_none
 TITLE = "Tensor memory"
 OPERATOR, MODULE, LINE, STACK = "Operator", "Module", "Source line", "Stack"
 DEVICE, BY = "device_of", "tensors_by"
-"""The parameters of the address that name the device, and what tables group by."""
+"""Query parameters: the device, and the grouping of the tables."""
 STEADY = {"warmup": "exclude"}
-"""Steps are told of the whole capture: of a part of it other loops may look like steps."""
+"""Step analyses cover the whole capture without warm-up: in a part of it, other loops may look like steps."""
 PARTS = {"before": "Allocated before the capture", "rest": "Others"}
 PEAK = ("bytes", table_columns.bar("share_pct", width=150), "tensors", "largest_bytes")
 ALLOCATIONS = (
@@ -32,7 +32,7 @@ STEPS = AnalysisTable("tensor_steps", changes={"change_bytes": {"signed": True}}
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where the memory of tensors was not captured."""
+    """Draw the section. Raises NotCapturedError if tensor memory was not captured."""
     devices = session.run(report_id, "tensor_memory")
     st.subheader(TITLE, anchor=False)
     if devices.empty:
@@ -109,7 +109,7 @@ def _over_time(report_id: str, facts: Any) -> None:
 
 
 def trend(row: Any) -> str:
-    """Whether memory grows from step to step, in a sentence."""
+    """Say in a sentence or two whether tensor memory grows from step to step."""
     first, last = fmt.bytes_(row["first_bytes"]), fmt.bytes_(row["last_bytes"])
     if pd.isna(row["grows"]):
         return f"Tensors hold {first} when the first step begins. Growth needs three steps or more to tell."
@@ -129,7 +129,7 @@ def trend(row: Any) -> str:
 
 
 def _choices() -> list[str]:
-    """What allocations are told by: a trace knows operators, and modules where asked, a snapshot lines and stacks."""
+    """Return the available groupings: operators and any modules of a trace; lines and stacks of a snapshot."""
     rows = session.report().rows
     if rows.get("tensor_segment"):
         return [LINE, STACK] if rows.get("python_frame") else []
@@ -165,6 +165,6 @@ def _tables(report_id: str, device: str) -> None:
 
 
 def _table(rows: pd.DataFrame, columns: Sequence[table_columns.Col], name: str) -> None:
-    """A few rows of it are seen without scrolling."""
+    """Draw a table tall enough to show a few rows without scrolling."""
     height = share_bar.height(len(rows))
     tables.table(rows, table_columns.filled(rows, columns), key=name, download=f"{name}.csv", height=height)

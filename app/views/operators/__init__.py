@@ -1,1 +1,1 @@
-"""Operators of a PyTorch trace: times, shapes, modules, source lines, roofline."""
+"""The Operators page: PyTorch operators by time, shape, module and source line, and their roofline."""

@@ -1,4 +1,4 @@
-"""Modules of the model as a tree, with what their forward and backward passes take."""
+"""The model's modules as a tree, with the time of their forward and backward passes."""
 
 import streamlit as st
 
@@ -15,7 +15,6 @@ MODULES = AnalysisTable(
 
 
 def show(report_id: str) -> None:
-    """Draws the tree."""
     if not session.run(report_id, "operator_facts")["modules"].iloc[0]:
         options = "`torch.profiler.profile(with_stack=True, with_modules=True)`"
         st.info(f"The trace has no modules. To record them: {options}.")

@@ -1,4 +1,4 @@
-"""Operators of a PyTorch trace, in one of five ways that stands in the address."""
+"""Operators of a PyTorch trace in five views; the URL keeps the chosen one."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ VIEWS = {
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where the report has no operators."""
+    """Draw the page. Raises NotCapturedError if the report has no operators."""
     manifest = session.report()
     facts = session.run(manifest.id, "operator_facts").iloc[0]
     if not int(facts["names"]):
@@ -42,7 +42,7 @@ def _title(view: str) -> str:
 
 
 def _facts(facts: "pd.Series[Any]") -> None:
-    """What operators come to, and what the figures below do not hold."""
+    """Draw the totals over all operators, and say how much GPU time was launched outside of them."""
     ui.facts(
         [
             ("Operators", fmt.count(facts["operators"]), "Operators that began in this selection."),

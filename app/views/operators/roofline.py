@@ -1,4 +1,4 @@
-"""Roofline of operators: what their shapes need, against the roofs of the GPU, without Nsight Compute."""
+"""Roofline of operators from their shapes and the GPU's peaks, without Nsight Compute."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.views.operators.tables import MOST
 
 _POINTS = 150
 _LEAST_PCT = 0.02
-"""Share of the GPU time below which an operator is in the table alone."""
+"""Smallest share of GPU time in percent for an operator to appear on the chart; the table lists all."""
 _ABOVE = 3
 _NONE = "Moves data only"
 OPERATORS = AnalysisTable(
@@ -25,7 +25,7 @@ OPERATORS = AnalysisTable(
 
 
 def show(report_id: str) -> None:
-    """Draws facts, chart and table."""
+    """Draw facts, chart and table."""
     rows = session.run(report_id, "operator_roofline", limit=MOST)
     if rows.empty:
         st.info("No operator here has shapes that a formula knows, and GPU time.")
@@ -96,7 +96,7 @@ def _point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:
 
 
 def _above(rows: pd.DataFrame) -> None:
-    """Names what would lie above its roof, with what that is computed from and the likely cause."""
+    """List the operators above their roof, with the calculation and the likely cause."""
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:
         return

@@ -1,4 +1,4 @@
-"""Tables of operators: by name, by shape, by source line; and one operator in detail."""
+"""Operators by name, by shape and by source line; and one operator in detail."""
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +11,7 @@ from app.ui.analysis_table import AnalysisTable
 from profiledb.query import header
 
 MOST = header.get("operators").limit
-OPERATOR = "op"  # the parameter of the address that names the operator in detail
+OPERATOR = "op"  # query parameter: the operator shown in detail
 WORK_NOTE = (
     "FLOPs come from the trace, else from a formula of the shapes, and count at the innermost operator that has any."
     " Least bytes are a model, too: each input and output moved once."
@@ -33,7 +33,7 @@ LINES = AnalysisTable(
 
 
 def operators(report_id: str) -> None:
-    """Draws the table by name, and the operator that the address names or that was clicked."""
+    """Draw the table by name, and the operator that was clicked or is named in the URL."""
     search = _search()
     rows = session.run(report_id, "operators", limit=MOST, **({"search": search} if search else {}))
     if rows.empty:
@@ -47,7 +47,7 @@ def operators(report_id: str) -> None:
 
 
 def shapes(report_id: str) -> None:
-    """Draws the table by name, sizes and types."""
+    """Draw the table by name, shapes and data types."""
     search = _search()
     rows = session.run(report_id, "operator_shapes", limit=MOST, **({"search": search} if search else {}))
     if rows.empty:
@@ -61,7 +61,6 @@ def shapes(report_id: str) -> None:
 
 
 def lines(report_id: str) -> None:
-    """Draws the table by source line."""
     rows = session.run(report_id, "operator_lines", limit=MOST)
     if rows.empty:
         st.info("The trace has no stacks. To record them: `torch.profiler.profile(with_stack=True)`.")
@@ -75,13 +74,13 @@ def _search() -> str:
 
 
 def cut(rows: pd.DataFrame) -> None:
-    """Says that there are more, where as many rows as are asked for came."""
+    """Say that the table is truncated if it has as many rows as the limit."""
     if len(rows) == MOST:
         st.caption(f"The {fmt.count(MOST)} with the most GPU time are shown.")
 
 
 def _one(report_id: str, name: str) -> None:
-    """One operator: its shapes, and where else to look at it."""
+    """Draw one operator: its shapes, and links to other pages about it."""
     rows = session.run(report_id, "operators", search=name)
     rows = rows[rows["operator"] == name]
     if rows.empty:

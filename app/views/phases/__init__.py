@@ -1,1 +1,1 @@
-"""Split: matrix products against the rest, training against inference."""
+"""The Split page: matmul against the rest, by phase."""

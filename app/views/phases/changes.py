@@ -1,4 +1,4 @@
-"""What differs between two reports, class by class and kernel by kernel: frames to frames, no Streamlit."""
+"""Differences between two reports by class and by kernel: data frames in and out, no Streamlit."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ import pandas as pd
 
 NEW, GONE, SAME = "new", "gone", "same"
 SAME_PCT = 2.0
-"""A time that differs by less, in percent of the longer one, counts as the same."""
+"""Times that differ by less than this percentage of the longer one count as the same."""
 
 
 def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Rows by class of two reports side by side (``a_``, ``b_``), with the change; the farthest change first.
+    """Join the class rows of two reports (``a_``, ``b_``) with their difference, largest change of the share first.
 
     Args:
-        first: rows by class with share_pct, pass_ns and pass_calls (empty where there are no passes).
-        second: those of the other report.
+        first: rows by class with share_pct, pass_ns and pass_calls (empty without steps).
+        second: the same rows of the other report.
     """
     columns = ["share_pct", "pass_ns", "pass_calls"]
     both = _beside(first.set_index("class")[columns], second.set_index("class")[columns])
@@ -24,11 +24,11 @@ def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def kernels(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
-    """Kernels of two reports side by side as Compare matches them, in its order, with why each changed.
+    """Add the reason of each change to the kernels of a comparison, in the order of the Compare page.
 
     Args:
-        rows: the kernels of a comparison (``profiledb.studies.compare.rows.kernels``).
-        by_pass: whether they are of what lies in the passes, with their times and calls in one.
+        rows: the compared kernels (``profiledb.studies.compare.rows.kernels``).
+        by_pass: whether the rows cover only the steps, with times and launches per step.
     """
     found = rows.rename(columns={"share_change_points": "points"})
     for letter in "ab":
@@ -50,7 +50,7 @@ def _beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def _change(both: pd.DataFrame, column: str, first: pd.DataFrame, second: pd.DataFrame) -> "pd.Series[float]":
-    """The difference, where what is not there counts 0; missing where one of the reports has no passes."""
+    """Return second minus first, with 0 for a class missing on one side; NaN if either report has no steps."""
     if not (_has_passes(first) and _has_passes(second)):
         return pd.Series(float("nan"), index=both.index)
     return both[f"b_{column}"].fillna(0) - both[f"a_{column}"].fillna(0)
@@ -61,7 +61,7 @@ def _has_passes(rows: pd.DataFrame) -> bool:
 
 
 def _why(row: "pd.Series[Any]", *, by_pass: bool) -> str:
-    """new, gone, same, or what changes the time more: how often it is called or how long a call takes."""
+    """Return new, gone, same, or the larger cause of the change in time: the number of launches or their duration."""
     if row["status"] in (NEW, GONE):
         return str(row["status"])
     if not by_pass:

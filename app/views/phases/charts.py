@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Split": time by kernel class, a stacked bar a phase (and report)."""
+"""Plotly figures of the Split page: kernel time by class, one stacked bar per phase (and report)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _LABEL_PCT = 7.0
 
 @dataclass(frozen=True)
 class Piece:
-    """What a class takes of a bar: value in the unit of the axis, share of the bar in percent, hover (escaped)."""
+    """One class's part of a bar: value in axis units, share of the bar in percent, and hover text (escaped)."""
 
     name: str
     value: float
@@ -25,7 +25,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: the phase that it is of, the report that it is of (untrusted; "" where there is one only), its pieces."""
+    """A bar: its phase, its report (untrusted; "" if there is only one), and its pieces."""
 
     phase: str
     side: str
@@ -36,9 +36,9 @@ class Bar:
 def class_bars(
     bars: Sequence[Bar], titles: dict[str, str], colors: dict[str, str], unit: str, theme: Theme
 ) -> go.Figure:
-    """Horizontal stacked bars from the top down; the classes in the order of ``titles``, each in its color.
+    """Plot horizontal stacked bars from top to bottom, with the classes in the order and colors given.
 
-    The page draws the legend: Plotly's takes the room of the bars where the window is narrow.
+    The page draws the legend itself, because Plotly's would take space from the bars in a narrow window.
     """
     figure = go.Figure()
     two = any(bar.side for bar in bars)
@@ -67,7 +67,7 @@ def class_bars(
 
 
 def names(bars: Sequence[Bar], titles: dict[str, str]) -> list[str]:
-    """The classes of the bars in the order in which they are stacked."""
+    """Return the classes that the bars contain, in stacking order."""
     present = {piece.name for bar in bars for piece in bar.pieces}
     return [*(name for name in titles if name in present), *sorted(present - set(titles))]
 

@@ -1,4 +1,4 @@
-"""Iterations that the kernels of a report tell, each with its stretch of time to choose."""
+"""Iterations detected from the kernels of a report; each can be selected as a time window."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ NONE = "Iterations were looked for in the kernels: no period explains them."
 
 
 def show(report_id: str) -> None:
-    """Draws the iterations of the whole report, folded away; says so where no period explains the kernels."""
+    """Draw the iterations of the whole report, folded, or say that no period was found."""
     rows = page_selection.optional(report_id, "detected_iterations", [])
     if rows.empty:
         st.caption(NONE)
@@ -38,5 +38,5 @@ def show(report_id: str) -> None:
 
 
 def _every(launches: int) -> str:
-    """Which launches of the marker begin an iteration."""
+    """Say which launches of the marker kernel start an iteration."""
     return "" if launches == 1 else f"Every {fmt.count(launches)} launches "

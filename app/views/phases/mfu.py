@@ -1,4 +1,4 @@
-"""Model FLOPs utilization: the FLOPs of a step, which the reader or the program tells, over its time and the peak."""
+"""Model FLOPs utilization: FLOPs per step, from the reader or the program, over step time and peak."""
 
 from typing import Any
 
@@ -17,7 +17,6 @@ _HELP = (
 
 
 def show(side: Side) -> None:
-    """Draws the section."""
     of = f" of {fmt.plain(side.label)}" if side.label else ""
     st.subheader(f"Model FLOPs utilization{of}", anchor=False)
     told = side.run("mfu").iloc[0]
@@ -61,7 +60,7 @@ def _peak_help(row: "pd.Series[Any]") -> str:
 
 
 def words(row: "pd.Series[Any]") -> str:
-    """The formula with its numbers, or what is missing for it (Markdown, escaped)."""
+    """Return the MFU formula with its numbers, or say which of them is missing (Markdown, escaped)."""
     flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
     said = []
     if flops and step and peak and fmt.number(row["mfu_pct"]) is not None:

@@ -1,4 +1,4 @@
-"""The split of one report: figures, a sentence, a bar a phase, and tables by phase and by class."""
+"""The split of one report: key figures, a sentence, bars by phase, and tables by phase and by class."""
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ PHASES = AnalysisTable("matmul_split", changes={"phase": {"name": "title"}}, fil
 
 
 def show(side: Side) -> None:
-    """Draws the section."""
     titles, rows = phase_bars.titles(), side.phases
     whole = rows.loc[ALL]
     facts = [
@@ -37,7 +36,7 @@ def show(side: Side) -> None:
 
 
 def _classes(side: Side, titles: dict[str, str]) -> None:
-    """A row a class: its share of everything and of each phase."""
+    """Draw one row per class: its share of all kernel time and of each phase."""
     present = [name for name in phase_bars.shown([side]) if name != ALL]
     rows = side.classes.reset_index(drop=True)
     for name in present:

@@ -1,4 +1,4 @@
-"""Split of the GPU time: matmul against the rest, by phase and class, of one report or of two beside each other."""
+"""Split of GPU time into matmul and the rest, by phase and class, for one report or two side by side."""
 
 import streamlit as st
 
@@ -15,12 +15,12 @@ from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.rules.phases import ALL, NONE
 
-OTHER = "other"  # the parameter of the address that names the report to compare with
+OTHER = "other"  # query parameter: the report to compare with
 _PICKER = "split-other"
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where the report has no kernels."""
+    """Draw the page. Raises NotCapturedError if the report has no kernels."""
     manifest = session.report()
     whole = split_side.this(manifest)
     if whole.phases.empty:
@@ -41,7 +41,7 @@ def page() -> None:
 
 
 def _choose(manifest: Manifest) -> Manifest | None:
-    """The report to compare with, as the address names it; those of the same GPU are offered first."""
+    """Draw the selector and return the report to compare with, kept in the URL; reports of the same GPU come first."""
     known = session.about(TIMELINE, without=manifest.id)
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
     asked = st.query_params.get(OTHER, "")
@@ -66,7 +66,7 @@ def _write() -> None:
 
 
 def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
-    """Both reports under names that tell them apart; None where the other one has no kernels, which is said."""
+    """Pair both reports under distinct labels; if the other has no kernels, warn and return None."""
     first, second = split_side.labels(manifest.name, chosen.name)
     try:
         other = split_side.other(chosen, second, whole.params)
@@ -82,7 +82,7 @@ def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side
 
 
 def _phases_missing(side: Side) -> None:
-    """Says why there are no phases, and offers stretches of time instead."""
+    """Explain why there are no phases, and offer time windows instead."""
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
     if page_selection.optional(side.report.id, "range_paths", []).empty:
@@ -105,7 +105,7 @@ def _phases_missing(side: Side) -> None:
 
 
 def _stretches(report_id: str) -> None:
-    """Offers thirds of the time in which the GPUs worked; the bar above takes any other."""
+    """Offer thirds of the time in which the GPU worked; the selection bar takes any other time window."""
     busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
     if busy.empty:
         return
@@ -117,7 +117,7 @@ def _stretches(report_id: str) -> None:
         )
         for number, name in enumerate(("First third", "Middle third", "Last third")):
             ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
-            ends[1] += number == 2  # what begins at the very end
+            ends[1] += number == 2  # include an operation that starts at the very end
             page_selection.stretch_button(name, f"split-third-{number}", *ends)
 
 

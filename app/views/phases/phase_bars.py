@@ -1,4 +1,4 @@
-"""What the split of one report and that of two share: bars, titles, the choice between shares and times."""
+"""Shared parts of the split of one report and of two: titles, bars, and the choice between shares and times."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from html import escape
@@ -20,18 +20,18 @@ _NS_PER_MS = 1e6
 
 
 def titles() -> dict[str, str]:
-    """What people read for each phase, in order; ``all`` first."""
+    """Return the display names of the phases in order, ``all`` first."""
     return {ALL: "Everything"} | {phase.name: phase.title for phase in phases.current().phases}
 
 
 def shown(sides: Sequence[Side]) -> list[str]:
-    """The phases to draw, in order: those of any side, and all of them together."""
+    """Return the phases to draw in order: those of any report, and all phases together."""
     present = {phase for side in sides for phase in side.phases["phase"]}
     return [name for name in titles() if name in present]
 
 
 def bars(sides: Sequence[Side], *, key: str) -> None:
-    """Draws a bar a phase and side, cut by class, as shares or as times of a pass."""
+    """Draw one bar per phase and report, divided by class, as shares or as kernel time per step."""
     by_pass = all(side.passes for side in sides)
     what = st.segmented_control(
         "Bars show", [SHARE, TIME], required=True, **url_widgets.option(key, [SHARE, TIME], SHARE),
@@ -39,7 +39,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
         label_visibility="collapsed",
     )  # fmt: skip
     wanted = shown(sides)
-    wanted = wanted if len(wanted) > 2 else wanted[:1]  # one phase is the whole
+    wanted = wanted if len(wanted) > 2 else wanted[:1]  # a single phase is the whole
     drawn = [_bar(side, phase, time=what == TIME, by_pass=by_pass) for phase in wanted for side in sides]
     drawn = [bar for bar in drawn if bar.pieces]
     figure = charts_split.class_bars(
@@ -50,7 +50,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
 
 
 def _legend(names: Sequence[str]) -> None:
-    """The classes with their colors, in a line that wraps; titles are those of the settings, and escaped."""
+    """Draw the classes with their colors in a line that wraps. Titles come from the settings and are escaped here."""
     titles, colors = theme.class_titles(), theme.class_colors()
     box = "display: inline-block; width: 0.75em; height: 0.75em; margin-right: 0.4em"
     entries = (
@@ -89,7 +89,7 @@ def _piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *,
 
 
 def mode_words(side: Side) -> str:
-    """Which attribution the phases go by."""
+    """Say how launches are attributed to phases."""
     if side.params.get("mode") != "thread":
         return "Launches count from all threads: the backward pass includes those of PyTorch's autograd threads."
     return (
@@ -99,7 +99,7 @@ def mode_words(side: Side) -> str:
 
 
 def pass_words(sides: Sequence[Side]) -> str:
-    """What a pass is, and how many there are."""
+    """Say how many steps the times are means over, or why there are no times per step."""
     told = [
         f"{fmt.count(side.passes)}" + (f" ({fmt.plain(side.label)})" if side.label else "")
         for side in sides

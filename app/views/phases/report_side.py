@@ -1,4 +1,4 @@
-"""A report on the page "Split": its rows by phase and class, of the selection or, of a second report, of what fits."""
+"""A report on the Split page: its rows by phase and class, for as much of the page's selection as applies to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from profiledb.rules.phases import ALL
 from profiledb.selection import model
 
 LABEL = 20
-"""Characters of a report's name in a heading."""
+"""Longest report name in a heading, in characters."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A report, what it is called on the page (untrusted), and the parameters of what is shown of it."""
+    """One report of the page: its label (untrusted), and the parameters of its selection."""
 
     report: Manifest
     label: str
@@ -30,17 +30,17 @@ class Side:
     notes: tuple[str, ...] = field(default=())
 
     def run(self, name: str, **params: Any) -> pd.DataFrame:
-        """An analysis of this side's part of the report."""
+        """Run an analysis on this report with the side's selection."""
         return session.whole(self.report.id, name, **self.params, **params)
 
     @cached_property
     def phases(self) -> pd.DataFrame:
-        """``matmul_split``, by the name of the phase."""
+        """``matmul_split`` indexed by phase."""
         return self.run("matmul_split").set_index("phase", drop=False)
 
     @cached_property
     def by_phase(self) -> pd.DataFrame:
-        """``phase_split`` with further rows for all phases together."""
+        """``phase_split`` with additional rows for all phases together."""
         rows = self.run("phase_split")
         sums = rows.groupby("class", sort=False)[["total_ns", "calls", "pass_ns", "pass_calls", "share_pct"]].sum(
             min_count=1
@@ -50,23 +50,23 @@ class Side:
 
     @cached_property
     def classes(self) -> pd.DataFrame:
-        """The rows of all phases together, by class."""
+        """The rows for all phases together, indexed by class."""
         return self.by_phase[self.by_phase["phase"] == ALL].set_index("class", drop=False)
 
     @property
     def passes(self) -> int | None:
-        """How many passes what is told of a pass is the mean of; None where the ranges tell no steps."""
+        """Number of steps that per-step values are means over; None if the ranges show no steps."""
         found = fmt.number(self.phases["passes"].max()) if len(self.phases) else None
         return int(found) if found else None
 
 
 def this(manifest: Manifest, label: str = "") -> Side:
-    """The report of the page, by its selection."""
+    """Return the page's own report with the page's selection."""
     return Side(manifest, label, session.selected(manifest.id))
 
 
 def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
-    """A second report, by the mode and the ranges of the page's selection, without its own warm-up."""
+    """Return a second report with the attribution mode and ranges of the page's selection, without its own warm-up."""
     paths = page_selection.optional(manifest.id, "range_paths", ["is_warmup"])
     params = {"mode": chosen.get("mode", model.Selection().mode)}
     if bool(paths["is_warmup"].any()) and chosen.get("warmup") != "include":
@@ -87,9 +87,9 @@ def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
 
 
 def labels(first: str, second: str) -> tuple[str, str]:
-    """Short names of two files: without endings and the words that both begin with, each unlike the other.
+    """Return short, distinct labels of two file names, without extensions and common leading words.
 
-    Files of one name, as two profilers leave them, differ by their endings.
+    Files of one name, as two profilers write them, are told apart by their extensions.
     """
     stems = [stem(name) for name in (first, second)]
     if stems[0] == stems[1]:

@@ -1,4 +1,4 @@
-"""What the page "Split" says in words, from the rows of ``matmul_split``: pure functions, Markdown escaped."""
+"""Sentences of the Split page from ``matmul_split`` rows: pure functions, Markdown escaped."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +12,9 @@ from profiledb.studies.summary.split import describe_share, join_names, phase_ti
 __all__ = ["between", "class_changes"]
 
 STEADY = 0.5
-"""Points up to which a share counts as unchanged."""
+"""A share that changes by at most this many points counts as unchanged."""
 _SMALL = 0.3
-"""Points below which a phase is no reason for a change."""
+"""Smallest contribution of a phase, in points, to be named as a cause."""
 
 
 def between(
@@ -25,19 +25,19 @@ def between(
     classes: tuple["pd.Series[float]", "pd.Series[float]"],
     class_titles: Mapping[str, str],
 ) -> str:
-    """How the share of matmul changes from one report to the other, and which phases make it so.
+    """Say how the matmul share changes between two reports, and which phases cause the change.
 
-    A phase moves the share by ``w₂ (m₂ - M₁) - w₁ (m₁ - M₁)``, with its share ``w`` of the time, the share ``m`` of
-    matmul in it and that of the first report ``M₁``; over all phases this adds up to the change. Where a report tells
-    no phases, the class that changes most against matmul is the reason.
+    A phase contributes ``w₂ (m₂ - M₁) - w₁ (m₁ - M₁)`` points, where ``w`` is its share of the time, ``m`` the matmul
+    share inside it, and ``M₁`` the matmul share of the first report; over all phases the contributions add up to the
+    change. If a report has no phases, the class that changes most in the opposite direction is named as the cause.
 
     Args:
-        first: ``matmul_split`` of a report, by phase.
-        second: that of the other one.
-        names: what the reports are called (untrusted).
-        titles: what people read for each phase.
-        classes: shares by class, in percent, of both.
-        class_titles: what people read for each class.
+        first: ``matmul_split`` of one report, by phase.
+        second: ``matmul_split`` of the other report.
+        names: display names of the reports (untrusted).
+        titles: display names of the phases.
+        classes: shares by class in percent, of both reports.
+        class_titles: display names of the classes.
     """
     before, after = _at(first, ALL, "matmul_pct"), _at(second, ALL, "matmul_pct")
     ends = f"**{fmt.percent(before)}** ({fmt.plain(names[0])}) to **{fmt.percent(after)}** ({fmt.plain(names[1])})"
@@ -60,7 +60,7 @@ def between(
 
 
 def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str]) -> str:
-    """The other classes whose share changes most, both ways; shares in percent by class."""
+    """List the other classes whose share changes most, in either direction; shares are in percent by class."""
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     order = change.abs().sort_values(ascending=False, kind="stable").index
     told = [
@@ -72,7 +72,7 @@ def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles:
 
 
 def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool) -> str:
-    """The other class that gains (``up``) or loses most."""
+    """Name the other class that gains (``up``) or loses most."""
     change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
     name = str(change.idxmax() if up else change.idxmin())
     now, then = (fmt.percent(shares.get(name, 0.0)) for shares in (second, first))
@@ -80,7 +80,7 @@ def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles:
 
 
 def _moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tuple[str, float]]:
-    """By how many points each phase moves the share of matmul, the farthest first."""
+    """Return each phase's contribution to the change of the matmul share in points, largest first."""
     found = {
         phase: _pull(second, phase, before) - _pull(first, phase, before)
         for phase in dict.fromkeys([*first.index, *second.index])
@@ -90,7 +90,7 @@ def _moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tup
 
 
 def _pull(rows: pd.DataFrame, phase: str, level: float) -> float:
-    """By how many points a phase pulls the share of matmul away from a level."""
+    """Return by how many points a phase pulls the matmul share away from ``level``."""
     if not _has(rows, phase):
         return 0.0
     return _at(rows, phase, "share_pct") / 100 * (_at(rows, phase, "matmul_pct") - level)
@@ -106,7 +106,7 @@ def _at(rows: pd.DataFrame, phase: str, column: str) -> float:
 
 
 def _reason(first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, titles: Mapping[str, str]) -> str:
-    """What a phase does, with the points by which that moves the share."""
+    """Describe what changed in a phase, with its contribution in points."""
     title, points = phase_title(titles, phase), f" ({_points(move)})"
     (share, matmul), (new_share, new_matmul) = (
         [_at(rows, phase, column) if _has(rows, phase) else 0.0 for column in ("share_pct", "matmul_pct")]

@@ -1,4 +1,4 @@
-"""Which kernels take the most time of a phase, how often a pass calls them, and which lead besides matmul."""
+"""Kernels with the most time in each phase, their launches per step, and the leading non-matmul kernels."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from profiledb.rules.phases import ALL
 TOP = header.get("top_kernels").limit
 _ONE, _TWO = "forward", "backward"
 TOGETHER = f"{_ONE},{_TWO}"
-"""What ``top_kernels`` takes for both phases as one."""
+"""Value of the ``phase`` parameter of ``top_kernels`` for both phases together."""
 
 COLUMNS = table_columns.shown("top_kernels", {"name": {"click": "opens the kernel"}})
 
 
 def show(side: Side, other: Side | None = None) -> None:
-    """Draws the section of the page's own report; a second one has its sentence."""
+    """Draw the table of the page's own report, and a sentence for each report."""
     st.subheader("Top kernel", anchor=False)
     titles = phase_bars.titles()
     titles |= {TOGETHER: f"{titles.get(_ONE)} + {titles.get(_TWO)}".lower().capitalize()}
@@ -37,7 +37,7 @@ def show(side: Side, other: Side | None = None) -> None:
 
 
 def _rows(side: Side) -> pd.DataFrame:
-    """The top kernels of each phase, of all, and of forward and backward together where there are both."""
+    """Return the top kernels of each phase, of all, and of forward and backward together if the report has both."""
     rows = side.run("top_kernels", limit=TOP)
     if not {_ONE, _TWO} <= set(rows["phase"]):
         return rows
@@ -66,7 +66,7 @@ def _table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
 
 
 def sentence(rows: pd.DataFrame, titles: dict[str, str]) -> str:
-    """Which kernel leads the forward pass (else everything), whether also with the backward pass, and what follows."""
+    """Name the top kernel of the forward pass (else of everything) and of both passes together, and the runners-up."""
     phase = _ONE if _ONE in set(rows["phase"]) else ALL
     part = rows[rows["phase"] == phase]
     first = part.iloc[0]

@@ -1,4 +1,4 @@
-"""The split of two reports beside each other, and the difference by phase, by class and by kernel."""
+"""The split of two reports side by side, and the differences by phase, class and kernel."""
 
 from dataclasses import replace
 
@@ -15,7 +15,6 @@ from profiledb.studies.compare import rows as compared
 
 
 def show(first: Side, second: Side) -> None:
-    """Draws the section."""
     titles, names = phase_bars.titles(), (first.label, second.label)
     one_gpu = first.report.gpu == second.report.gpu
     if not one_gpu:
@@ -73,7 +72,7 @@ def _classes(first: Side, second: Side) -> None:
 
 
 def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
-    """Which kernels are new or gone, which take longer, which are called more often."""
+    """Draw the kernels that are new, gone, slower, faster, or launched more or less often."""
     st.subheader("By kernel", anchor=False)
     by_pass = bool(first.passes and second.passes) and not in_shares
     a, b = matching.gather(first.run), matching.gather(second.run)
@@ -114,7 +113,7 @@ _ORDER = ("new", "gone", "more launches", "fewer launches", "slower", "faster", 
 
 
 def _sides(first: Side, second: Side, source: str, column: str) -> list[table_columns.Col]:
-    """A column of both sides, headed by their names."""
+    """Return a column for each report, with the report's label in the heading."""
     (one,) = table_columns.of(source, column)
     return [
         replace(one, name=f"{letter}_{column}", label=f"{one.label}, {side.label}")
@@ -123,7 +122,7 @@ def _sides(first: Side, second: Side, source: str, column: str) -> list[table_co
 
 
 def _times(first: Side, second: Side, source: str) -> list[table_columns.Col]:
-    """The time of a pass of both sides in one unit; nothing where one of them has no passes."""
+    """Return the columns of time per step of both reports; none if either has no steps."""
     return _sides(first, second, source, "pass_ns") if first.passes and second.passes else []
 
 

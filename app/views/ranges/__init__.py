@@ -1,1 +1,1 @@
-"""Ranges: the tree of ranges, one range, steps."""
+"""The Ranges page: the tree of ranges, one range in detail, and steps."""

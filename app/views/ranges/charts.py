@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Ranges": how long each instance took."""
+"""Plotly figures of the Ranges page: the duration of each instance."""
 
 import math
 from typing import Any
@@ -20,21 +20,21 @@ from app.ui.charts import (
 from app.ui.figure_cache import kept
 
 BARS = 40
-"""Up to so many instances of one thread are bars, more are points."""
+"""Most instances of one thread drawn as bars; more are drawn as points."""
 LOG_FROM = 50
-"""From which ratio of the longest to the shortest on durations are drawn on a logarithmic scale."""
+"""Ratio of longest to shortest duration above which the axis is logarithmic."""
 
 IN_ORDER = "Instance, in order of time"
-"""What instances are counted by that have no number of their own."""
+"""Axis title for instances without numbers of their own."""
 _TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
 
 
 @kept
 def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
-    """How long each instance took, on the host and where the report has it on the GPU.
+    """Plot the duration of each instance on the CPU and, if known, on the GPU.
 
-    ``rows`` have nth, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``, ``iterations``);
-    ``nth`` is the place on the axis with this title, ``median_ns`` is drawn as a line.
+    ``rows`` have nth, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``, ``iterations``).
+    ``nth`` is the position on the axis named ``title``; ``median_ns`` is drawn as a line.
     """
     known = [name for name in ("gpu_ns", "cpu_ns") if bool(rows[name].notna().any())]
     values = pd.concat([rows[name].dropna().astype(float) for name in known])
@@ -92,7 +92,7 @@ def _hover(row: dict[Any, Any]) -> str:
 
 
 def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
-    """The axis of the instances, from the first number to the last."""
+    """Set up the x axis from the first instance number to the last."""
     first, last = int(nth.min()), int(nth.max())
     edge = max(0.5, 0.01 * (last - first))
     figure.update_xaxes(title_text=title, tickformat=",d", range=[first - edge, last + edge])
@@ -118,7 +118,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
 
 
 def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
-    """A line with its value at the right end; an annotation takes the logarithm where the axis is logarithmic."""
+    """Draw the median as a labeled line. On a log axis, an annotation takes the logarithm of the value."""
     place = median_ns / size
     figure.add_hline(y=place, line={"width": 1, "color": MARK[theme], "dash": "dot"})
     figure.add_annotation(

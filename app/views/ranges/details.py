@@ -1,4 +1,4 @@
-"""The chosen range: its figures, the classes and kernels of its time on the GPU."""
+"""The chosen range: key figures, and its GPU time by class and by kernel."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ KERNEL_COLUMNS = table_columns.of(
 
 
 def show(report_id: str, path: str) -> None:
-    """Draws the section of one path, or of all paths that end with this name."""
+    """Draw one path, or all paths that end with this name."""
     rows = session.run(report_id, "nvtx_tree", path=path)
     name = str(rows["name"].iloc[0])
     st.subheader(f"Range {fmt.plain(fmt.shortened(name, 80))}", anchor=False)
@@ -81,7 +81,7 @@ def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, st
 
 
 def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
-    """The kernels of the range, and where there are none why."""
+    """Return the kernels of the range, or the reason that there are none."""
     try:
         rows = session.run(report_id, "kernels", **_inside(report_id, path))
     except NotCapturedError as error:
@@ -92,7 +92,7 @@ def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
 
 
 def _inside(report_id: str, path: str) -> dict[str, Any]:
-    """The selection of what the range holds; where it is chosen above, with its instances, that choice stands."""
+    """Return the parameters that select this range; none if the selection bar already selects some of its instances."""
     chosen = session.selected(report_id).get("range", ())
     paths = page_selection.optional(report_id, "range_paths", ["path", "name", "most"])
     if len(chosen) == 1 and page_selection.split(chosen[0], paths)[0] == path:

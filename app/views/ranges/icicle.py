@@ -1,4 +1,4 @@
-"""The tree of ranges as an icicle: where the time is, at a glance."""
+"""The tree of ranges as an icicle chart: where the time goes, at a glance."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from app.ui.icicle import Node
 from profiledb.studies import range_tree
 
 MOST = range_tree.BOXES
-"""Boxes that a browser draws at ease."""
+"""Most boxes that a browser draws smoothly."""
 DEEPEST = 24
-"""Levels that are drawn: a capture whose ranges are never popped has hundreds, each in the one before."""
+"""Most levels drawn; a capture whose ranges are never popped nests hundreds of them."""
 LEAST_SHARE = 0.0005
-"""Of the whole: below it a box would be no wider than its edge."""
+"""Smallest share of the total for a box; a narrower one would be only its border."""
 OVERLAP_SHARE = 0.01
-"""Of the whole: from here on it can be seen that ranges overlap on the GPU."""
+"""Share of the total above which it is visible that ranges overlap on the GPU."""
 MEASURES = {"busy_ns": "GPU busy", "gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
 INSIDE = {"busy_ns": "inside_busy_ns", "gpu_ns": "inside_gpu_ns", "cpu_ns": "inside_cpu_ns"}
 _ROOT = "all"
 
 
 def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
-    """Draws the section: ``rows`` are the largest ones of ``nvtx_tree``, ``facts`` is ``range_facts``."""
+    """Draw the section from the largest rows of ``nvtx_tree`` and from ``range_facts``."""
     known = [name for name in MEASURES if fmt.number(facts[name])]
     if not known:
         return
@@ -69,7 +69,7 @@ def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
 
 @kept
 def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:
-    """The boxes: what is too small, or not in ``rows``, is merged into one of its parent that is called other."""
+    """Return the boxes; ranges that are too small or not in ``rows`` are merged into one box "other" per parent."""
     whole = fmt.number(facts[measure]) or 0.0
     frame = rows.assign(inside_cpu_ns=_inside_cpu(rows), own=pd.to_numeric(rows[measure]).astype(float).fillna(0.0))
     wide = frame[(frame["own"] > 0) & (frame["own"] >= LEAST_SHARE * whole)].nlargest(MOST, "own").sort_index()

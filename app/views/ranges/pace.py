@@ -1,4 +1,4 @@
-"""How long the instances of a range, or the steps of a loop, took: figures, a sentence and a chart."""
+"""Duration of the instances of a range or of the steps of a loop: key figures, a sentence and a chart."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ RULE = (
 
 
 def show(report_id: str, path: str) -> None:
-    """Draws the pace of the instances of a path."""
+    """Draw the durations of the instances of one path."""
     spread = session.run(report_id, "range_spread", path=path)
     rows = session.run(report_id, "range_instances", path=path)
     if len(rows) < 2 or spread.empty:
@@ -36,9 +36,9 @@ def show(report_id: str, path: str) -> None:
 
 
 def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
-    """Draws the instances by their ``nth``, which ``title`` says what it is, and says so where only some are drawn.
+    """Draw the instances by ``nth`` (``title`` names that axis), and say if only some of them are drawn.
 
-    Dragging over some selects their time.
+    Dragging over instances selects their time window.
     """
     figure = charts_nvtx.pace(rows, median_ns, theme.theme(), title)
     chart_drag.chart(figure, key, partial(dragged, rows))
@@ -51,7 +51,7 @@ def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str =
 
 
 def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float] | None:
-    """The time, in ns of the capture, of the instances whose place lies between two of the axis; None without any."""
+    """Return the time window (ns of the capture) of the instances between two axis positions; None without any."""
     inside = rows[rows["nth"].astype(float).between(first, last)]
     if inside.empty:
         return None
@@ -59,7 +59,7 @@ def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float
 
 
 def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """The spread of what matters: the time on the GPU where there is one, else that on the host."""
+    """Return the key figures of the GPU durations if there are any, else of the CPU durations."""
     row = spread[spread["measure"] == _measure(spread)].iloc[0]
     side = "GPU time" if row["measure"] == "gpu" else "CPU time"
     return [
@@ -80,7 +80,7 @@ def _steady(spread: pd.DataFrame) -> float | None:
 
 
 def _sentence(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
-    """What looks like warm-up, what never launched, what was never closed."""
+    """Say how many instances look like warm-up, ran GPU work, and were never closed."""
     row = spread[spread["measure"] == _measure(spread)].iloc[0]
     total, warmup = int(rows["instances"].iloc[0]), int(spread["warmup"].max())
     sentences = []

@@ -1,4 +1,4 @@
-"""Ranges of a report: the tree, where its time is, one range in detail, and the steps of its loop."""
+"""The Ranges page: the tree, where its time goes, one range in detail, and the steps of the loop."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from profiledb.library.catalog import Manifest
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where the report has no ranges."""
+    """Draw the page. Raises NotCapturedError if the report has no ranges."""
     manifest = session.report()
     facts = session.run(manifest.id, "range_facts").iloc[0]
     if not int(facts["ranges"]):
@@ -32,7 +32,7 @@ def page() -> None:
 
 
 def _facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
-    """How many ranges there are, and why there is nothing of the GPU where there is not."""
+    """Draw the totals over all ranges and, if there are no GPU times, say why."""
     whose = "operators, modules and annotations" if manifest.rows.get("operator") else "parts that the program marks"
     shown = [
         ("Ranges", fmt.count(facts["ranges"]), f"Instances in this selection: {whose}."),

@@ -1,4 +1,4 @@
-"""Steps of a loop that the ranges tell: time a step, the first against the rest, how much they vary."""
+"""Steps of a loop recognized from ranges: time per step, the first step against the rest, and variation."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ STEPS = AnalysisTable("iterations", filled=True, hidden=("path", "thread", "is_w
 
 
 def show(report_id: str, path: str) -> None:
-    """Draws the section; steps that are the instances of ``path`` have their chart already."""
+    """Draw the section; steps that are the instances of ``path`` have their chart already."""
     host = session.run(report_id, "iteration_summary")
     st.subheader("Steps", anchor=False)
     if host.empty:
@@ -55,19 +55,21 @@ def show(report_id: str, path: str) -> None:
             report_id, "Slowest step on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
         )
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps in the chart"):
-        told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
+        told = rows[
+            "name"
+        ].is_unique  # a unique name identifies the step, and a position beside it could contradict the name
         STEPS.table(rows, without=("number",) if told else ())
 
 
 def own_numbers(names: "pd.Series[str]") -> list[int] | None:
-    """The numbers that the program gave its steps (step_7, "step 7/100"); None unless each has one of its own."""
+    """Return the program's own step numbers (step_7, "step 7/100"); None unless every step has a distinct one."""
     found = [_NUMBER.search(name) for name in names]
     numbers = [int(match[1]) for match in found if match]
     return numbers if len(set(numbers)) == len(found) else None
 
 
 def _choose(rows: pd.DataFrame) -> int:
-    """Which of the recognized patterns; a word where there is one only."""
+    """Draw the selector of the recognized loops and return the chosen rank; a single loop needs no selector."""
     labels = {int(row["rank"]): _label(row, alone=rows["thread"].nunique() == 1) for _, row in rows.iterrows()}
     if len(labels) == 1:
         st.caption(f"Ranges {labels[1]}")
@@ -90,7 +92,7 @@ def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 
 def _number(row: "pd.Series[Any]") -> str:
-    """How many steps count; of a warm-up alone how many it has."""
+    """Return the number of steps counted; if all are warm-up, their number."""
     return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} warm-up"
 
 
@@ -125,7 +127,7 @@ def _ratio(row: "pd.Series[Any]") -> float | None:
 
 
 def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
-    """The first step against the rest; of a warm-up on the side that makes it one, which may be the host alone."""
+    """Compare the first step with the rest, on the CPU if only that shows its warm-up."""
     ratio, on_host = _ratio(row), _ratio(host)
     if ratio is None:
         return ""
@@ -137,7 +139,7 @@ def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
 
 
 def _sentence(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
-    """The first step against the rest, and what looks like warm-up."""
+    """Compare the first step with the rest, and say how many steps are excluded."""
     sentences = [first] if (first := _first(row, host)) else []
     warmup = int(row["warmup"])
     recognized = warmup + int(row["count"])

@@ -1,4 +1,4 @@
-"""The tree of ranges as a table, and which range of it the page shows."""
+"""The tree of ranges as a table, and the choice of the range to show."""
 
 import zlib
 from functools import partial
@@ -38,7 +38,7 @@ HIDDEN = ("path", "level", "kernel_ns", "style", "first_ns", "warmup")
 
 
 def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | None:
-    """Draws the table; ``top`` are the largest paths. Answers the path that was clicked in this run."""
+    """Draw the table and return the path clicked in this run; ``top`` are the largest paths."""
     st.subheader("Tree", anchor=False)
     search, depth = _controls(top)
     params: dict[str, Any] = {"limit": ROWS} | ({"search": search} if search else {"depth": depth} if depth else {})
@@ -58,7 +58,7 @@ def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | No
 
 
 def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
-    """The text to find, and how many levels to show: None for all."""
+    """Draw the search field and the level selector; return the text and the depth (None for all levels)."""
     levels, opens = range_tree.levels(top), range_tree.opened(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", placeholder="Part of a name", width=360, **url_widgets.text("find"))
@@ -81,7 +81,7 @@ def _level(deepest: int, level: int) -> str:
 
 
 def _worded(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.DataFrame:
-    """The rows with what only the screen needs; without columns that the report cannot fill."""
+    """Add the display columns, and drop the GPU columns if the report has no GPU activity."""
     lowest = int(rows["level"].min())
     names = rows["path"] if flat else [_INDENT * (row.level - lowest) + row.name for row in _named(rows)]
     measure = "busy_ns" if fmt.number(facts["busy_ns"]) else "cpu_ns"
@@ -98,7 +98,7 @@ def _named(rows: pd.DataFrame) -> Any:
 
 
 def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: int | None) -> None:
-    """What the table does not show."""
+    """Say how many ranges the table leaves out."""
     fitting = int(rows["paths"].iloc[0])
     if fitting > len(rows):
         st.caption(f"The {fmt.count(len(rows))} longest are shown; {fmt.count(fitting - len(rows))} more match.")
@@ -107,14 +107,14 @@ def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: i
 
 
 def _clicked(path: str | None) -> str | None:
-    """The path of a click of this run; what was clicked before gives way to a newer address."""
+    """Return the path if it was clicked in this run; an older click must not override a newer URL."""
     new = path if path != st.session_state.get(_CLICKED) else None
     st.session_state[_CLICKED] = path
     return new
 
 
 def choose(report_id: str, top: pd.DataFrame, clicked: str | None) -> str:
-    """The range that the page shows: what was clicked, what the address names, or the outermost one with most time."""
+    """Return the range to show: the clicked one, the one in the URL, or the outermost one with the most time."""
     if clicked:
         st.query_params[PARAMETER] = clicked
     if named := st.query_params.get(PARAMETER):

@@ -1,1 +1,1 @@
-"""Roofline: of measured launches, and of the time of a Systems report."""
+"""The Roofline page of a Compute report."""

@@ -1,4 +1,4 @@
-"""Roofline of a Compute report: every launch under the roofs of its GPU, beside those of other reports."""
+"""Roofline of a Compute report: every launch under the roofs of its GPU, with other reports as baselines."""
 
 from typing import Any
 
@@ -29,11 +29,10 @@ COLUMNS = table_columns.of(
     table_columns.use("block", width=90),
 )
 MOST_OTHERS = 4
-WITH = "with"  # the parameter of the address that names the baselines
+WITH = "with"  # query parameter: the baselines
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     try:
         everything = _rows(manifest.id)
@@ -68,14 +67,14 @@ def _rows(report_id: str) -> pd.DataFrame:
 
 
 def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """The rows of the chosen level and precision."""
+    """Return the rows of the chosen memory level and precision."""
     rows = everything[everything["level"] == choice.level]
     wanted = rows["is_main"] if choice.precision == "main" else rows["precision"] == choice.precision
     return rows[wanted.astype(bool)]
 
 
 def _inside(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the range that the reader chose."""
+    """Draw the range selector and return the rows inside the chosen range."""
     paths = rows["nvtx"].dropna().unique()
     known = sorted({"/".join(path.split("/")[: depth + 1]) for path in paths for depth in range(path.count("/") + 1)})
     if not known:
@@ -90,7 +89,7 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _others(report_id: str) -> list[str]:
-    """Reports to stand on the chart as baselines."""
+    """Draw the baseline selector and return the ids of the chosen reports; the URL keeps them."""
     known = session.about(LAUNCHES, without=report_id)
     if not known:
         return []
@@ -105,7 +104,7 @@ def _others(report_id: str) -> list[str]:
         max_selections=MOST_OTHERS,
         width=420,
     )
-    if chosen != st.query_params.get_all(WITH):  # by id: names may be the same
+    if chosen != st.query_params.get_all(WITH):  # by id, because two reports may have the same name
         st.query_params[WITH] = chosen
     return chosen
 
@@ -164,7 +163,7 @@ def _point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str =
 
 
 def _arrows(before: pd.DataFrame, first: int, after: pd.DataFrame) -> list[tuple[int, int]]:
-    """From each baseline launch to the launch of the same kernel here: the first of it to the first, and so on."""
+    """Pair each baseline launch with this report's launch of the same kernel, in order of launch."""
     places = {key: place for place, key in enumerate(_occurrences(after))}
     return [(first + place, places[key]) for place, key in enumerate(_occurrences(before)) if key in places]
 
@@ -175,7 +174,7 @@ def _occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
 
 
 def _speed_of_light(report_id: str) -> None:
-    """Instead of a roofline: compute against memory throughput, and the flags that would give one."""
+    """Plot compute against memory throughput instead of a roofline, and show the ncu flags that a roofline needs."""
     st.info("This report lacks the FLOP and traffic counters that a roofline needs. To record them, run:")
     st.code(elements.FLAGS, language=None)
     rows = session.run(report_id, "ncu_speed_of_light")

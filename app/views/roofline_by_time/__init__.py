@@ -1,1 +1,1 @@
-"""Roofline by time: the kernels of a Systems report under the roofs that ncu measured."""
+"""The Roofline page of a Systems report: its kernels under the roofs that ncu measured."""

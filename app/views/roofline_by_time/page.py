@@ -1,4 +1,4 @@
-"""Roofline of a Systems report: why its kernels take the time they take, by what ncu measured of the same kernels."""
+"""Roofline of a Systems report: its kernel times explained by ncu's measurements of the same kernels."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,10 @@ from app.web import access
 from profiledb.errors import NotCapturedError
 from profiledb.library.catalog import Manifest
 
-LEAST_PCT = 0.05  # share of the kernel time below which a report covers 0.0 %, and is not chosen by itself
-NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
+LEAST_PCT = (
+    0.05  # percent of kernel time below which coverage displays as 0.0 %; such a report is not chosen by default
+)
+NCU = "ncu"  # query parameter: the Compute report, unless it is the linked one
 
 MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
 COLUMNS = table_columns.of(
@@ -49,7 +51,6 @@ REST = AnalysisTable(
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     if session.run(manifest.id, "kernels").empty:
         st.info("No kernels run in this selection.")
@@ -79,7 +80,7 @@ def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
 
 
 def _compute_report(manifest: Manifest) -> str | None:
-    """The Compute report to join: the linked one, or the one that the reader chooses; None where there is none."""
+    """Return the Compute report to join: the linked one or the reader's choice; None if no report is usable."""
     candidates = {candidate.report.id: candidate for candidate in report_links.ranked(manifest)}
     linked = session.links().get(manifest.id)
     useful = {
@@ -116,13 +117,13 @@ def _compute_report(manifest: Manifest) -> str | None:
 
 
 def _best(useful: Mapping[str, Candidate]) -> str | None:
-    """The first candidate, which covers most; None where that is nothing that a percentage shows."""
+    """Return the candidate that covers most; None if its coverage would display as 0.0 %."""
     key, first = next(iter(useful.items()))
     return key if first.covered_pct >= LEAST_PCT else None
 
 
 def _covers_nothing(nearest: Candidate) -> None:
-    """Says that no Compute report covers these kernels, and how near the nearest one comes."""
+    """Say that no Compute report covers these kernels, and how close the nearest one comes."""
     name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
     st.info(
         f"No Compute report in this library covers this report's kernel time. The nearest, {name}, covers"
@@ -132,7 +133,7 @@ def _covers_nothing(nearest: Candidate) -> None:
 
 
 def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
-    """The button that makes the chosen one the Compute report of this report, for everyone."""
+    """Draw the button that links the chosen Compute report to this report, for everyone."""
     if chosen == linked or not access.may_edit():
         return
     if st.button("Link", icon=":material/link:", help="Remember this pairing"):
@@ -147,7 +148,7 @@ def _title(candidate: Candidate, linked: bool) -> str:
 
 
 def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
-    """How much of the time the figures below speak of; what they cannot say is named."""
+    """Draw how much of the kernel time ncu covers and how efficient it is, and list ambiguous matches."""
     row = session.run(manifest.id, "ncu_coverage", ncu=compute).iloc[0]
     known = rows.dropna(subset=["pct_of_roof"])
     time = known["total_ns"].sum()
@@ -218,7 +219,7 @@ def _measured(report_id: str, rows: pd.DataFrame) -> None:
 
 
 def _unmeasured(rows: pd.DataFrame) -> None:
-    """The kernels of which nothing is known but their time."""
+    """Draw the kernels that ncu did not measure, of which only the time is known."""
     if rows.empty:
         return
     st.subheader(REST.title, anchor=False)

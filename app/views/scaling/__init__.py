@@ -1,1 +1,1 @@
-"""Scaling: the same program on more GPUs."""
+"""The Scaling page: the same program on different numbers of GPUs."""

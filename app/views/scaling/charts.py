@@ -1,4 +1,4 @@
-"""Runs on more and more GPUs as Plotly figures: efficiency, what a step is made of, who waits. No Streamlit, no SQL."""
+"""Plotly figures of the Scaling page: efficiency, breakdown of a step, waits by rank. No Streamlit, no SQL."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme, faded, frame, readable_o
 from app.ui.figure_cache import kept
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
-"""What a step is made of, in the order in which it is stacked."""
+"""Parts of a step, in stacking order."""
 _IDLE = {"light": "#D5D9DE", "dark": "#3A414B"}
 _STROKES = (("solid", "circle"), ("dash", "square"), ("dot", "diamond"), ("dashdot", "triangle-up"))
 _BAR_PX = 28
@@ -18,7 +18,7 @@ _LABEL_SHARE = 0.07
 
 
 def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
-    """Colors of ``PARTS``: communication and copies have that of their class of kernels."""
+    """Return the colors of ``PARTS``; communication and copies take the colors of their kernel classes."""
     other = classes["other"]
     return {
         "compute_ns": ACCENT[theme],
@@ -30,11 +30,11 @@ def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
 
 @kept
 def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Theme) -> go.Figure:
-    """Efficiency (``efficiency_pct``) or ``speedup`` over the ranks, a line a curve from its base, and the ideal.
+    """Plot ``efficiency_pct`` or ``speedup`` against the number of ranks, one line per curve, and the ideal.
 
     Args:
-        rows: of ``scaling_rows.runs``.
-        curves: the curve of each row; those without any row that has a base are not drawn.
+        rows: rows of ``scaling_rows.runs``.
+        curves: the curve of each row. Curves without a base run are not drawn.
         measure: efficiency_pct or speedup.
         theme: light or dark.
     """
@@ -94,7 +94,7 @@ def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: The
 
 @kept
 def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figure:
-    """What a step of each run is made of, a stacked bar a run from the top down."""
+    """Plot the breakdown of a step, one stacked bar per run from top to bottom."""
     unit, size = fmt.unit_for(float(rows["step_ns"].max()), fmt.DURATION_UNITS)
     names = [fmt.plotly_text(fmt.shortened(name, 32)) for name in rows["run"]]
     longest = float(rows["step_ns"].max())
@@ -130,7 +130,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
 
 @kept
 def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
-    """How long each rank waits in a step (``scaling_nccl.waits``), a bar a rank."""
+    """Plot the wait of each rank per step (``scaling_nccl.waits``), one bar per rank."""
     unit, size = fmt.unit_for(float(rows["wait_step_ns"].max()), fmt.DURATION_UNITS)
     values = rows["wait_step_ns"].astype(float)
     figure = go.Figure(

@@ -1,4 +1,4 @@
-"""The runs that the page "Scaling" is about: which reports the address names, and their cached rows."""
+"""The runs on the Scaling page: the reports that the URL names, and their cached rows."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from profiledb.studies.scaling.family import Named
 from profiledb.studies.scaling.runs import Run, RunAnalysis
 
 WITH = "with"
-"""The parameter of the address that names further reports; without it they are those of the family."""
+"""Query parameter for the other reports; if it is missing, the page shows the report's family."""
 ALONE = "alone"
-"""Its value where there are none."""
+"""Value of that parameter if the reader removed all other reports."""
 MOST = 64
-"""Reports of a family that are taken without being asked for."""
+"""Most reports of a family that are loaded by default."""
 _KEY = "scaling-with"
 
 
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
-    """The page's report and those beside it, and how many of its family are left out for their number."""
+    """Return the reports to show, the page's own first, and the number left out because of ``MOST``."""
     named = session.about(TIMELINE, without=manifest.id)
     own, *others = family.join_overlapping([_named(manifest), *map(_named, named.values())])
     known = {one.id: one for one in others}
@@ -52,7 +52,7 @@ def _write(usual: list[str]) -> None:
 
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
-    """Return the runs of reports, and a sentence for each that is left out; worked out once for these reports."""
+    """Return the runs of these reports and a sentence for each report left out; computed once for all sessions."""
 
     def read() -> tuple[list[Run], list[str]]:
         with st.spinner("Reading the reports of all ranks"):
@@ -69,7 +69,7 @@ def _answers(report_id: str) -> RunAnalysis:
 
 
 def _named(manifest: Manifest) -> Named:
-    """Read again only when the facts beside the report change."""
+    """Return the report's run, rank and other facts, read again only when its sidecar of facts changes."""
     shelf = session.library()
     return _read(manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta")))
 

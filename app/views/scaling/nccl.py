@@ -1,4 +1,4 @@
-"""NCCL over the ranks of a run: who waits for whom, and the bandwidth of each operation."""
+"""NCCL across the ranks of a run: which rank waits for which, and the bandwidth of each operation."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from profiledb.studies.scaling import nccl, sentences
 from profiledb.studies.scaling.runs import Run
 
 RUN = "run"
-"""The parameter of the address that names the run, where it is not that of the page's report."""
+"""Query parameter for the run, unless it is the run of the page's report."""
 _PICKER = "scaling-run"
 _HOW = (
     "Operations that carry a number in their process group are matched by it; else the nth operation of a kind and"
@@ -27,7 +27,7 @@ _HOW = (
 
 
 def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
-    """Draws the section; where no run has NCCL, a sentence."""
+    """Draw the section, or say that no run used NCCL."""
     with_nccl = [run for run in runs if any(len(rank.ops) for rank in run.ranks)]
     st.subheader("Ranks and NCCL", anchor=False)
     if not with_nccl:
@@ -35,7 +35,7 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
         return
     run = _choose(with_nccl, own)
     if nccl.lacks_sizes(with_nccl):
-        traced = bool(manifest.rows.get("operator"))  # by a profiler that knows no NVTX
+        traced = bool(manifest.rows.get("operator"))  # by a profiler that does not record NVTX
         st.info(fmt.plain(sentences.NO_SIZES if traced else sentences.SIZES))
     rows = nccl.wait_rows(run)
     if rows.empty:
@@ -60,7 +60,7 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
 
 
 def _choose(runs: Sequence[Run], own: Run) -> Run:
-    """The run that the address names, else that of the page's report, else the one with the most ranks."""
+    """Draw the selector; return the run in the URL, else of the page's report, else the one with the most ranks."""
     known = {run.name: run for run in runs}
     usual = own.name if own.name in known else max(runs, key=lambda run: (run.size, run.name)).name
     asked = st.query_params.get(RUN, "")
@@ -82,7 +82,7 @@ def _write(usual: str) -> None:
 
 
 def _one_rank(manifest: Manifest, run: Run) -> None:
-    """What one report tells of NCCL by itself."""
+    """Draw the NCCL times of one report, without the other ranks."""
     st.markdown(
         "Waits and transfers need reports of at least two ranks with the same operations in their steps. The NCCL times"
         " of this report alone include the waits:"

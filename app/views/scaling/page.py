@@ -1,4 +1,4 @@
-"""Scaling: runs of a program on more and more GPUs, what a step of each is made of, and which rank waits for which."""
+"""The Scaling page: runs on different numbers of GPUs, the breakdown of a step, and which rank waits for which."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import sentences
 from profiledb.studies.scaling.runs import Run, classify_scaling, find_base
 
-KIND = "scaling"  # the parameter of the address that says what scaling is where no program tells
+KIND = "scaling"  # query parameter: strong or weak, if the program does not say
 _MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
 _NEEDED = (
     "Efficiency needs another run of the same program on another number of GPUs, ideally one. Name the reports"
@@ -34,13 +34,13 @@ _HOW = (
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where no kernel ran in the page's report."""
+    """Draw the page. Raises NotCapturedError if no kernel ran in the page's report."""
     manifest = session.report()
     named, cut = family.choose(manifest)
     runs, left_out = family.gather(named)
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
-        session.whole(manifest.id, "rank_split")  # says what it lacks
+        session.whole(manifest.id, "rank_split")  # raises an error that says what is missing
         raise NotCapturedError("No steps in this report.", command="nsys profile --trace=cuda,nvtx")
     assumed = _assumed(runs)
     rows = scaling_rows.run_rows(runs, assumed)
@@ -57,7 +57,7 @@ def page() -> None:
 
 
 def _assumed(runs: Sequence[Run]) -> str:
-    """Strong or weak, as the reader says; asked only where neither programs nor items tell."""
+    """Return strong or weak; ask the reader only if neither the programs nor their item counts tell."""
     bases = [(run, base) for run in runs if (base := find_base(run, runs))]
     if all(classify_scaling(run, base, "strong").told_by != "nothing" for run, base in bases):
         return "strong"
@@ -70,7 +70,7 @@ def _assumed(runs: Sequence[Run]) -> str:
 
 
 def _facts(own: Run, row: "pd.Series[float]") -> None:
-    """Figures of the run that the page's report is of."""
+    """Draw the key figures of the run that the page's report belongs to."""
     facts = [("Ranks", str(own.size), "Ranks in the run of this report.")]
     if own.comparable:
         step = own.step_ns

@@ -1,4 +1,4 @@
-"""The tables of the page "Scaling"."""
+"""Tables of the Scaling page."""
 
 import pandas as pd
 
@@ -54,6 +54,6 @@ ONE_RANK = AnalysisTable("nccl_sum", filled=True)
 
 
 def runs(rows: pd.DataFrame) -> None:
-    """A row a run."""
+    """Draw one row per run."""
     told = rows.assign(scaling=rows["scaling"].replace("", None))
     tables.table(told, table_columns.filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)

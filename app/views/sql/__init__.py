@@ -1,1 +1,1 @@
-"""The page for questions in SQL."""
+"""The SQL page."""

@@ -1,4 +1,4 @@
-"""The answers of this page: they are kept, so that choosing another chart asks nothing."""
+"""Cached answers of the SQL page, so that changing the chart runs no query."""
 
 from app import session
 from profiledb.console import question_limits
@@ -10,9 +10,9 @@ from profiledb.studies.trends.team_summary_store import summaries_of
 
 
 def ask(manifest: Manifest, sql: str) -> Answer:
-    """Return the answer as far as a page shows it; raises as ``profiledb.console.question_process``.
+    """Return the answer, truncated to the page limits. Raises the errors of ``profiledb.console.question_process``.
 
-    Each visitor has it asked anew: the audit says who asks what.
+    The cache key includes the visitor, so that the audit log records every visitor's query.
     """
     shelf = session.library()
     seen = (shelf.catalog.visibility.report_ids(), shelf.catalog.visitor, summaries_of(shelf).version())
@@ -23,7 +23,10 @@ def ask(manifest: Manifest, sql: str) -> Answer:
 
 
 def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer:
-    """The answer as far as a file holds it; when a button is clicked, a library knows who asks, and no session does."""
+    """Return the answer up to the file limits.
+
+    The caller passes the library, because the callback of a download button runs outside the visitor's session.
+    """
     if not shown.cut:
         return shown
     return ask_process(shelf, manifest.id, sql, question_limits.file_limits(session.settings()))

@@ -12,17 +12,17 @@ from app.ui.figure_cache import kept
 Kind = Literal["Bars", "Line", "Points"]
 KINDS = get_args(Kind)
 _LONGEST = 40
-"""Characters of a word on the axis."""
+"""Longest axis label in characters."""
 
 
 def is_number(values: "pd.Series[Any]") -> bool:
-    """Whether a column can be the height of a chart."""
+    """Return True if the column can be plotted on the y axis."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
 @kept
 def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
-    """The last column over the first one, in the order of the rows."""
+    """Plot the last column against the first, in row order."""
     x, y = rows.columns[0], rows.columns[-1]
     across, up = _places(rows[x]), rows[y].astype(float)
     color = ACCENT[theme]
@@ -40,7 +40,7 @@ def chart(rows: pd.DataFrame, kind: Kind, theme: Theme) -> go.Figure:
 
 
 def _places(values: "pd.Series[Any]") -> Any:
-    """Numbers and times as they are; anything else as words, which are untrusted."""
+    """Return x values: numbers and times unchanged, anything else as escaped, shortened text."""
     if is_number(values):
         return values.astype(float)
     if pd.api.types.is_datetime64_any_dtype(values):

@@ -1,4 +1,4 @@
-"""The question: written here, taken from an example, or one that was kept, which the address then names."""
+"""The query editor: write a question, start from an example, or open a saved question, which the URL then names."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from profiledb.errors import AnalysisError
 from profiledb.library.catalog import Manifest
 
 ADDRESS = "question"
-"""The parameter of the address that names a kept question."""
+"""Query parameter that names a saved question."""
 
 _TEXT, _ASKED, _OPENED = "sql-text", "sql-asked", "sql-opened"
 _FIRST = "SHOW TABLES"
@@ -20,7 +20,7 @@ _HEIGHT_PX = 190
 
 
 def show(manifest: Manifest) -> str:
-    """Draws the editor and answers the question that was asked last; empty where none was."""
+    """Draw the editor and return the question that was run last; "" if none was."""
     _open(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
     examples = table_list.list_examples(manifest)
     st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
@@ -35,7 +35,7 @@ def show(manifest: Manifest) -> str:
 
 
 def _open(question: Question | None) -> None:
-    """Shows and asks the question that the address names, once for each address."""
+    """Load and run the saved question that the URL names, once per URL."""
     named = question.id if question else ""
     if st.session_state.get(_OPENED) != named:
         st.session_state[_OPENED] = named

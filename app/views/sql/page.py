@@ -1,4 +1,4 @@
-"""SQL: questions of one's own to the tables of a report."""
+"""The SQL page: queries on the tables of a report."""
 
 from app import session
 from app.ui import page_elements as ui
@@ -6,7 +6,6 @@ from app.views.sql import answer_cache, editor, result, table_browser
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     question = editor.show(manifest)
     if question:

@@ -1,4 +1,4 @@
-"""The answer: a table, files of it, and a chart of two of its columns."""
+"""The answer: a table, file downloads, and a chart of two columns."""
 
 from typing import Any
 
@@ -19,7 +19,6 @@ _MOST_POINTS = 5_000
 
 
 def show(manifest: Manifest, sql: str, answer: Answer) -> None:
-    """Draws an answer."""
     frame = frame_of(answer.rows)
     _table(frame)
     _files(manifest, sql, answer)
@@ -42,7 +41,7 @@ def _table(frame: pd.DataFrame) -> None:
 
 
 def _cells(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Texts without what changes how they are read; numbers and times as they are."""
+    """Remove control characters from text; numbers and times stay as they are."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     return values.map(fmt.visible, na_action="ignore")
@@ -75,7 +74,7 @@ def _file(label: str, name: str, kind: str, data: Any) -> None:
 
 
 def _chart(frame: pd.DataFrame) -> None:
-    """A chart of what is chosen; nothing where no column holds numbers."""
+    """Draw a chart of the chosen columns, if any column is numeric."""
     numbers = [name for name in frame.columns if charts.is_number(frame[name])]
     if not numbers:
         return

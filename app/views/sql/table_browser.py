@@ -1,4 +1,4 @@
-"""What can be asked: the tables with their columns, and the views that the analyses build on."""
+"""The schema: tables with their columns, and the views that the analyses build on."""
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +14,7 @@ _VIEWS = [Col("name", "View", width=220), Col("comment", "Meaning", width=700)]
 
 
 def show(manifest: Manifest) -> None:
-    """Draws both, below the answer."""
+    """Draw the tables and the views, below the answer."""
     st.subheader("Tables", anchor=False)
     known = {table.name: (table, rows) for table, rows in table_list.list_tables(manifest)}
     chosen = st.selectbox(

@@ -1,1 +1,1 @@
-"""Overview: what was captured and what dominates."""
+"""The Overview page: what was captured, and what dominates."""

@@ -1,4 +1,4 @@
-"""GPU busy time: one number a GPU, and a strip over the capture."""
+"""GPU busy time: a percentage per GPU, and a strip over the capture."""
 
 from typing import Any
 
@@ -15,15 +15,15 @@ BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlap
 ACTIVE = "Share of the time from the first to the last GPU operation."
 STRIPS = 8
 DRAWN_PCT = 1.0
-"""Where no stretch of the capture is busier, a strip would look empty: the numbers alone are clearer."""
+"""If no interval of the capture is busier than this percentage, the strip would look empty and is not drawn."""
 
 
 def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
-    """Draws the section; raises NotCapturedError where nothing ran on a GPU.
+    """Draw the section. Raises NotCapturedError if the report has no GPU activity.
 
     Args:
-        ask: runs an analysis on what the page covers.
-        part: that is less than the selection.
+        ask: runs an analysis on the part of the report that the page covers.
+        part: whether that is less than the selection.
     """
     part = part or page_selection.is_part(report_id)
     busy = ask("gpu_busy")

@@ -1,4 +1,4 @@
-"""Time by kernel class, and the kernels that took the most."""
+"""Time by kernel class, and the kernels with the most time."""
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +13,7 @@ from profiledb.studies.summary import headline
 
 TOP = 10
 CLASS_TABLE_PX = 620
-"""Four narrow columns: wider, the eye loses the row."""
+"""Width of the table in pixels; in a wider table, four narrow columns are hard to read across."""
 CLASSES = AnalysisTable("class_split", download="kernel_classes.csv")
 TOP_COLUMNS = table_columns.of(
     "kernels",
@@ -27,7 +27,7 @@ TOP_COLUMNS = table_columns.of(
 
 
 def show(manifest: Manifest, ask: headline.Ask) -> None:
-    """Draws both sections; raises NotCapturedError where there are no kernels."""
+    """Draw both sections. Raises NotCapturedError if the report has no kernels."""
     rows = ask("class_split")
     if rows.empty:
         st.caption("No kernels run in this selection.")
@@ -46,11 +46,11 @@ def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
 
 
 def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
-    """How much of the kernel time no class covers, and its largest kernels by name; Markdown.
+    """State the kernel time and the share without a class, with its largest kernels; Markdown.
 
     Args:
-        rows: of ``class_split``.
-        kernels: of ``kernels``, the longest first.
+        rows: rows of ``class_split``.
+        kernels: rows of ``kernels``, the longest first.
     """
     total = fmt.duration(rows["total_ns"].sum())
     other = rows.loc[rows["class"] == OTHER, "share_pct"]

@@ -1,4 +1,4 @@
-"""Overview of an nsys report: how busy the GPU was, what took the time, what the capture says and what it lacks."""
+"""Overview of an nsys report: how busy the GPU was, what took the time, and what the capture contains and lacks."""
 
 import streamlit as st
 
@@ -13,7 +13,6 @@ from profiledb.studies.summary import headline, memory
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     steady = judged.covered(manifest)
     ask = judged.asking(manifest, steady)
@@ -40,7 +39,7 @@ def page() -> None:
 
 @st.fragment(parallel=True)
 def _head(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
-    """Findings and statements; the rest of the page does not wait for them."""
+    """Draw findings and statements; if they fail, the rest of the page is still drawn."""
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)
         said = top_findings.show(findings, manifest)

@@ -1,4 +1,4 @@
-"""The three most important statements about the report, each with a way to the page that shows more of it."""
+"""The three most important statements about the report, each with a link to the page with the details."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from profiledb.studies.summary.top_findings import idle_remark
 
 
 def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without: frozenset[str]) -> None:
-    """Draw them beside each other, but for those that findings of the groups ``without`` say; none may be left."""
+    """Draw the statements side by side, except those of rule groups in ``without``, which the findings cover."""
     told = [one for one in headline.find_statements(ask) if without.isdisjoint(one.groups)]
     if not told:
         return

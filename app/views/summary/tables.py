@@ -1,4 +1,4 @@
-"""Memory copies and ranges on the overview, where the report has them."""
+"""Small tables of the Overview: CUDA calls, memory, copies and ranges, as far as the report has them."""
 
 import pandas as pd
 
@@ -68,7 +68,7 @@ RANGES = AnalysisTable("range_summary", "Ranges", caption=_named, top=TOP, downl
 
 
 def calls(report_id: str) -> None:
-    """Draw the CUDA calls that took the longest, for reports without the GPU's side of them; nothing without any."""
+    """Draw the CUDA calls with the most time, for reports without GPU activity. Draws nothing if there are none."""
     CALLS.draw_rows(rows_or_none(session.run, report_id, CALLS.analysis))
 
 
@@ -81,11 +81,11 @@ def memory(report_id: str) -> None:
 
 
 def copies(ask: headline.Ask) -> None:
-    """Draw the copies by direction; nothing where there are none."""
+    """Draw the copies by direction. Draws nothing if there are none."""
     COPIES.draw_rows(rows_or_none(ask, COPIES.analysis))
 
 
 def ranges(ask: headline.Ask) -> None:
-    """Draw the ranges that took the longest; nothing where there are none."""
+    """Draw the ranges with the most time. Draws nothing if there are none."""
     rows = rows_or_none(ask, RANGES.analysis)
     RANGES.draw_rows(rows, without=() if len(rows) and rows["style"].nunique() > 1 else ("style",))

@@ -1,4 +1,4 @@
-"""The findings that cost most, at the head of the Summary, and the way to all of them."""
+"""The costliest findings at the top of the Overview, and the link to all findings."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ _WHOLE = {
     "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("copies", "All copies"),
     "steps": ("iterations", "All steps"),
 }  # fmt: skip
-"""The analysis that tells the whole of what a group of rules is about, and the words of the way to its page."""
+"""For each group of rules, the analysis with the full picture, and the label of the link to its page."""
 
 
 def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
-    """Draw them and return the groups of their rules; draw nothing where no rule fires."""
+    """Draw the findings and return their rule groups; draw nothing if no rule fires."""
     fires = judge.costly(findings)
     if not fires:
         return frozenset()
@@ -41,7 +41,7 @@ def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
 
 
 def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
-    """The ways to all findings, and to the pages that show what those above are about."""
+    """Draw links to all findings and to the pages about the findings above."""
     shown = [_WHOLE[group] for group in groups if group in _WHOLE]
     ways = {"findings": all_of_them} | {header.get(name).page: label for name, label in shown}
     with st.container(horizontal=True, key="findings-ways"):

@@ -1,1 +1,1 @@
-"""The page Timeline."""
+"""The Timeline page."""

@@ -1,4 +1,4 @@
-"""The reports below the page's own: the address names them, and a field over the picture chooses them."""
+"""Reports added below the page's own; the URL names them, and a field above the timeline selects them."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _KEY = "timeline-with"
 
 
 def choose(manifest: Manifest) -> list[tuple[str, str]]:
-    """The ids and names of the reports below a report; draws the field where there are others."""
+    """Return id and name of each added report, and draw the selector if the library has others."""
     known = session.about(TIMELINE, without=manifest.id)
     chosen = session.named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
     if known:
@@ -22,7 +22,7 @@ def choose(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def _field(known: Mapping[str, Manifest], chosen: list[str]) -> None:
-    """The address decides: the field follows it at every run."""
+    """Draw the selector, which takes its value from the URL on every run."""
     st.session_state[_KEY] = chosen
     with st.popover(_title(len(chosen)), icon=":material/stacks:", width="content"):
         st.multiselect(

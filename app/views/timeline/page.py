@@ -1,4 +1,4 @@
-"""Timeline: everything that ran, when and where, drawn in the browser at any size."""
+"""The Timeline page: everything that ran, drawn in the browser at any zoom level."""
 
 from typing import Any
 
@@ -17,7 +17,6 @@ _MOST_NS = 2**62
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
     component.draw_timeline(
@@ -30,7 +29,7 @@ def page() -> None:
 
 
 def _marks(report_id: str) -> list[marks.Mark]:
-    """The marks that people left; none where the catalog cannot be read, of which other parts of the page tell."""
+    """Return the saved marks; none if the catalog cannot be read, which other parts of the page report."""
     try:
         return session.library().catalog.marks.get(report_id)
     except CatalogError:
@@ -38,7 +37,7 @@ def _marks(report_id: str) -> list[marks.Mark]:
 
 
 def _mark() -> None:
-    """Keeps the marks that the browser sends beside the report, for those who may change it."""
+    """Save the marks sent by the browser, if the visitor may edit."""
     told = st.session_state.get(component.NAME, {}).get("mark")
     told = told if isinstance(told, dict) else {}
     found = marks.parse_marks(told.get("marks"))
@@ -48,7 +47,7 @@ def _mark() -> None:
 
 
 def _select() -> None:
-    """Makes the area that the browser names the selection of all pages; what is no stretch of time takes it back."""
+    """Select the time window sent by the browser on all pages; anything else clears the time selection."""
     times = stretch(st.session_state.get(component.NAME, {}).get("select"))
     if times:
         first, last = times
@@ -59,7 +58,7 @@ def _select() -> None:
 
 
 def stretch(area: Any) -> tuple[int, int] | None:
-    """The begin and the end, ns, of what the browser sent; None where that is no stretch of time."""
+    """Parse start and end in ns from the browser's message; None if it is not a valid time window."""
     if not isinstance(area, dict):
         return None
     ends = [end for end in (area.get("from"), area.get("to")) if isinstance(end, int | float) and 0 <= end < _MOST_NS]

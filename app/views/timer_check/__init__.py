@@ -1,1 +1,1 @@
-"""Timings: what the program's own timers say beside the report."""
+"""The Timings page: the program's own timers beside the report."""

@@ -1,4 +1,4 @@
-"""Timings: what a timer of the program measured, beside the ranges of the same name."""
+"""The Timings page: the program's timer measurements beside the ranges of the same name."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ TIMINGS = AnalysisTable("timing_compare", hidden=("gpu_pairs",), download="timin
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where the report has no ranges."""
+    """Draw the page. Raises NotCapturedError if the report has no ranges."""
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "timings"):
         _how(manifest)
@@ -31,7 +31,7 @@ def page() -> None:
 
 
 def _how(manifest: Manifest) -> None:
-    """What to drop, and what it would be good for."""
+    """Explain how to add timings and what they are good for."""
     name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
     with st.container(border=True):
         st.markdown("**This report has no timings from the program.**")
@@ -56,7 +56,7 @@ def _facts(rows: pd.DataFrame) -> None:
 
 
 def _words(rows: pd.DataFrame) -> str:
-    """What did not match, label by label."""
+    """List the labels whose measurements did not all match a range."""
     lone = rows.loc[rows["ranges"] == 0, "label"]
     left = [words for _, row in rows[rows["ranges"] > 0].iterrows() if (words := _lacks(row))]
     if not left and lone.empty:
@@ -66,7 +66,7 @@ def _words(rows: pd.DataFrame) -> str:
 
 
 def _lone(labels: list[str]) -> str:
-    """The labels that no range has; nothing where each has one."""
+    """List the labels without a range; "" if every label has one."""
     if not labels:
         return ""
     named = ", ".join(fmt.plain(fmt.shortened(label, 60)) for label in labels[:4])
@@ -75,7 +75,7 @@ def _lone(labels: list[str]) -> str:
 
 
 def _lacks(row: "pd.Series[Any]") -> str:
-    """Why a label is not paired as a whole; nothing where it is."""
+    """Say how many measurements of a label could be paired; "" if all were."""
     label = fmt.plain(fmt.shortened(row["label"], 60))
     timings, ranges, pairs = int(row["timings"]), int(row["ranges"]), int(row["pairs"])
     if timings == ranges == pairs:
@@ -90,7 +90,7 @@ def _lacks(row: "pd.Series[Any]") -> str:
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
-    labels = list(rows.loc[rows["pairs"] > 1, "label"])  # one is a point without a line
+    labels = list(rows.loc[rows["pairs"] > 1, "label"])  # a single pair would be a point without a line
     if not labels:
         return
     label = labels[0]

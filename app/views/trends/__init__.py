@@ -1,1 +1,1 @@
-"""Trends: series of reports over weeks, where they changed, and what by."""
+"""The Trends page: series of reports over weeks, where they changed, and why."""

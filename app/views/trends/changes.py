@@ -1,4 +1,4 @@
-"""The changes of a series: what each is made up of, and what people say of it."""
+"""The changes of a series: what accounts for each, and the users' notes and decisions."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from profiledb.studies.trends.series_board import LISTED, Board
 from profiledb.studies.trends.series_changes import Shift, Trend, program_differences
 
 CHANGE = "change"
-"""The parameter of the address that names a change: the first report after it."""
+"""Query parameter that names a change by the first report after it."""
 BADGES = {"regression": "red", "improvement": "green", "surroundings": "gray"}
 _COLUMNS = (
     Col("title", "Part", width=330),
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 
 def show(board: Board, trend: Trend) -> None:
-    """Draws the changes, the newest first, each with what people say of it, and what one of them is made up of."""
+    """Draw the changes, newest first, with their notes, and the breakdown of one of them."""
     st.subheader("Changes", anchor=False)
     if not trend.shifts:
         few = " A change needs some reports on both sides." if len(trend.points) < 16 else ""
@@ -55,7 +55,7 @@ def show(board: Board, trend: Trend) -> None:
 
 
 def _elsewhere(board: Board, trend: Trend) -> None:
-    """Other measures of the series that changed, each leading to its chart."""
+    """Link to the charts of the series' other measures that changed."""
     others = [board.one(trend.series, name) for name in LISTED if name != trend.measure.name]
     changed = [one for one in others if one is not None and one.shifts]
     if not changed:
@@ -90,7 +90,7 @@ def _one(trend: Trend, shift: Shift) -> None:
 
 
 def _decide(trend: Trend, shift: Shift) -> None:
-    """A note, and whether the change is accepted or dismissed: dismissed, both sides are one level for the gate."""
+    """Draw the note and the decision buttons. The gate treats both sides of a dismissed change as one level."""
     key = f"trends-note-{trend.measure.name}-{shift.point.id}"
     st.session_state.setdefault(key, shift.note.note if shift.note else "")
     st.text_input("Note", key=key, max_chars=LONGEST, placeholder="Note", label_visibility="collapsed", width=280)
@@ -107,7 +107,7 @@ def _say(key: str, report_id: str, measure: str, state: State) -> None:
 
 
 def _explain(board: Board, before: Point, after: Point) -> None:
-    """What the change of the step time is made up of, each table adding up to what it divides."""
+    """Draw what accounts for the change of the step time; each table adds up to its first line."""
     st.subheader("What accounts for it", anchor=False)
     told = board.explained(before, after)
     st.caption(
@@ -145,7 +145,7 @@ def _table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
 
 
 def frame(whole: Part, parts: Sequence[Part], title: str) -> pd.DataFrame:
-    """The whole in the first row, then its parts: title, change (ns), share of the change (%), before, after (ns)."""
+    """Tabulate the total, then its parts: title, change (ns), share of the change (%), before (ns), after (ns)."""
     lines = [(title, whole), *((part.title, part) for part in parts)]
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""A measure over the reports of a series: each with the spread over its steps, levels, and where they change."""
+"""Chart of a measure over the reports of a series, with the spread over steps, levels and changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ COLORS = {"regression": MARK, "improvement": BETTER, "surroundings": GRAY}
 _UNITS = {"ns": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS}
 _USED = "trends-chart-used"
 _LABELS = 5
-"""Reports whose commits or dates stand below the axis."""
+"""Most commits or dates labeled on the x axis."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A report: its place, its figure with the spread, what hovering says, what a click compares."""
+    """A report on the chart: its position, value and spread, hover text, and the comparison that a click opens."""
 
     x: str | int
     y: float
@@ -36,7 +36,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Mark:
-    """A change: between which places, the levels on its sides up to the next ones, its words and its kind."""
+    """A change on the chart: its position, text and kind, and the comparison that a click opens."""
 
     at: str | int
     text: str
@@ -46,7 +46,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Level:
-    """A level between two places."""
+    """A level between two positions."""
 
     first: str | int
     last: str | int
@@ -54,9 +54,9 @@ class Level:
 
 
 def show(trend: Trend, axis: str) -> None:
-    """Draws the chart; a click on a point compares it with the report before, one on a change its two sides."""
+    """Draw the chart. Clicking a report compares it with the one before, clicking a change compares its two sides."""
     places: list[str | int] = [p.at.isoformat() if axis == "date" else at for at, p in enumerate(trend.points)]
-    used = st.session_state.get(_USED, 0)  # a chart that was clicked is replaced: Back would click it again
+    used = st.session_state.get(_USED, 0)  # a clicked chart gets a new key: the browser's Back would repeat the click
     figure = drawn(
         _dots(trend, places), _marks(trend, places), _levels(trend, places),
         labels(trend.points) if axis == "order" else (),
@@ -118,7 +118,7 @@ def drawn(
     dots: Sequence[Dot], marks: Sequence[Mark], levels: Sequence[Level], below: Sequence[str],
     measure: tuple[str, str], shade: Theme,
 ) -> go.Figure:  # fmt: skip
-    """The figure. ``measure`` is its title and its unit; ``below`` stands below the reports where they are counted."""
+    """Return the figure. ``measure`` is title and unit; ``below`` labels the x axis if it counts reports."""
     title, unit = measure
     top = max(max(dot.y, dot.high or 0.0) for dot in dots)
     name, size = fmt.unit_for(top, _UNITS[unit]) if unit in _UNITS else ({"count": ""}.get(unit, unit), 1.0)
@@ -154,7 +154,7 @@ def drawn(
 
 
 def _add_marks(figure: go.Figure, dots: Sequence[Dot], marks: Sequence[Mark], size: float, shade: Theme) -> None:
-    """A dashed line and a diamond at the first report of each new level, with the size of the change on top."""
+    """Add a dashed line and a diamond at the first report of each new level, labeled with the size of the change."""
     heights = {dot.x: dot.y / size for dot in dots}
     for mark in marks:
         color = COLORS[mark.kind][shade]

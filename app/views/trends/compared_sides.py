@@ -1,4 +1,4 @@
-"""The two reports that stand for the sides of a change, and the way to Compare with them."""
+"""The two reports that represent the sides of a change, and links to Compare with them."""
 
 import streamlit as st
 
@@ -10,22 +10,22 @@ from profiledb.studies.trends.series_changes import Shift, Trend
 
 COMPARE = page_list.get_view("compare")
 OTHER = "other"
-"""The parameter of Compare's address that names the second report."""
+"""Compare's query parameter for the second report."""
 
 
 def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
-    """The reports nearest to the levels on both sides."""
+    """Return the reports nearest to the levels on both sides of the change."""
     return explain.level_reports(trend, shift.change.index)
 
 
 def compare(before: str, after: str) -> None:
-    """Goes to Compare with these reports, where both are in the library."""
+    """Open Compare with these reports, if both are in the library."""
     if {before, after} <= {report.id for report in session.reports()}:
         navigation.to(COMPARE.path, {session.PARAMETER: before, OTHER: after})
 
 
 def link(before: Point, after: Point) -> None:
-    """A link to the comparison of two reports."""
+    """Draw a link that compares the two reports."""
     st.page_link(
         COMPARE.path, label=":primary[Compare both sides]", icon=COMPARE.icon, width="content",
         query_params={session.PARAMETER: before.id, OTHER: after.id},

@@ -1,4 +1,4 @@
-"""Which kernel takes how long in which report: a heat map over a series, drawn apart from the page."""
+"""Heat map of kernel times over the reports of a series, drawn separately from the page."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,15 +15,14 @@ from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.summary_store import Row
 
 TOP = 20
-"""Kernels that are drawn: those that take most in any report."""
+"""Most kernels drawn: those with the most time in any report."""
 REPORTS = 200
-"""Reports that are drawn, the last ones."""
+"""Most reports drawn: the newest ones."""
 _ROW_PX = 22
 _LABELS = 5
 
 
 def show(series: Series) -> None:
-    """Draws it below its heading."""
     st.subheader("Kernels by report", anchor=False)
     _map(series.name)
 
@@ -48,7 +47,7 @@ def _map(name: str) -> None:
 
 
 def grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
-    """The kernels that take most in any report, and the time of each in each report, ns; None where it is not kept."""
+    """Return the kernels with the most time in any report, and their time per report in ns (None if not stored)."""
     most: dict[str, float] = {}
     titles: dict[str, str] = {}
     for rows in every:
@@ -64,7 +63,7 @@ def grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
 def drawn(
     names: tuple[str, ...], times: tuple[tuple[float | None, ...], ...], below: tuple[str, ...], shade: Theme
 ) -> go.Figure:
-    """The figure: a row a kernel, the longest on top, each colored beside its own longest time."""
+    """Return the figure: one row per kernel, the longest on top, colored relative to the row's maximum."""
     values = np.array(times, dtype=np.float64)
     tops = np.nanmax(values, axis=1, keepdims=True)
     shares = values / np.where(tops > 0, tops, 1)

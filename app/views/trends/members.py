@@ -1,4 +1,4 @@
-"""The reports of a series: where each comes from, and moving them to another series or out of all."""
+"""The reports of a series, with controls that move them to another series or exclude them from all series."""
 
 import pandas as pd
 import streamlit as st
@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 def show(board: Board, series: Series, trend: Trend | None) -> None:
-    """Draws the table and, for editors, the way to move reports."""
+    """Draw the table and, for editors, the controls that move reports."""
     with st.expander(f"Reports of this series ({len(series.points)})", icon=":material/list:"):
         times = dict(zip((p.id for p in trend.points), trend.values, strict=True)) if trend else {}
         newest = list(reversed(series.points))
@@ -72,6 +72,6 @@ def _move(board: Board, series: Series) -> None:
 
 
 def _left_out(board: Board) -> dict[str, str]:
-    """The names of the reports that somebody left out of all series, by their ids."""
+    """Return the names of the reports excluded from all series, by id."""
     choices = board.library.catalog.decisions.choices()
     return {report.id: report.name for report in session.reports() if choices.get(report.id) == LEFT_OUT}

@@ -1,4 +1,4 @@
-"""Trends: every series of reports with its newest change, or one series with all that changed in it."""
+"""The Trends page: all series with their newest change, or one series with all its changes."""
 
 import streamlit as st
 
@@ -14,7 +14,6 @@ from profiledb.studies.trends.series_board import MAIN, Board
 
 
 def page() -> None:
-    """Draws the page."""
     board = session.board()
     chosen = asked_series(board)
     if chosen is None:
@@ -43,7 +42,7 @@ def _one(board: Board, series: Series) -> None:
         axis = st.segmented_control("Axis", list(AXES), format_func=AXES.__getitem__, required=True,
                                     **url_widgets.option(AXIS, list(AXES), "order"))  # fmt: skip
     trend = board.one(series, measure)
-    assert trend is not None  # it is among those that reports have
+    assert trend is not None  # the measure is one of those that the series has
     chart.show(trend, axis)
     changes.show(board, trend)
     with ui.boundary():

@@ -1,4 +1,4 @@
-"""How changes of a series are told."""
+"""Text that describes the changes of a series."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from profiledb.studies.trends.series import Point
 from profiledb.studies.trends.series_changes import Shift
 
 KINDS = {"regression": "Worse", "improvement": "Better", "surroundings": "Surroundings"}
-"""What people read for the kind of a change."""
+"""Display names of the kinds of change."""
 _VALUES: dict[str, Callable[[Any], str]] = {
     "ns": fmt.duration, "bytes": fmt.bytes_, "%": fmt.percent, "count": fmt.significant,
     "J": lambda value: f"{fmt.significant(value)} J",
@@ -18,22 +18,22 @@ _VALUES: dict[str, Callable[[Any], str]] = {
 
 
 def value(measure: Measure, number: float) -> str:
-    """A figure of a measure with its unit."""
+    """Format a value of a measure with its unit."""
     return _VALUES[measure.unit](number)
 
 
 def signed_share(share: float | None) -> str:
-    """A change as a share of the level before: ``+11.1 %``."""
+    """Format a change relative to the level before it: ``+11.1 %``."""
     return fmt.MISSING if share is None else format_percent_change(100 * share)
 
 
 def when(point: Point) -> str:
-    """A report by its commit, else by its date."""
+    """Return a report's short commit, else its date."""
     return point.commit[:10] if point.commit else f"{point.at:%Y-%m-%d %H:%M}"
 
 
 def labels(points: Sequence[Point]) -> tuple[str, ...]:
-    """What stands below reports in a chart: commits where they tell most of them apart, else dates, else times."""
+    """Return x-axis labels for reports: commits if they distinguish most of them, else dates, else times."""
     commits = [point.commit[:7] if point.commit else "" for point in points]
     if 2 * len({*commits} - {""}) > len(points):
         return tuple(commits)
@@ -42,7 +42,7 @@ def labels(points: Sequence[Point]) -> tuple[str, ...]:
 
 
 def sentence(shift: Shift, measure: Measure) -> str:
-    """A change in a sentence (Markdown)."""
+    """Describe a change in a sentence (Markdown)."""
     change = shift.change
     text = f"**{measure.title} {signed_share(change.share)}**: {value(measure, change.before)} →"
     text += f" {value(measure, change.after)}"
@@ -53,7 +53,7 @@ def sentence(shift: Shift, measure: Measure) -> str:
 
 
 def beside(shift: Shift) -> str:
-    """What else changed there (Markdown); nothing where nothing did."""
+    """Say what else changed at the same report (Markdown); "" if nothing did."""
     told = []
     if shift.around:
         told.append(f"Not the code alone: {fmt.plain('; '.join(shift.around))}.")

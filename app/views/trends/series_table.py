@@ -1,4 +1,4 @@
-"""All series as a table, worst first: how each went, and its newest change."""
+"""All series in a table, worst first, with their trend and newest change."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,9 +17,9 @@ from profiledb.studies.trends.series_board import MAIN, Board
 from profiledb.studies.trends.series_changes import Trend
 
 MOST = 500
-"""Series that are listed; a search finds the others."""
+"""Most series listed; the search covers all of them."""
 SPARK = 60
-"""Reports in the small chart of a series, the last ones."""
+"""Number of reports in a series' sparkline, the newest ones."""
 COLUMNS = (
     Col("series", "Series", width=330, click=True, help="Program, what keeps it apart, GPU. A click opens it."),
     Col("measure", "Measure", width=110, help="What changed; step time where nothing did (wall time without steps)"),
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 def show(board: Board) -> None:
-    """Draws the table, and opens the series that is clicked."""
+    """Draw the table, and open a clicked series."""
     waiting = summary_refresh.count_waiting(board.library, session.reports())
     if waiting:
         st.caption(
@@ -65,7 +65,7 @@ def show(board: Board) -> None:
 
 
 def frame(found: Sequence[Trend]) -> pd.DataFrame:
-    """A row a series."""
+    """Return one row per series."""
     return pd.DataFrame([_row(trend) for trend in found])
 
 
@@ -84,7 +84,7 @@ def _row(trend: Trend) -> dict[str, Any]:
 
 
 def _rules() -> None:
-    """How reports come to a series, with the rules in force."""
+    """Explain how reports are grouped into series, with the rules in force."""
     from profiledb.rules import series as rules
 
     with st.expander("How reports are grouped", icon=":material/rule:"):

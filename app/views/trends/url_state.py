@@ -1,4 +1,4 @@
-"""What the address asks of this page."""
+"""Query parameters of the Trends page."""
 
 import streamlit as st
 
@@ -9,12 +9,12 @@ from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.series_board import Board
 
 SERIES, MEASURE, AXIS = "series", "measure", "axis"
-"""The parameters of the address: the key of a series, the measure, what the chart goes along."""
+"""Query parameters: the key of the series, the measure, and the x axis of the chart."""
 AXES = {"order": "By report", "date": "By date"}
 
 
 def asked_series(board: Board) -> Series | None:
-    """The series that the address names; None where it names none, or one that there is not, which is then said."""
+    """Return the series that the URL names; None if it names none, or an unknown one, after a warning."""
     asked = st.query_params.get(SERIES, "")
     if not asked:
         return None

@@ -1,1 +1,1 @@
-"""What if: predictions of changes."""
+"""The What if page: predicted step times after changes."""

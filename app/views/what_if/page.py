@@ -1,4 +1,4 @@
-"""What if: how long the steps of a report would take with changes, replayed from its calls, copies and kernels."""
+"""The What if page: predicted step times with changes, replayed from the report's calls, copies and kernels."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,6 @@ PATH = (
 
 
 def show() -> None:
-    """Draw the page."""
     manifest = session.report()
     every = predicted(manifest, ())
     options = {_text(one): one for one in every.predictions}
@@ -72,19 +71,19 @@ def show() -> None:
 
 
 def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
-    """Return the predictions for a report; worked out once for all sessions."""
+    """Return the predictions for a report, computed once and shared by all sessions."""
     library = session.library()
     key = session.key(manifest.id, f"what_if {VERSION}", {}, tuple(changes))
     return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes)))
 
 
 def kind_title(kind: str) -> str:
-    """Return how pages call a kind of the critical path: a class of kernels, a reason of idle time, copies."""
+    """Return the display name of a critical-path kind: a kernel class, an idle reason, or copies."""
     return _KINDS.get(kind) or theme.class_titles().get(kind, kind)
 
 
 def _text(one: Predicted) -> str:
-    """Return a change as the command line and the address of the page name it."""
+    """Return a change as the command line and the URL write it."""
     ((name, value),) = one.changes
     return f"{name}={value}" if value else name
 
@@ -109,7 +108,7 @@ _INTERVAL = (
 
 
 def _bars(every: WhatIf, found: Predicted | None) -> None:
-    """Draw the critical path now and then, on one axis."""
+    """Draw the critical path now and with the changes, on one axis."""
     st.caption("Critical path now")
     chart_element.chart(charts.share_bar(_parts(prediction.kinds(every.path), every), theme.theme()), "what-if-now")
     if not found:
