@@ -13,7 +13,7 @@ from profiledb.studies.compare.matching import Basis, Side
 from profiledb.studies.compare.verdict import format_difference, format_percent_change, sign_of
 
 NAMED = 3
-"""Kernels that the summary names."""
+"""Maximum number of kernels named in a sentence."""
 _MAINLY = 0.8
 _STATUS = {"new": "new", "gone": "gone"}
 
