@@ -1,4 +1,4 @@
-"""The only cached access to the library: list reports, find the page's report, run analyses."""
+"""Cached access to the library, the only way for pages: list reports, find the page's report, run analyses."""
 
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
@@ -31,27 +31,26 @@ from profiledb.studies.trends.team_summary_store import summaries_of
 
 Value = TypeVar("Value")
 PARAMETER = "report"
-"""The query parameter that names the report of a page, and the key under which a session remembers its last one."""
+"""URL parameter with the report of a page."""
 
 _VIEWS = 8
-"""Kinds of users, by what they see, for whom lists are remembered."""
-# Who waits for a query lets other pages run.
+"""Number of different visibilities for which lists are cached."""
+# A page that waits for a query lets other pages run.
 _ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
 _QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
-"""Answers of questions in SQL: one may be as large as all others together."""
+"""Answers to SQL questions, in their own cache: one can be as large as all other answers together."""
 _LAST = "last_report"
 _SELECTED = "selected"
 
 
 def settings() -> Settings:
-    """The settings of this server."""
     return config.load()
 
 
 def library() -> Library:
-    """The library as the user of this session sees it; without a login one object, shared by all sessions.
+    """Return the library as this session's user sees it; without a login, one object shared by all sessions.
 
-    The inbox is there as soon as a page names it.
+    This also creates the inbox.
     """
     known = settings()
     whole = visitors.get_whole_library()
@@ -61,27 +60,27 @@ def library() -> Library:
 
 
 def editing() -> Library:
-    """The library, for whoever may change it: every change by a page goes through this.
+    """Return the library for changes: every change that a page makes goes through this.
 
     Raises:
-        NotAllowedError: the user may look only.
+        NotAllowedError: the user may only read.
     """
     access.require_editor()
     return library()
 
 
 def administering() -> Library:
-    """The library, for whoever may see the audit and say who may what.
+    """Return the library for admins, who may read the audit and manage access.
 
     Raises:
-        NotAllowedError: the user is no admin.
+        NotAllowedError: the user is not an admin.
     """
     access.require_admin()
     return library()
 
 
 def reports() -> list[Manifest]:
-    """All reports, the newest first; read again only when the catalog has changed."""
+    """Return all reports, newest first; reread only after the catalog has changed."""
     return list(_reports(*_shown()))
 
 
@@ -91,13 +90,13 @@ def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Mani
 
 
 def _shown() -> tuple[Path, tuple[int, int], object]:
-    """What lists go by: the library, its version, and what the user of this session sees of it."""
+    """Return the cache key of lists: the library, its version, and the user's visibility."""
     shelf = library()
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
 
 
 def jobs() -> list[Job]:
-    """All files that were ever taken up, the last change first; read again only when one of them has changed."""
+    """Return all files ever picked up, last changed first; reread only after one has changed."""
     shelf = library()
     return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
 
@@ -108,7 +107,7 @@ def _jobs(folder: Path, version: tuple[int, ...], kind: object) -> tuple[Job, ..
 
 
 def labels() -> dict[str, list[str]]:
-    """Labels by report id, sorted; read again only when the catalog has changed."""
+    """Return sorted labels by report id; reread only after the catalog has changed."""
     return dict(_labels(*_shown()))
 
 
@@ -118,7 +117,7 @@ def _labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, l
 
 
 def links(to: Partner = "ncu") -> dict[str, str]:
-    """The id of the Compute report, or of the trace, of each Systems report that is linked to one."""
+    """Return the id of the Compute report, or of the trace, linked to each Systems report."""
     return dict(_links(*_shown(), to))
 
 
@@ -128,7 +127,7 @@ def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) ->
 
 
 def board() -> Board:
-    """The series of the library; read again only when a report, a summary, a rule or what people said has changed."""
+    """Return the library's series; recomputed only after a change to a report, a summary, a rule or a user's note."""
     shelf = library()
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
@@ -144,16 +143,16 @@ def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # n
 
 
 def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:
-    """The Systems reports that are linked to this Compute report or trace, the newest first."""
+    """Return the Systems reports linked to this Compute report or trace, newest first."""
     linked = links(to)
     return [one for one in reports() if linked.get(one.id) == report_id]
 
 
 def report(subject: Subject | None = None) -> Manifest:
-    """The report of this page: what the address names (id, unique prefix or file name), else the usual one.
+    """Return the report of this page: the one in the URL (id, unique prefix or file name), or else the usual one.
 
     Raises:
-        ReportNotFoundError: the address names none or several, or there is none about that.
+        ReportNotFoundError: the URL matches no report or several, or there is no report on ``subject``.
     """
     if named := st.query_params.get(PARAMETER):
         return find(reports(), named)
@@ -166,19 +165,19 @@ def report(subject: Subject | None = None) -> Manifest:
 
 
 def usual(subject: Subject | None = None) -> Manifest | None:
-    """The report where the address names none: the session's last one, else the newest; all about ``subject``."""
+    """Return the session's last report on ``subject``, or the newest one; it applies when the URL names none."""
     fitting = [r for r in reports() if subject is None or subject in r.subjects]
     last = st.session_state.get(_LAST)
     return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
 
 
 def about(subject: Subject, without: str = "") -> dict[str, Manifest]:
-    """The reports about a subject by their ids, the newest first: what a page offers beside its own, ``without`` it."""
+    """Return the reports on a subject by id, newest first, except for ``without`` (the page's own)."""
     return {one.id: one for one in reports() if subject in one.subjects and one.id != without}
 
 
 def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
-    """The ids of those of some reports that the address names: by id, unique prefix of one, or file name."""
+    """Return the ids of the reports in ``among`` that the URL names by id, unique prefix of an id, or file name."""
     ids = []
     for text in st.query_params.get_all(parameter):
         with suppress(ReportNotFoundError):
@@ -187,25 +186,25 @@ def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
 
 
 def remember(manifest: Manifest) -> None:
-    """Makes a report the session's last one and writes it into the address, unless that names it in another way."""
+    """Make a report the session's last one, and write it to the URL unless the URL already names it."""
     st.session_state[_LAST] = manifest.id
     if named(PARAMETER, {manifest.id: manifest}) != [manifest.id]:
         st.query_params[PARAMETER] = manifest.id
 
 
 def select(report_id: str, params: Mapping[str, Any]) -> None:
-    """Makes ``run`` look at a part of this report (profiledb.selection) until the next call; see selecting.settle."""
+    """Set the selection (profiledb.selection) that ``run`` applies to this report; see ``page_selection.settle``."""
     st.session_state[_SELECTED] = (report_id, dict(params))
 
 
 def selected(report_id: str) -> dict[str, Any]:
-    """The parameters of the selection of this report; none where it is the whole."""
+    """Return the selection of this report as parameters; empty for the whole report."""
     of, params = st.session_state.get(_SELECTED, ("", {}))
     return dict(params) if of == report_id else {}
 
 
 def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis on the selected part of a report; parameters that are given win over those of the selection.
+    """Run an analysis on the selected part of a report; explicit parameters override the selection.
 
     See profiledb.query.analysis.run for the result and the errors, and ``whole`` for the cache.
     """
@@ -213,9 +212,9 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
 
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis with these parameters alone, whatever is selected.
+    """Run an analysis with these parameters only, ignoring the selection.
 
-    Answers are those of all sessions (profiledb.query.answer_cache), and of the server before
+    Answers are shared by all sessions (profiledb.query.answer_cache) and survive restarts of the server
     (profiledb.query.answer_store).
     """
     shelf = library()
@@ -226,13 +225,13 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
 
 def key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable = ()) -> Key:
-    """Return the key of a value that pages work out from several answers about a report (``request.key``).
+    """Return the cache key of a value computed from several answers about a report (``request.key``).
 
     Args:
         report_id: the report.
-        version: what is worked out, and the version of the rules that it goes by.
+        version: names the value and the version of its rules.
         params: the selection.
-        more: what else the value depends on.
+        more: everything else that the value depends on.
     """
     every = {"trace": links("trace"), **digest.links(links)}
     partners = {kind: ids[report_id] for kind, ids in every.items() if report_id in ids}
@@ -240,32 +239,32 @@ def key(report_id: str, version: str, params: Mapping[str, Any], more: Hashable 
 
 
 def worked_out(key: Key, make: Callable[[], Value]) -> Value:
-    """Return what ``make`` works out from reports, once for all sessions and a copy each; other pages run meanwhile."""
+    """Compute a value once for all sessions; each gets its own copy, and other pages run meanwhile."""
     return _ANSWERS.cache.copy_of(key, make)
 
 
 def asked(key: Key, make: Callable[[], Value]) -> Value:
-    """Return the answer of a question in SQL in the same way; why a question was refused is kept, too."""
+    """Return the answer to an SQL question, cached the same way; refusals are cached, too."""
     return _QUESTIONS.copy_of(key, make, keep=AnalysisError)
 
 
 def answers_bytes() -> int:
-    """Return the bytes of the answers in memory, and of what is worked out from several of them."""
+    """Return the size in bytes of the cached answers and of values computed from them."""
     return _ANSWERS.cache.bytes
 
 
 def questions_bytes() -> int:
-    """Return the bytes of the answers of questions in SQL in memory."""
+    """Return the size in bytes of the cached answers to SQL questions."""
     return _QUESTIONS.bytes
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
-    """Whether the program of a report left a file of this kind beside it."""
+    """Return whether a report has a sidecar file of this kind."""
     return library().has_sidecar(report_id, kind)
 
 
 def has_answer(report_id: str, name: str) -> bool:
-    """Whether an analysis of the whole report, asked nothing in particular, has a row."""
+    """Return whether an analysis of the whole report, with default parameters, has rows."""
     try:
         return not whole(report_id, name).empty
     except WarpdeckError:
@@ -273,7 +272,7 @@ def has_answer(report_id: str, name: str) -> bool:
 
 
 def missing(report_id: str) -> list[Capture]:
-    """What a report does not have, and how it would be captured."""
+    """Return the data that a report lacks, and how to capture it."""
 
     def read() -> list[Capture]:
         with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
@@ -283,5 +282,5 @@ def missing(report_id: str) -> list[Capture]:
 
 
 def to_record(report_id: str, table: str) -> str:
-    """The command or option that fills a table which a report lacks; none where it was used, or where nothing does."""
+    """Return the command or option that records a missing table; "" if it was already used, or if none does."""
     return next((one.flag for one in missing(report_id) if one.table == table), "")

@@ -1,4 +1,4 @@
-"""A cache of the latest version of lists. A team's lists stay on screen while its database cannot be reached."""
+"""A cache for the latest version of lists, which keeps a team's lists on screen while its database is unreachable."""
 
 from collections.abc import Callable, Hashable
 from functools import wraps
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 def lasting(maxsize: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache a function of a library, its version, and more: the latest version for each library and more.
+    """Cache a function of (library, version, ...): keep the latest version for each library and remaining arguments.
 
-    Every report that arrives makes a new version, so older ones would only hold memory. Where the function cannot read
-    the database, it answers as before: the version may have changed a moment ago. A catalog in a file that cannot be
-    read is damaged, and the error says so.
+    Every new report makes a new version, so keeping old ones would waste memory. If the database is unreachable, the
+    function returns the last result, which may be slightly out of date. An unreadable catalog file, in contrast, is
+    damaged, so that error is raised.
     """
 
     def decorate(read: Callable[..., T]) -> Callable[..., T]:

@@ -1,1 +1,1 @@
-"""The part of a report that all pages show: what is settled, its address, the bar that chooses it."""
+"""The part of a report that all pages show: the settled selection, its URL parameters, and the selection bar."""

@@ -1,4 +1,4 @@
-"""The bar on every page of a Systems report: what part of it the pages show, and how to choose another."""
+"""The selection bar on every page of a Systems report: it shows and changes the selected part of the report."""
 
 from typing import Any
 
@@ -24,12 +24,11 @@ ATTRIBUTION = {
     "inferred": "launched by a helper thread; the range is that of the thread that drives it.",
     "unattributed": "launched outside all ranges.",
 }
-"""What each category of ``attribution`` means."""
+"""Description of each category of ``attribution``."""
 _CHIP = 44
 
 
 def show(settled: Settled) -> None:
-    """Draws the bar."""
     with st.container(key=f"{settled.key}bar", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
             if len(settled.paths):
@@ -58,7 +57,7 @@ def show(settled: Settled) -> None:
 
 
 def _chips(settled: Settled) -> None:
-    """A button for each chosen range; a click takes it out."""
+    """Draw a button for each selected range; a click removes the range."""
     for number, text in enumerate(settled.chosen.ranges):
         rest = tuple(other for other in settled.chosen.ranges if other != text)
         st.button(
@@ -102,7 +101,7 @@ def _warmup(settled: Settled) -> None:
 
 
 def _places(settled: Settled) -> None:
-    """GPU and stream, where there is more than one to choose from."""
+    """Draw the GPU and stream selectors, each only if there is more than one to choose from."""
     places, chosen = settled.places, settled.chosen
     gpus = places.drop_duplicates("gpu_id").dropna(subset=["gpu_id"]).set_index("gpu_id")["gpu"]
     if len(gpus) > 1:
@@ -157,7 +156,7 @@ def _time_input(settled: Settled, field: str, title: str, value: int | None) -> 
         ends[field] = None if entered is None else round(entered * 1e6)
         first, last = ends.values()
         if first is not None and last is not None and first >= last:
-            ends = {"from_ns": None, "to_ns": None, field: ends[field]}  # what was entered last holds
+            ends = {"from_ns": None, "to_ns": None, field: ends[field]}  # the last entry wins
         selecting.write(settled, **ends)
 
     st.number_input(
@@ -174,7 +173,7 @@ def _time_input(settled: Settled, field: str, title: str, value: int | None) -> 
 
 
 def _memory_alone(settled: Settled) -> bool:
-    """Whether a report is a memory snapshot, which knows no launches and no threads."""
+    """Return whether a report is a memory snapshot, which has no launches and no threads."""
     return any(one.id == settled.report_id and one.rows.get("tensor_segment") for one in session.reports())
 
 
@@ -183,7 +182,7 @@ def _ms(ns: int | None) -> str:
 
 
 def _facts(settled: Settled) -> None:
-    """How much of the report that is, and what is excluded."""
+    """Draw how much of the report is selected, and what is excluded."""
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
@@ -206,7 +205,7 @@ def _facts(settled: Settled) -> None:
 
 
 def _attribution(settled: Settled) -> None:
-    """The shares of GPU time by what tells its range; nothing without ranges, or where there is no time."""
+    """Draw the shares of GPU time by attribution category; nothing without ranges or GPU time."""
     if settled.paths.empty:
         return
     rows = selecting.optional(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
@@ -220,7 +219,7 @@ def _attribution(settled: Settled) -> None:
 
 
 def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
-    """What the warm-up would add to the selection."""
+    """Describe the work that the warm-up would add to the selection."""
     if settled.chosen.warmup != "exclude" or not settled.paths["is_warmup"].any():
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
@@ -234,5 +233,5 @@ def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
 
 
 def _code(name: str) -> str:
-    """A name between backticks, where nothing but a backtick means anything."""
+    """Escape a name for use between backticks, where only a backtick is special."""
     return fmt.visible(fmt.shortened(name, _CHIP)).replace("`", "'")

@@ -1,4 +1,4 @@
-"""Charts over the time of the capture: dragging over one selects that stretch of time for all pages."""
+"""Charts over capture time: dragging over one selects that time window on all pages."""
 
 from collections.abc import Callable
 
@@ -10,13 +10,13 @@ from app.ui import chart_element
 from app.ui.charts import NS_PER_X
 
 Times = Callable[[float, float], tuple[float, float] | None]
-"""From the ends of what was dragged over, in units of the axis, to those of the time (ns of the capture), if any."""
+"""Converts the ends of the dragged span from axis units to a time window (ns of the capture), if any."""
 
 
 def chart(figure: go.Figure, key: str, times: Times | None = None) -> None:
-    """Draws a chart; ``key`` is unique on the page. Without ``times`` its figure has ``NS_PER_X`` in ``layout.meta``.
+    """Draw a chart; ``key`` is unique on the page. Without ``times`` the figure needs ``NS_PER_X`` in ``layout.meta``.
 
-    A selection that was taken over is no longer one of the chart, so the key goes by what is selected.
+    The widget key includes the selected window, so that a chart forgets its drag once the page has taken it over.
     """
     now = f"{st.query_params.get('from', '')}-{st.query_params.get('to', '')}"
     ends = chart_element.dragged(figure, f"{key}-{now}")

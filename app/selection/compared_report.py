@@ -1,4 +1,4 @@
-"""The report that a page compares with: which one the address names, and the cached rows of the comparison."""
+"""The report to compare with: the one that the URL names, and the cached rows of the comparison."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from profiledb.studies.compare import matching, rows, totals
 from profiledb.studies.compare.matching import Basis, Side
 
 OTHER = "other"
-"""The parameter of the address that names the report to compare with."""
+"""URL parameter with the report to compare with."""
 BASIS = "basis"
-"""The parameter of the address that names what is compared, where it is not what suits the two reports."""
+"""URL parameter with the basis of the comparison, if it is not the default for the two reports."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Compared:
 
 
 def side(settled: Settled) -> Side:
-    """One side, under its selection; each analysis is cached by itself."""
+    """Gather one side under its selection; each analysis is cached separately."""
     params = settled.params
     return matching.gather(lambda name, **more: session.whole(settled.report_id, name, **params | more))
 
 
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
-    """Return the rows of a comparison, worked out once for what both sides show."""
+    """Return the rows of a comparison, computed once per pair of selections."""
     sides = tuple(session.key(side.report_id, "comparison", side.params) for side in (mine, theirs))
     return session.worked_out(
         (*sides, basis),
@@ -49,7 +49,7 @@ def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> 
 
 
 def swap(mine: Settled, theirs: Settled) -> None:
-    """Writes the address in which the two reports have changed places."""
+    """Rewrite the URL with the two reports swapped."""
     basis = st.query_params.get(BASIS)
     reports = {session.PARAMETER: [theirs.report_id], OTHER: [mine.report_id]} | ({BASIS: [basis]} if basis else {})
     st.query_params.from_dict(reports | selecting.swapped(mine, theirs))

@@ -1,9 +1,9 @@
-"""What part of a report the pages show: it stands in the address, and is settled against the report at hand.
+"""The selection: the part of a report that the pages show, read from the URL and checked against the report.
 
-The address names what differs from the default, so that a link reproduces what its sender saw: ``range`` (repeated),
-``first``, ``warmup``, ``mode``, ``device``, ``stream``, and ``from`` and ``to`` in milliseconds. Streamlit drops it
-where a reader changes pages in the menu; ``restore`` then brings it back. The report that a page compares with has a
-selection of its own under the same names with ``other_`` in front; what these do not say is as in the page's report.
+The URL contains what differs from the default, so that a link reproduces what its sender saw: ``range`` (repeated),
+``first``, ``warmup``, ``mode``, ``device``, ``stream``, and ``from`` and ``to`` in milliseconds. Streamlit drops these
+when a reader changes pages in the menu; ``restore`` adds them back. On a page that compares two reports, the other
+report has its own selection under the same names prefixed with ``other_``; it inherits the rest from the page's report.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -22,9 +22,9 @@ from profiledb.selection import model
 from profiledb.selection.model import Selection
 
 KEYS = ("range", "first", "warmup", "mode", "device", "stream", "from", "to")
-"""The parameters of the address."""
+"""The URL parameters."""
 OTHER = "other_"
-"""What stands in front of those of the report that the page's report is compared with."""
+"""Prefix of the URL parameters of the report to compare with."""
 
 milliseconds, split = url_parameters.milliseconds, url_parameters.split
 
@@ -34,16 +34,16 @@ _OTHER_REPORT = "selection-other-report"
 
 @dataclass(frozen=True)
 class Settled:
-    """A selection that fits its report.
+    """A selection that is valid for its report.
 
     Args:
         report_id: the report.
-        chosen: what the pages show.
-        default: what they show where the address says nothing.
-        problems: what the address asks for and the report does not have, in words (Markdown, escaped).
-        paths: what a range can be (analysis ``range_paths``); no row without ranges.
-        places: GPUs and streams (analysis ``devices``); no row where nothing ran on a GPU.
-        prefix: what stands in front of its parameters in the address.
+        chosen: the selection that the pages show.
+        default: the selection without URL parameters.
+        problems: requests in the URL that the report cannot satisfy (Markdown, escaped).
+        paths: possible ranges (analysis ``range_paths``); empty without ranges.
+        places: GPUs and streams (analysis ``devices``); empty without GPU activity.
+        prefix: prefix of its URL parameters.
     """
 
     report_id: str
@@ -56,34 +56,34 @@ class Settled:
 
     @property
     def partly(self) -> bool:
-        """Whether the reader, or the link, chose anything."""
+        """Return whether the reader, or the link, changed the default."""
         return self.chosen != self.default
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters of analyses."""
+        """Return the selection as parameters of analyses."""
         return dict(model.to_params(self.chosen))
 
     @property
     def key(self) -> str:
-        """What the keys of its widgets begin with."""
+        """Return the prefix of its widget keys."""
         return f"{self.prefix.replace('_', '-')}selection-"
 
 
 def restore(manifest: Manifest) -> None:
-    """Writes this session's last selection of a report into an address that says neither report nor selection."""
+    """Write the session's last selection of a report into a URL that has neither a report nor a selection."""
     last, asked = st.session_state.get(_LAST, ("", {}))
     if last == manifest.id and not any(key in st.query_params for key in (session.PARAMETER, *KEYS)):
         st.query_params.update(asked)
 
 
 def other_report() -> None:
-    """Says that the reader changes the report: what the next one does not have leaves the address, with a word."""
+    """Note that the reader is changing reports: selections that the next one lacks then leave the URL with a toast."""
     st.session_state[_OTHER_REPORT] = True
 
 
 def settle(manifest: Manifest) -> Settled:
-    """Reads the selection from the address and makes it that of all analyses (session.run) of this report."""
+    """Read the selection from the URL and apply it to all analyses of this report (``session.run``)."""
     settled = read(manifest)
     problems = settled.problems
     if st.session_state.pop(_OTHER_REPORT, False) and problems:
@@ -96,10 +96,10 @@ def settle(manifest: Manifest) -> Settled:
 
 
 def read(manifest: Manifest, like: Settled | None = None) -> Settled:
-    """Reads a selection from the address: that of the page's report, or of the one to compare it with.
+    """Read a selection from the URL: that of the page's report, or of the report to compare with.
 
-    ``like`` is the selection of the page's report: what its reader chose holds for the other report, too, where that
-    has such ranges, GPUs and streams, and as far as the address says nothing else.
+    ``like`` is the selection of the page's report. The other report inherits it if it has all of those ranges, GPUs and
+    streams; its own URL parameters win.
     """
     paths = optional(manifest.id, "range_paths", ["path", "name", "instances", "most", "is_warmup"])
     places = optional(manifest.id, "devices", ["gpu_id", "gpu", "stream", "operations", "gpu_ns"])
@@ -111,7 +111,7 @@ def read(manifest: Manifest, like: Settled | None = None) -> Settled:
 
 
 def swapped(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
-    """The parameters of the address with which two compared reports change places, each with its selection."""
+    """Return the URL parameters after two compared reports swap places, each with its selection."""
     first = replace(theirs, default=_default(theirs.paths), prefix="")
     inherited = _inherited(first, mine.paths, mine.places)
     second = written(mine.chosen, inherited)
@@ -119,12 +119,12 @@ def swapped(mine: Settled, theirs: Settled) -> dict[str, list[str]]:
 
 
 def _default(paths: pd.DataFrame) -> Selection:
-    """What a page shows of a report where the address says nothing."""
+    """Return the selection that applies without URL parameters."""
     return model.default_selection(warmup=bool(paths["is_warmup"].any()))
 
 
 def _inherited(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Selection:
-    """What the reader chose of another report, where this one has all of it; else what a page shows by default."""
+    """Return the selection of another report if this one has all of it; otherwise this report's default."""
     own, chosen = _default(paths), like.chosen
     unknown: list[str] = []
     for text in chosen.ranges:
@@ -139,7 +139,7 @@ def _inherited(like: Settled, paths: pd.DataFrame, places: pd.DataFrame) -> Sele
 
 
 def write(settled: Settled, **changes: Any) -> None:
-    """Writes the selection, with some fields changed, into the address; what the report does not have leaves it."""
+    """Write the selection with some fields changed into the URL; parts that the report lacks are dropped."""
     fresh = written(replace(settled.chosen, **changes), settled.default)
     wanted = {settled.prefix + key: values for key, values in fresh.items()}
     for key in (settled.prefix + key for key in KEYS):
@@ -151,40 +151,40 @@ def write(settled: Settled, **changes: Any) -> None:
 
 
 def clear(prefix: str = "") -> None:
-    """Takes the selection out of the address."""
+    """Remove the selection from the URL."""
     for key in (prefix + key for key in KEYS):
         if key in st.query_params:
             del st.query_params[key]
 
 
 def clear_button(key: str) -> None:
-    """A button that takes the selection back, for a page that it leaves empty."""
+    """Draw a button that clears the selection, for a page that the selection leaves empty."""
     st.button("Clear the selection", key=key, on_click=clear, icon=":material/close:")
 
 
 def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
-    """A button that chooses a stretch of time; Streamlit does not follow a link from a page to itself."""
+    """Draw a button that selects a time window; Streamlit does not follow a link from a page to itself."""
     times = {"from": milliseconds(from_ns), "to": milliseconds(to_ns)}
     st.button(label, key=key, type="tertiary", on_click=lambda: st.query_params.update(times))
 
 
 def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
-    """The query of a link to another page of this report: the selection goes along."""
+    """Return the query of a link to another page of this report that keeps the selection."""
     return {session.PARAMETER: report_id, **_asked(), **more}
 
 
 def encoded() -> str:
-    """The query of the address as text, all that this run has settled in it."""
+    """Return the query string of the URL, including everything that this run has written to it."""
     return urlencode([(name, value) for name in st.query_params for value in st.query_params.get_all(name)])
 
 
 def is_part(report_id: str) -> bool:
-    """Whether the pages show less than the whole report, be it only by the warm-up that is left out by default."""
+    """Return whether the pages show less than the whole report, even if only the warm-up is excluded by default."""
     return not model.parse(session.selected(report_id)).everything
 
 
 def optional(report_id: str, name: str, columns: list[str], **params: Any) -> pd.DataFrame:
-    """An analysis of the whole report; no rows where the report does not have the data."""
+    """Run an analysis on the whole report; return no rows if the report lacks the data."""
     try:
         return session.whole(report_id, name, **params)
     except NotCapturedError:

@@ -1,4 +1,4 @@
-"""The picker of ranges in the selection bar: a tree to search and tick, and the instances of what is chosen."""
+"""The range picker of the selection bar: a searchable tree of ranges to check, and the instances of selected ranges."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from app.ui import format as fmt
 from app.ui import table_columns, tables
 
 SHOWN = 200
-"""Rows of the tree that are drawn; a search finds the others."""
+"""Maximum number of rows drawn; a search finds the others."""
 PICKER_PX = 640
 TABLE_PX = 340
 _INDENT = "\u2003"
@@ -28,7 +28,7 @@ COLUMNS = table_columns.of(
 
 
 def picker(settled: Settled) -> None:
-    """Draws the button and, once it is open, the picker."""
+    """Draw the button and, once it is open, the picker."""
     key = f"{settled.key}ranges"
     popover = st.popover("Ranges", icon=":material/account_tree:", key=key, on_change="rerun")
     if not popover.open:
@@ -45,9 +45,7 @@ def picker(settled: Settled) -> None:
         kept = rows
         if wanted := search.strip():
             kept = rows[rows["text"].str.contains(wanted, case=False, regex=False)]
-            kept = kept.assign(
-                shown=kept["text"].map(fmt.visible)
-            )  # a row without those around it needs its whole path
+            kept = kept.assign(shown=kept["text"].map(fmt.visible))  # out of its tree, a row needs its full path
         _table(settled, kept.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
         if len(kept) > SHOWN:
             st.caption(f"{fmt.count(len(kept) - SHOWN)} more. Use the search to find them.")
@@ -57,14 +55,17 @@ def picker(settled: Settled) -> None:
 
 
 def _tree(settled: Settled) -> pd.DataFrame:
-    """All paths of the report in the order of the tree, whatever is selected; ``text`` is what a selection takes."""
+    """Return all range paths in tree order, whatever is selected; ``text`` is the value used in a selection."""
     tree = session.whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
     shown = [_INDENT * int(level) + fmt.visible(name) for level, name in zip(tree["level"], tree["name"], strict=True)]
     return tree.assign(text=tree["path"], shown=shown)
 
 
 def by_name(tree: pd.DataFrame) -> pd.DataFrame:
-    """The names of ranges, wherever they stand. One that is a path, too, means that path, so it is listed alone."""
+    """Group the ranges by name.
+
+    A name that is also a full path selects that path only, so it is dropped if several paths share it.
+    """
     grouped = tree.groupby("name", sort=False)
     names = grouped[["gpu_ns", "kernel_ns", "instances"]].sum(min_count=1)
     names["paths"] = grouped.size()
@@ -73,7 +74,10 @@ def by_name(tree: pd.DataFrame) -> pd.DataFrame:
 
 
 def _table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
-    """The rows to tick. The table keeps its ticks itself; it is made anew when something else changes them."""
+    """Draw the rows with checkboxes.
+
+    The table keeps its own state, so a new key resets it when another widget changes the ranges.
+    """
     chosen = {text: split(text, settled.paths)[0] for text in settled.chosen.ranges}
     state = st.session_state.setdefault(f"{settled.key}ranges-state", {"number": 0, "ranges": None})
     if state["ranges"] != settled.chosen.ranges:
@@ -108,7 +112,7 @@ def _ticked(rows: pd.DataFrame, chosen: set[str]) -> Any:
 
 
 def _instances(settled: Settled) -> None:
-    """For each chosen range which instances count, and how many first ones are left out."""
+    """Draw the instances that count for each selected range, and how many first ones to skip."""
     ranges = settled.chosen.ranges
     if not ranges:
         st.caption("Select ranges to see only what runs inside them.")
@@ -165,7 +169,7 @@ def _instance(settled: Settled, number: int, text: str) -> None:
 
 
 def named(name: str, first: int, last: int, most: int) -> str:
-    """A range with its instances as the address has it."""
+    """Return a range and its instances in URL form."""
     if (first, last) == (1, most):
         return name
     return f"{name}#{first}" if first == last else f"{name}#{first}-{last}"

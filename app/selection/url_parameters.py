@@ -1,4 +1,4 @@
-"""A selection as the address has it: parameters to fields and back, without what the report at hand does not have."""
+"""A selection in URL form: convert parameters to fields and back, dropping what the report lacks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,14 +16,14 @@ _MOST_NS = 2**62
 
 
 def milliseconds(ns: int) -> str:
-    """A time in ns as the address has it: milliseconds without needless digits."""
+    """Format a time in ns for the URL: milliseconds without trailing zeros."""
     return f"{Decimal(ns) / _NS_PER_MS:f}"
 
 
 def split(text: str, paths: pd.DataFrame) -> tuple[str, int | None, int | None, int]:
-    """A range with the instances of it: its name, the first and the last one or None for all, and how many it has.
+    """Split a range into its name, its first and last instance (None for all), and its number of instances.
 
-    The count is 0 where the report has no such range.
+    The count is 0 if the report has no such range.
     """
     if most := _most(text, paths):
         return text, None, None, most
@@ -42,7 +42,7 @@ def _most(text: str, paths: pd.DataFrame) -> int:
 
 
 def written(chosen: Selection, default: Selection) -> dict[str, list[str]]:
-    """The parameters of the address that differ from the default; an empty one takes a default back."""
+    """Return the URL parameters that differ from the default; an empty one overrides a default with nothing."""
     forms: dict[str, tuple[str, Callable[[Any], str]]] = {
         "first": ("skip_first", str),
         "warmup": ("warmup", str),
@@ -67,7 +67,7 @@ def parse(
     places: pd.DataFrame,
     problems: list[str],
 ) -> Selection:
-    """The selection of the address, without what the report does not have: that goes to ``problems``."""
+    """Parse the selection in the URL; parts that the report lacks are dropped and reported in ``problems``."""
     asked = {key: values[-1].strip() for key, values in given.items() if values and key != "range"}
     skip = (_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
     ranges = tuple(text for text in dict.fromkeys(given.get("range", default.ranges)) if text)
@@ -91,7 +91,7 @@ def parse(
 
 
 def there(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> bool:
-    """Whether a report has a range, and instances of it behind those to skip; says so in ``problems`` where not."""
+    """Return whether a report has a range with instances left after ``skip``; if not, report it in ``problems``."""
     _, first, last, most = split(text, paths)
     if not most:
         problems.append(f"Range {fmt.plain(text)} is not in this report.")
@@ -135,6 +135,6 @@ def _time(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None
         if 0 <= ns < _MOST_NS:
             return round(ns)
     except (InvalidOperation, ValueError):
-        pass  # no number: said below
+        pass  # not a number: reported below
     problems.append(f"{fmt.plain(key)} takes milliseconds from the start of the capture, not {fmt.plain(value[:40])}.")
     return None

@@ -1,1 +1,1 @@
-"""What every page is made of: theme, tables, numbers as text, charts, and the panels that several pages show."""
+"""Building blocks of every page: theme, tables, number formatting, charts, and panels shared by several pages."""

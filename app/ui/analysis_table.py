@@ -1,4 +1,4 @@
-"""A section of a page that is the table of one analysis: declared as data, drawn in one way."""
+"""A page section with the table of one analysis, declared as data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from app.ui import share_bar, table_columns, tables
 from app.ui.table_columns import Col, HeaderChanges
 
 Words = str | Callable[[pd.DataFrame], str]
-"""A sentence (Markdown), or what makes it of the rows."""
+"""A sentence (Markdown), or a function that builds one from the rows."""
 
 
 @dataclass(frozen=True)
 class AnalysisTable:
-    """A section that shows an analysis. The header of the analysis names the columns (``-- show:``).
+    """A section that shows an analysis. The header of the analysis lists its columns (``-- show:``).
 
     Args:
         analysis: its name.
-        title: of the section.
-        empty: the sentence where the selection has no row; "": then not even the title is drawn.
-        changes: what the page says of these columns otherwise (``table_columns.shown``).
-        columns: the columns of a table that is not that of the analysis's own page, in place of these.
-        lead: sentence above the table; ``caption``: a quiet one there; ``note``: a quiet one below.
-        filled: columns without a value in any row are left out.
-        few: the table scrolls after a few rows, since other sections follow; else after a screen.
-        top: rows that are shown at most; 0 for all.
-        hidden: further columns for the CSV; ``download`` is its name where that is not the name of the analysis.
-        key: of the widget, where it is not the name of the analysis.
+        title: the heading of the section.
+        empty: sentence for a selection without rows; "" hides the whole section.
+        changes: overrides of the listed columns (``table_columns.shown``).
+        columns: replaces the listed columns, on pages other than the analysis's own.
+        lead: sentence above the table; ``caption`` is a quieter one there, ``note`` a quieter one below.
+        filled: hide columns without any value.
+        few: scroll after a few rows because other sections follow; otherwise after a screen.
+        top: maximum number of rows; 0 for all.
+        hidden: additional columns for the CSV; ``download`` is its file name, by default that of the analysis.
+        key: key of the widget; by default the name of the analysis.
         loud: see ``sections.Section``.
     """
 
@@ -53,16 +53,16 @@ class AnalysisTable:
 
     @property
     def shown(self) -> Sequence[Col]:
-        """The columns of the table, in order."""
+        """Return the columns of the table, in order."""
         return self.columns or table_columns.shown(self.analysis, self.changes)
 
     def draw(self, report_id: str, ask: Callable[..., pd.DataFrame] | None = None, **params: Any) -> None:
-        """Ask the analysis of what is selected, and draw the section.
+        """Run the analysis on the selection, and draw the section.
 
-        ``ask`` takes the name of the analysis and its parameters, where it is asked in another way.
+        ``ask`` replaces ``session.run``; it takes the name of the analysis and its parameters.
 
         Raises:
-            NotCapturedError: the report lacks what the analysis needs.
+            NotCapturedError: the report lacks data that the analysis needs.
         """
         self.draw_rows((ask or partial(session.run, report_id))(self.analysis, **params))
 
@@ -77,10 +77,10 @@ class AnalysisTable:
         self.table(rows, without=without)
 
     def table(self, rows: pd.DataFrame, *, select: bool = False, without: Sequence[str] = ()) -> int | None:
-        """Draw the table with its sentences; return the position of the row that was clicked, if any.
+        """Draw the table with its sentences; return the position of the clicked row, if any.
 
-        ``rows`` are those of the analysis, and may have columns of the page's own besides. ``without``: columns that
-        say nothing here, and stand in the CSV alone.
+        ``rows`` come from the analysis and may have extra columns that the page added. Columns in ``without`` appear in
+        the CSV only.
         """
         if lead := _said(self.lead, rows):
             st.markdown(lead)

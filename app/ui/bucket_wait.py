@@ -1,4 +1,4 @@
-"""A report whose files are in a bucket: its page waits for them, and says so where that takes more than a moment."""
+"""Wait for the files of a report in a bucket, with a progress bar if the download takes more than a moment."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 
@@ -14,11 +14,11 @@ _LOOK_S = 0.2
 
 
 def bring(manifest: Manifest) -> None:
-    """Returns when the files of a report are on this server; other pages go on meanwhile.
+    """Return once the files of a report are on this server; other pages run meanwhile.
 
     Raises:
-        StorageError: they cannot be had now.
-        DamagedError: they are damaged in the bucket.
+        StorageError: the bucket cannot be read right now.
+        DamagedError: the files in the bucket are damaged.
     """
     shelf = session.library()
     if shelf.is_here(manifest.id):
@@ -26,7 +26,7 @@ def bring(manifest: Manifest) -> None:
     shown = st.empty()
     pool = ThreadPoolExecutor(1, "warpdeck-bring")
     coming = pool.submit(shelf.fetch, manifest.id)
-    pool.shutdown(wait=False)  # who goes to another page meanwhile does not wait for what comes
+    pool.shutdown(wait=False)  # leaving the page must not block on the download
     with script_queue.page_scripts.step_aside():
         wait([coming], MOMENT_S)
         while not coming.done():

@@ -1,4 +1,4 @@
-"""What was captured and where: the command, and a quiet line about the machine."""
+"""How and where a report was captured: the command, and a line about the machine."""
 
 from contextlib import nullcontext
 
@@ -8,11 +8,11 @@ from app import session
 from app.ui import format as fmt
 
 LONG = 200
-"""Characters from which on a command is folded away."""
+"""Number of characters above which the command is collapsed."""
 
 
 def show(report_id: str) -> None:
-    """Draws both; what the report does not tell is left out."""
+    """Draw the command and the machine, without the facts that the report lacks."""
     facts = session.run(report_id, "report_facts").iloc[0]
     if isinstance(facts["command"], str):
         with st.expander("Command") if len(facts["command"]) > LONG else nullcontext():

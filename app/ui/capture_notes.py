@@ -1,4 +1,4 @@
-"""What the profiler and the conversion say of a report, and what the capture lacks."""
+"""Messages of the profiler and the conversion about a report, and the data that the capture lacks."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 def reading(report_id: str) -> None:
-    """How the file was read, where that bears on the numbers: for example from the export beside it."""
+    """Show how the file was read if that affects the numbers, such as a SQLite export used in its place."""
     rows = session.run(report_id, "diagnostics")
     for _, row in rows[(rows["source"] == OURS) & (rows["severity"] != "info")].iterrows():
         said, command = page_elements.hint(row["text"])
@@ -25,7 +25,7 @@ def reading(report_id: str) -> None:
 
 
 def diagnostics(report_id: str) -> None:
-    """The profiler's errors and warnings; everything else folded away. Nothing where it says nothing."""
+    """Draw the profiler's errors and warnings, with informational messages collapsed; nothing without messages."""
     rows = session.run(report_id, "diagnostics")
     loud = rows[rows["severity"].isin(list(ICONS)) & (rows["source"] != OURS)]
     quiet = rows[rows["severity"] == "info"]
@@ -48,10 +48,9 @@ def _line(row: "pd.Series[Any]") -> str:
 
 
 def lacks(report_id: str, told: str = "") -> None:
-    """What the capture does not have, what it would be good for, and the flag unless it was used; nothing where it is
-    complete.
+    """List the data that the capture lacks, its use, and the command that records it; nothing if it is complete.
 
-    ``told`` is a table whose absence the page has already told.
+    ``told`` is a table whose absence the page has already mentioned.
     """
     missing = [capture for capture in session.missing(report_id) if capture.table != told]
     if not missing:

@@ -1,4 +1,4 @@
-"""Charts on a page, all drawn in the same way."""
+"""Plotly charts on a page, all drawn with the same settings."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 _CONFIG = {"displayModeBar": False}
-"""No buttons that cover the chart."""
+"""No mode bar: its buttons cover the chart."""
 
 
 def chart(figure: go.Figure, key: str) -> None:
-    """Draws a chart as wide as there is room; ``key`` is unique on the page."""
+    """Draw a chart at full width; ``key`` is unique on the page."""
     st.plotly_chart(figure, config=_CONFIG, width="stretch", key=key)
 
 
 def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
-    """Draws a chart over which a stretch of the x axis can be dragged; answers its ends, in units of the axis."""
-    if figure.layout.dragmode != "select":  # a figure that is kept has it from the first time on
+    """Draw a chart with horizontal box selection; return the ends of the selected span in x axis units, if any."""
+    if figure.layout.dragmode != "select":  # a cached figure was updated on its first use
         figure.update_layout(dragmode="select", selectdirection="h")
     event: Any = st.plotly_chart(
         figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="box"
@@ -29,7 +29,7 @@ def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
 
 
 def clicked(figure: go.Figure, key: str) -> str | None:
-    """Draws a chart whose points can be clicked; answers the ``customdata`` of the one that was."""
+    """Draw a chart with clickable points; return the ``customdata`` of the clicked point, if any."""
     event: Any = st.plotly_chart(
         figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
     )

@@ -1,4 +1,4 @@
-"""Rows to Plotly figures: no Streamlit, no SQL.
+"""Plotly figures from rows: no Streamlit, no SQL.
 
 Frames are results of analyses, with their column names. Figures are transparent and leave fonts and text colors to
 the page's theme. Every text from a report passes ``format.plotly_text``.
@@ -17,15 +17,15 @@ from app.ui.figure_cache import kept
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
-"""The color of what a chart shows where it needs one only: the accent of the theme, primaryColor in config.toml."""
+"""Color of charts that need only one: the theme's accent (primaryColor in config.toml)."""
 MARK = {"light": "#B3261E", "dark": "#FF8A80"}
-"""The color of lines that mark a value."""
+"""Color of lines that mark a value."""
 GRAY = {"light": "#5F6670", "dark": "#A9B0BB"}
-"""The color of what stands beside that."""
+"""Color of secondary lines and text."""
 NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
-"""The color of bars and boxes that stand beside it."""
+"""Color of secondary bars and boxes."""
 GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
-"""The page's, as config.toml has it."""
+"""Background of the page, as in config.toml."""
 FONT_PX = 12
 TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
 _MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
@@ -34,7 +34,7 @@ _LABEL_SHARE_PCT = 7.0
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a whole: its title (untrusted), its share in percent, what hovering adds, ``#RRGGBB``."""
+    """A part of a whole: title (untrusted), share in percent, extra hover text, color as ``#RRGGBB``."""
 
     title: str
     share_pct: float
@@ -44,7 +44,7 @@ class Part:
 
 @kept
 def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
-    """One horizontal bar cut into shares; what is wide enough carries its title."""
+    """Draw one horizontal bar cut into shares; parts that are wide enough carry their title."""
     figure = go.Figure()
     for part in parts:
         title, share = fmt.plotly_text(part.title), fmt.percent(part.share_pct)
@@ -70,12 +70,12 @@ def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
 
 
 NS_PER_X = "ns_per_x"
-"""Where the ``layout.meta`` of a figure over the time of the capture says how long one unit of its x axis is, in ns."""
+"""Key in ``layout.meta`` for the length of one x axis unit in ns, in figures over capture time."""
 
 
 @kept
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
-    """How busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
+    """Plot how busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
     unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
     hover = [
         f"{fmt.duration(row.start_ns)} to {fmt.duration(row.end_ns)}<br><b>{fmt.percent(row.busy_pct)}</b> busy"
@@ -103,9 +103,9 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
 
 @kept
 def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
-    """Durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
+    """Plot durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
 
-    A logarithmic scale is drawn on a linear axis of logarithms: there alone a bar's width means what it covers.
+    A logarithmic scale uses a linear axis of logarithms: only there does the width of a bar match its bin.
     """
     log = bins["scale"].iloc[0] == "log"
     low, high = bins["low_ns"].map(lambda ns: _place(ns, log)), bins["high_ns"].map(lambda ns: _place(ns, log))
@@ -140,7 +140,7 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
 
 @kept
 def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
-    """Each launch of ``kernel_over_time`` as a point: when it began, how long it took."""
+    """Plot each launch of ``kernel_over_time`` as a point: start time against duration."""
     x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
     y_unit, y_size = fmt.unit_for(_top(rows["duration_ns"]), fmt.DURATION_UNITS)
     hover = [
@@ -170,7 +170,7 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
 
 
 def log_durations(figure: go.Figure, low: float, high: float, size: float) -> None:
-    """A logarithmic axis of durations between two (ns), drawn in units of ``size`` ns; each tick has its unit."""
+    """Set a logarithmic axis of durations from ``low`` to ``high`` (ns), in units of ``size`` ns."""
     ticks = duration_ticks(low, high, log=True)
     figure.update_yaxes(
         type="log",
@@ -181,7 +181,7 @@ def log_durations(figure: go.Figure, low: float, high: float, size: float) -> No
 
 
 def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
-    """Round durations (ns) from low to high: equal steps, or powers of ten with 2 and 5 where there is room."""
+    """Return round durations (ns) from low to high: equal steps, or powers of ten with 2 and 5 where there is room."""
     if not log:
         step = _round_step((high - low) / most)
         first = math.ceil(low / step)
@@ -195,13 +195,13 @@ def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list
 
 
 def _round_step(rough: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below ``rough``, and at least 1 ns."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least ``rough``, and at least 1 ns."""
     power = 10.0 ** math.floor(math.log10(max(rough, 1)))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
 
 
 def round_duration(ns: float) -> str:
-    """A round duration without needless digits: ``50 µs``."""
+    """Format a round duration without extra digits: ``50 µs``."""
     unit, size = fmt.unit_for(ns, fmt.DURATION_UNITS)
     return f"{ns / size:,g} {unit}"
 
@@ -211,7 +211,7 @@ def _place(ns: float, log: bool) -> float:
 
 
 def _add_marks(figure: go.Figure, marks: Sequence[tuple[str, float, str]], theme: Theme) -> None:
-    """Vertical lines with a word on top; the word stands left of the first line and right of the others."""
+    """Draw labeled vertical lines; the label is left of the first line and right of the others."""
     for number, (name, place, value) in enumerate(marks):
         figure.add_vline(
             x=place,
@@ -230,7 +230,7 @@ def _add_marks(figure: go.Figure, marks: Sequence[tuple[str, float, str]], theme
 def frame(
     figure: go.Figure, theme: Theme, *, height: int, left: int, right: int = 12, top: int = 8, bottom: int = 36
 ) -> None:
-    """Margins, background, grid and hover that all charts share."""
+    """Apply the margins, background, grid and hover style that all charts share."""
     figure.update_layout(
         height=height,
         margin={"l": left, "r": right, "t": top, "b": bottom, "pad": 0},
@@ -241,9 +241,9 @@ def frame(
         font={"size": FONT_PX, "color": TEXT[theme]},
         hoverlabel={"align": "left"},
     )
-    font = {"size": FONT_PX, "color": TEXT[theme]}  # else Streamlit's template makes words of axes too pale to read
+    font = {"size": FONT_PX, "color": TEXT[theme]}  # Streamlit's template makes axis text too pale to read
     small: dict[str, Any] = {"tickfont": font, "fixedrange": True, "zeroline": False}
-    small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
+    small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little space before the labels
     figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": font, "standoff": 6})
     figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": font, "standoff": 4})
 
@@ -253,28 +253,28 @@ def _top(values: "pd.Series[Any]") -> float:
 
 
 def channels(color: str) -> tuple[int, int, int]:
-    """Red, green and blue of ``#RRGGBB``, 0 to 255."""
+    """Return red, green and blue of ``#RRGGBB``, 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def faded(color: str, opacity: float) -> str:
-    """A color that lets through what lies behind it."""
+    """Return a color with the given opacity."""
     red, green, blue = channels(color)
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def luminance(color: str) -> float:
-    """The relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2)."""
+    """Return the relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2)."""
     linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels(color)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def readable_on(color: str) -> str:
-    """Black or white, whichever stands out more on a color."""
+    """Return black or white, whichever contrasts more with a color."""
     return "#000000" if luminance(color) > 0.179 else "#FFFFFF"
 
 
 def legend_above(figure: go.Figure, **more: str) -> None:
-    """Puts the legend above the plot, from its left edge; ``more`` are further settings of it."""
+    """Put the legend above the plot, aligned left; ``more`` overrides its settings."""
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
     figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

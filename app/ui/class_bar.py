@@ -8,7 +8,7 @@ from profiledb.rules.classes import OTHER
 
 
 def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
-    """Draws the rows of ``class_split`` as one bar, and returns its parts."""
+    """Draw the rows of ``class_split`` as one bar; return its parts."""
     colors, titles = theme.class_colors(), theme.class_titles()
     parts = [
         charts.Part(

@@ -1,4 +1,4 @@
-"""Two columns that stand side by side where both have room, and one below the other where they do not."""
+"""Two columns side by side on wide screens, stacked on narrow ones."""
 
 import streamlit as st
 
@@ -6,9 +6,9 @@ from app.streamlit_private import DeltaGenerator
 
 
 def pair(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The two containers, each as wide as a narrow screen (style.css); ``key`` is unique on the page.
+    """Return the two containers, each at least as wide as a narrow screen (style.css); ``key`` is unique on the page.
 
-    ``st.columns`` would squeeze them there.
+    ``st.columns`` would squeeze them instead of stacking them.
     """
     with st.container(key=f"pair-{key}"):
         return st.container(), st.container()

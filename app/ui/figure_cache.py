@@ -1,7 +1,7 @@
-"""What pages build from equal values is built once: a rerun asks for the figures and tables that it had before.
+"""Cache for figures and tables: a rerun with equal inputs reuses the result.
 
-Plotly checks every property of a figure, pandas looks at every cell of a table: both take longer than all that a page
-asks.
+Plotly validates every property of a figure, and pandas touches every cell of a table. Both take longer than all queries
+of a page.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from profiledb.query.single_flight_cache import SingleFlightCache
 
 _FIGURE_BYTES = 55_000
-"""What a figure takes besides the values that it was built from: its layout and the objects of its traces."""
+"""Size of a figure in addition to its input values: layout and trace objects."""
 
 P = ParamSpec("P")
 Built = TypeVar("Built")
@@ -21,15 +21,15 @@ _FIGURES = SingleFlightCache()
 
 
 def size_bytes() -> int:
-    """Return the size of the figures and tables that are kept."""
+    """Return the size of the cached figures and tables in bytes."""
     return _FIGURES.bytes
 
 
 def kept(build: Callable[P, Built]) -> Callable[P, Built]:
-    """Has a function answer what it built before from equal values; nobody may change what is kept.
+    """Cache a function by the values of its arguments. Results are shared: do not mutate them.
 
-    Its arguments hold all that it depends on: frames, plain values and dataclasses of these. It never answers None.
-    Frames are answered pickled: their objects take six times as much.
+    The function must depend on its arguments alone (frames, plain values, dataclasses of these) and never return None.
+    Functions that build frames return them pickled: the objects take six times as much memory.
     """
     name = f"{build.__module__}.{build.__qualname__}"
 

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them on the pages: the words of ``profiledb.words``, and what Plotly needs."""
+"""Numbers and names as the pages show them: the formatters of ``profiledb.words``, and escaping for Plotly."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def plotly_text(text: Any) -> str:
-    """Untrusted text for a Plotly figure, which reads some HTML and LaTeX in every text it shows."""
+    """Escape untrusted text for a Plotly figure, which interprets some HTML and LaTeX in every text."""
     shown = visible(text)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
         shown = shown.replace(character, entity)

@@ -1,4 +1,4 @@
-"""A tree as boxes that are as wide as what they stand for: ranges with their time, functions with their samples."""
+"""An icicle chart: a tree of boxes whose widths are amounts, such as the time of ranges or the samples of functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,18 +13,20 @@ from app.ui.figure_cache import kept
 
 ROW_PX = 26
 LEAST_SHARE = 0.0008
-"""Of the whole: below it a box of a tree would be no wider than its edge."""
+"""Share of the root below which a box would be no wider than its border."""
 DEEPEST = 40
-"""Levels of a tree that are drawn: recursion goes on for hundreds."""
+"""Maximum number of levels; recursion can be hundreds deep."""
 READABLE = 0.01
-"""Of the whole: levels below the last box of such a width are slivers in an empty space, and are left out."""
+"""Share of the root; levels below the last box of at least this width are only slivers, and are dropped."""
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the icicle: its number, that of the node around it ("" for the root), its name (untrusted), what it
-    has besides the nodes inside it, what hovering says (escaped lines), and how deep it stands.
+    """A box of the icicle.
+
+    ``parent`` is the id of the enclosing box ("" for the root), ``name`` is untrusted, ``own`` is the amount without
+    nested boxes, ``hover`` has escaped lines, ``level`` is the depth.
     """
 
     id: str
@@ -37,7 +39,7 @@ class Node:
 
 @kept
 def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
-    """The tree as boxes that are as wide as their time, the root on top."""
+    """Draw the tree, root on top."""
     deepest = max(node.level for node in nodes)
     colors = [_ROOT[theme] if node.level == 0 else _ramp(node.level, deepest, theme) for node in nodes]
     figure = go.Figure(
@@ -64,13 +66,13 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
 
 
 def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[Any, Any]], str]) -> list[Node]:
-    """The boxes of rows that are a tree of functions, each after the one around it; the small ones stay empty space.
+    """Build the boxes of a function tree, parents first; boxes that are too small stay empty space.
 
     Args:
         rows: ``node_id``, ``parent_id`` (missing for the outermost), ``level`` from 0, ``function``, and the amount.
-        amount: the column that says how wide a box is, with all inside it.
-        root: the box around all; its ``own`` is the amount of the whole.
-        words: what hovering over a row says, escaped.
+        amount: the column that sets the width of a box, nested boxes included.
+        root: the enclosing box; its ``own`` is the total amount.
+        words: builds the escaped hover text of a row.
     """
     whole = root.own
     wide = rows[(rows[amount] >= LEAST_SHARE * whole) & (rows["level"] < DEEPEST)]
@@ -87,7 +89,7 @@ def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[A
 
 
 def _ramp(level: int, deepest: int, theme: Theme) -> str:
-    """The accent, the paler the deeper."""
+    """Return the accent color, paler with each level."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
     pairs = zip(channels(ACCENT[theme]), channels(GROUND[theme]), strict=True)
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)

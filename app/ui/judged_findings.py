@@ -1,4 +1,4 @@
-"""The findings of a report for pages: judged once for each selection, and their words."""
+"""The findings of a report for pages, judged once per selection, and their text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,21 +17,21 @@ from profiledb.library.catalog import Manifest
 from profiledb.studies.summary import answers
 
 TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
-"""What people read for each severity."""
+"""Display title of each severity."""
 _STARTUP = "findings-startup"
-"""The key of the switch that has start-up judged, too."""
+"""Widget key of the toggle that includes start-up."""
 _STARTUP_TOO = "Findings judge the whole selection, start-up included."
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
 
 
 def rules() -> dict[str, Rule]:
-    """The rules of this server by name."""
+    """Return this server's rules by name."""
     folder = session.settings().rules
     return dict(_rules(folder, _stamp(folder)))
 
 
 def part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
-    """What repeats in the selected part of a report, or in another one; None where nobody can tell."""
+    """Return the steady part of a report's selection, or of ``params``; None if there is none."""
     params = session.selected(manifest.id) if params is None else params
     return judge.steady_part(
         session.library(), manifest, params, lambda name, given: session.whole(manifest.id, name, **given)
@@ -39,9 +39,9 @@ def part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.S
 
 
 def covered(manifest: Manifest) -> judge.Steady | None:
-    """Draw which part of the report a page covers, and the switch that has it cover start-up, too; answer that part.
+    """Draw which part of the report the page covers, with a toggle to include start-up; return that part.
 
-    Nothing is drawn, and the answer is None, where the report has no steady part.
+    Without a steady part nothing is drawn, and the result is None.
     """
     steady = part(manifest)
     if steady is None:
@@ -53,16 +53,16 @@ def covered(manifest: Manifest) -> judge.Steady | None:
 
 
 def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.DataFrame]:
-    """What runs an analysis by its name on the steady part, or on the selected part of a report without one."""
+    """Return a function that runs an analysis by name on the steady part, or on the selection if there is none."""
     if steady is None:
         return partial(session.run, manifest.id)
     return lambda name, **params: session.run(manifest.id, name, **answers.steady_params(steady, name) | params)
 
 
 def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:
-    """The findings of the selected part of a report, or of another one, as ``judge.judge`` orders them; judged once.
+    """Return the cached findings of a report's selection, or of ``params``, in the order of ``judge.judge``.
 
-    Without ``startup`` they are those of the steady part, where there is one.
+    Without ``startup`` they cover the steady part only, if there is one.
     """
     params = session.selected(manifest.id) if params is None else params
     every, library = rules().values(), session.library()
@@ -72,25 +72,25 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, sta
 
 
 def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
-    """What fires in each of these reports that was judged before, by id; nothing is judged for it."""
+    """Return the findings of each already judged report, by id; this judges nothing."""
     every, library, links = rules(), session.library(), digest.links(session.links)
     read = ((one.id, digest.read(library, one.id, links, every)) for one in reports)
     return {report_id: found for report_id, found in read if found is not None}
 
 
 def badge(finding: Finding) -> str:
-    """The severity as a badge (Markdown); of what does not fire nothing."""
+    """Return the severity as a badge (Markdown), or "" for a rule that does not fire."""
     severity = finding.severity
     return f":{_BADGES[severity]}-badge[{TITLES[severity]}]" if severity else ""
 
 
 def sentence(finding: Finding) -> str:
-    """What a finding says (Markdown); names from the report stand as code in it."""
+    """Return the text of a finding (Markdown), with names from the report as code."""
     return sentences.says(finding)
 
 
 def bound(finding: Finding) -> str:
-    """What mending it saves at most, beyond what its sentence says; nothing where that is not known."""
+    """Return the most that a fix can save, in addition to the finding's sentence; "" if unknown."""
     saved = sentences.bound(finding)
     return f"Saves at most {saved}" if saved else ""
 
@@ -101,7 +101,7 @@ def _rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 
 
 
 def _stamp(folder: Path | None) -> int:
-    """What changes with the rules of a folder."""
+    """Return a value that changes with the rules in a folder."""
     if folder is None:
         return 0
     return hash(tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*")) if file.is_file()))

@@ -1,4 +1,4 @@
-"""Operators of PyTorch that launched kernels: the report's own, or those of the trace that it is linked to."""
+"""PyTorch operators that launched kernels, from the report itself or from its linked trace."""
 
 import pandas as pd
 import streamlit as st
@@ -28,7 +28,7 @@ IN_LIST = table_columns.of(
 
 
 def beside(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ``kernels`` with the operator of each that takes most time, and how many more there are."""
+    """Add each kernel's operator with the most time, and the number of its other operators."""
     if not trace_links.has_operators(manifest):
         return kernels
     rows = session.run(manifest.id, "kernel_operators").dropna(subset="operator")
@@ -39,7 +39,7 @@ def beside(manifest: Manifest, kernels: pd.DataFrame) -> pd.DataFrame:
 
 
 def section(manifest: Manifest, kernel: int) -> None:
-    """The operators of one kernel, with input shapes, modules and Python stacks; nothing where none are known."""
+    """Draw the operators of a kernel with input shapes, modules and Python stacks; nothing if none are known."""
     if not trace_links.has_operators(manifest):
         return
     rows = session.run(manifest.id, "kernel_operators", kernel=kernel)

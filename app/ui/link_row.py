@@ -1,4 +1,4 @@
-"""A report in the dialog that links reports: its name, what is said of it, and the button that links or unlinks it."""
+"""A row of the dialog that links reports: a report's name, its details, and the Link or Unlink button."""
 
 from typing import Literal
 
@@ -9,13 +9,13 @@ from profiledb.library.catalog import Manifest
 
 
 def draw(report: Manifest, about: str, *, said: str = "", linked: bool) -> Literal["Link", "Unlink"] | None:
-    """Draws it; returns which button was pressed.
+    """Draw the row; return the label of the button if it was pressed.
 
     Args:
-        report: what may be linked.
-        about: what stands below its name.
-        said: what stands beside its name.
-        linked: whether it is linked by now.
+        report: the candidate.
+        about: text below its name.
+        said: text beside its name.
+        linked: whether it is currently linked.
     """
     text, button = st.columns([4, 1], vertical_alignment="center")
     with text.container(gap="xxsmall"):

@@ -1,7 +1,7 @@
-"""Names in tables as a whole: a card beside the row under the pointer, or the cell chosen by keys, copies them.
+"""Full names in tables: a card beside the hovered row, or the cell reached by keyboard, shows and copies them.
 
-Streamlit draws a table on a canvas, without a tooltip for cells, and counts a cell that is reached with the Tab key as
-clicked. What runs in the browser is ``static/names``.
+Streamlit draws a table on a canvas without tooltips for cells, and treats a cell reached with the Tab key as clicked.
+The browser code is in ``static/names``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from app.ui import format as fmt
 from app.ui import served_component
 
 BOX_PX = 32
-"""Width of the boxes that select rows, as Streamlit draws them."""
+"""Width of Streamlit's row selection boxes."""
 
 MOST_CHARACTERS = 200_000
-"""Of all whole names of a table together; beyond, the card shows what the cells hold."""
+"""Limit for all full names of a table together; beyond it the card shows the cell text."""
 
 _TIMES = ("total_ns", "duration_ns")
 NEEDED = frozenset({"name", "demangled", *_TIMES})
-"""The columns that tell whole names."""
+"""Columns that full names are built from."""
 
 _COMPONENT = "names"
 
@@ -36,19 +36,19 @@ def card(
     opens: bool,
     boxes: bool = False,
 ) -> bool:
-    """Puts the card of the table above; it takes no room.
+    """Add the card to the table above; it takes up no space.
 
     Args:
         key: unique on the page.
         names: headings of the columns that hold names.
-        widths: pixels of columns by heading, of those that have a fixed width.
+        widths: pixel width by heading, for columns of fixed width.
         row_px: height of a row.
-        whole: for what cells hold, the name as a whole, where that is longer.
-        opens: whether choosing a cell of the table leads anywhere.
-        boxes: whether rows are selected by boxes, which stand before the first column.
+        whole: full name by cell text, where they differ.
+        opens: whether selecting a cell opens something.
+        boxes: whether row selection boxes precede the first column.
 
     Returns:
-        Whether the chosen cell counts: not while keys walk over cells, until Enter is pressed.
+        Whether the selected cell counts as a click. Moving by keyboard does not count until Enter is pressed.
     """
     key = f"{key}-names"
     state: Any = st.session_state.get(key) or {}
@@ -63,10 +63,10 @@ def card(
 
 
 def whole(frame: pd.DataFrame) -> dict[str, str]:
-    """The full names of kernels (``demangled``) by what their cells say (``name``).
+    """Return the full names of kernels (``demangled``) by their cell text (``name``).
 
-    Several kernels may share a short name: these are told apart by their time, which stands in the same row. There
-    are none where a table has no full names, or where they are too long together.
+    Kernels that share a short name are told apart by their time in the same row. The result is empty for tables without
+    full names, and if the names are too long together.
     """
     if not {"name", "demangled"} <= {*frame.columns}:
         return {}
@@ -85,4 +85,4 @@ def whole(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def _noted() -> None:
-    """The run that follows reads the value."""
+    """Do nothing: the rerun that follows reads the value."""

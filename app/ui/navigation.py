@@ -1,8 +1,8 @@
-"""Going from page to page.
+"""Navigation between pages.
 
-Streamlit runs a fragment on the page that the browser names. A timer of the page that is left may still name that one
-while the next page is drawn: such a request waits for the end of the run, and then empties the page and shows the
-left one's address. It is turned away where the fragment is known no more, so a page takes its fragments along.
+Streamlit runs a fragment on the page that the browser names. A timer of the old page may still name that page while the
+new one is drawn. Such a request waits for the run to end, then clears the page and restores the old URL. Streamlit
+rejects it if the fragment is no longer registered, so leaving a page unregisters its fragments.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _HERE = "page-of-this-session"
 
 
 def to(page: Path, query: Mapping[str, str | list[str]]) -> None:
-    """Goes to a page with this query; the run that calls it ends here."""
+    """Open a page with this query; the current run ends here."""
     streamlit_private.forget_fragments()
     st.switch_page(page, query_params=query)
 
 
 def arrived(url: str) -> None:
-    """Says which page this run draws, before it draws it: one that differs from the last run's was left."""
+    """Record the page that this run is about to draw, and unregister the fragments of the last one if it differs."""
     if st.session_state.get(_HERE, url) != url:
         streamlit_private.forget_fragments()
     st.session_state[_HERE] = url

@@ -1,4 +1,4 @@
-"""A number that the reader types, as text: Streamlit's own field takes no 1.2e12 and knows no nothing."""
+"""A number input as a text field: Streamlit's number field rejects 1.2e12 and cannot be empty."""
 
 import streamlit as st
 
@@ -7,7 +7,7 @@ from app.ui import url_widgets
 
 
 def ask(label: str, key: str, example: str, about: str) -> float | None:
-    """A number that the reader types, 1.2e12 included; anything else is said to be none."""
+    """Draw the field and return its value; None if it is empty or, with a message, not a number above 0."""
     text = st.text_input(label, **url_widgets.text(key), placeholder=example, help=about, width=200).strip()
     value = fmt.number(text.replace(",", "").replace(" ", "")) if text else None
     if text and (value is None or value <= 0):

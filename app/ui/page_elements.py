@@ -1,7 +1,7 @@
-"""Parts that every page is made of: heading, facts, table, and the words for what went wrong.
+"""Elements of every page: heading, key figures, and error messages.
 
-What comes from a report (names, paths, a converter's output) is untrusted: it is shown through ``format.plain`` or as
-code, never as Markdown or HTML.
+Text from a report (names, paths, converter output) is untrusted: show it through ``format.plain`` or as code, never as
+Markdown or HTML.
 """
 
 import logging
@@ -31,23 +31,23 @@ _log = logging.getLogger("warpdeck")
 
 
 def kind_title(kind: str) -> str:
-    """What people call a kind of report."""
+    """Return the display title of a report kind."""
     return KIND_TITLES.get(kind, kind)
 
 
 def kind_of(report: Manifest) -> str:
-    """The kind of a report; of a trace that another program wrote in the form of PyTorch's, that program."""
+    """Return the kind of a report; for a trace in PyTorch's format by another program, that program's name."""
     is_other = report.kind == "torch" and report.tool not in (None, KIND_TITLES["torch"])
     return (report.tool or report.kind) if is_other else report.kind
 
 
 def open_report(manifest: Manifest) -> None:
-    """Goes to the first page of a report."""
+    """Open the first page of a report."""
     navigation.to(page_list.get_first_view(manifest).path, {"report": manifest.id})
 
 
 def header(manifest: Manifest, title: str) -> None:
-    """The title of a page (plain text) and one quiet line of facts about its report."""
+    """Draw the page title (plain text) and a caption with facts about the report."""
     st.header(fmt.plain(title), anchor=False)
     kind = " ".join(part for part in (manifest.tool or kind_title(manifest.kind), manifest.tool_version) if part)
     length = fmt.duration(manifest.duration_ns) if manifest.duration_ns else None
@@ -57,14 +57,14 @@ def header(manifest: Manifest, title: str) -> None:
 
 
 def facts(items: Sequence[tuple[str, str, str]]) -> None:
-    """A compact row of figures: (label, value as text, help or ""), all plain text."""
+    """Draw a compact row of figures, each as (label, value, help or ""), all plain text."""
     with st.container(horizontal=True, gap="large"):
         for label, value, about in items:
             st.metric(fmt.plain(label), fmt.plain(value), help=fmt.plain(about) if about else None, width="content")
 
 
 def not_captured(error: NotCapturedError) -> None:
-    """What this report lacks, what it would be good for, and the flag to copy."""
+    """Draw a box with the data that the report lacks, its use, and the command that records it."""
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
         use = f"Needed for: {fmt.plain(error.use)}." if error.use else ""
@@ -76,14 +76,14 @@ def not_captured(error: NotCapturedError) -> None:
 
 
 def lacking(error: NotCapturedError, before: str = "") -> None:
-    """The same as one line, for a part of a page that goes on without, and the command to copy."""
+    """Draw the same as one line and the command, for part of a page that works without the data."""
     st.markdown(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
     if error.command:
         st.code(error.command, language=None)
 
 
 def problem(error: WarpdeckError) -> None:
-    """An error: what is wrong, what to do, and below it the words of the program that said so."""
+    """Show an error: the message, the hint, and the output of the program that reported it."""
     said, command = hint(error.hint)
     st.error(f"{fmt.plain(error.message)}  \n{said}".strip(), icon=":material/error:")
     if command:
@@ -92,13 +92,13 @@ def problem(error: WarpdeckError) -> None:
 
 
 def hint(text: str) -> tuple[str, str]:
-    """What to do, as Markdown, and the command that it ends with after a colon: that belongs in a box, to be copied."""
+    """Split a hint into Markdown and the command after its final colon, which belongs in a box to copy."""
     found = _COMMAND.fullmatch(text)
     return (fmt.sentence(f"{found[1]}:"), found[2]) if found else (fmt.sentence(text), "")
 
 
 def words(detail: str, title: str = "Converter output") -> None:
-    """Another program's output, verbatim, folded away; nothing where there is none."""
+    """Draw another program's output verbatim and collapsed; nothing if it is empty."""
     if detail.strip():
         with st.expander(title):
             st.code(detail, language=None, wrap_lines=True)
@@ -106,9 +106,9 @@ def words(detail: str, title: str = "Converter output") -> None:
 
 @contextmanager
 def boundary() -> Iterator[None]:
-    """Turns every error into words on the page; one that nobody foresaw is logged under a number that the page shows.
+    """Show every error on the page; unexpected ones are logged under a number that the page shows.
 
-    Main wraps each page in it; a fragment or a dialog, which Streamlit runs by itself, needs its own.
+    Main wraps each page in it. Fragments and dialogs run on their own in Streamlit, so each needs its own.
     """
     try:
         yield
@@ -116,14 +116,14 @@ def boundary() -> Iterator[None]:
         not_captured(error)
     except WarpdeckError as error:
         problem(error)
-    except Exception as error:  # noqa: BLE001 (the last resort: whatever it is, no traceback reaches the page)
+    except Exception as error:  # noqa: BLE001 (last resort: no traceback may reach the page)
         st.error(unforeseen(error), icon=":material/error:")
 
 
 def escaped(error: Exception) -> bool:
-    """Says an error that passed every boundary (``st.App`` calls it); True: nothing else has to be shown.
+    """Show an error that passed every boundary (``st.App`` calls this); return True if nothing else must be shown.
 
-    A callback fails before its run has drawn anything, and ends it: the page is then drawn once more, and says it.
+    A callback fails before its run has drawn anything, and ends the run. The page is then rerun and shows the error.
     """
     if streamlit_private.is_callback_running():
         st.session_state[_ESCAPED] = error
@@ -135,19 +135,19 @@ def escaped(error: Exception) -> bool:
 
 
 def say_escaped() -> None:
-    """Says what a callback raised before this run."""
+    """Show the error that a callback raised before this run."""
     with boundary():
         if error := st.session_state.pop(_ESCAPED, None):
             raise error
 
 
 def _draw_again() -> None:
-    """Outside a run this asks for one, and returns."""
+    """Request a rerun. Outside a run ``st.rerun`` returns."""
     st.rerun()
 
 
 def unforeseen(error: Exception) -> str:
-    """Logs an error that nobody foresaw under a number, and says so without its words."""
+    """Log an unexpected error under a number; return a message with the number, without the error's text."""
     number = uuid.uuid4().hex[:8]
     counters.ERRORS.add(type(error).__name__)
     _log.error("Error %s", number, exc_info=error)

@@ -1,4 +1,4 @@
-"""Ways between a kernel of a Systems report and its launches in a Compute report; each is an address to send."""
+"""Links between a kernel of a Systems report and its launches in a Compute report. Each is a shareable URL."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ _ICON = ":material/arrow_outward:"
 
 
 def open_launch(report_id: str, launch: int) -> None:
-    """Goes to a launch of a Compute report."""
+    """Navigate to a launch of a Compute report."""
     navigation.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})
 
 
 def to_launch(report_id: str, row: "pd.Series[Any]") -> None:
-    """A link to the launch that Nsight Compute measured of a kernel; ``row`` is one of ``time_weighted_roofline``."""
+    """Draw a link to the launch that Nsight Compute measured; ``row`` is a row of ``time_weighted_roofline``."""
     shape = "" if row["match"] == "exact" else " (another launch shape)"
     st.page_link(
         LAUNCHES, label=f"Stalls, roofline and rules in Nsight Compute{shape}", icon=_ICON, width="content",
@@ -30,7 +30,7 @@ def to_launch(report_id: str, row: "pd.Series[Any]") -> None:
 
 
 def to_kernels(report_id: str, launch: "pd.Series[Any]") -> None:
-    """Links to the kernel of a launch (a row of ``ncu_speed_of_light``) in the Systems reports linked to its report."""
+    """Link a launch (a row of ``ncu_speed_of_light``) to its kernel in up to three linked Systems reports."""
     for systems in session.systems_of(report_id)[:3]:
         try:
             rows = session.whole(systems.id, "time_weighted_roofline", ncu=report_id)

@@ -1,4 +1,4 @@
-"""Links a Systems report to the Compute report of the same program: candidates by how much GPU time they cover."""
+"""Link a Systems report to a Compute report of the same program; candidates are ranked by the GPU time they cover."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.ui import link_row, page_elements, trace_links
 from profiledb.library.catalog import LAUNCHES, Manifest
 
 CANDIDATES = 30
-"""So many Compute reports are compared, the newest."""
+"""Maximum number of Compute reports compared, newest first."""
 
 _OPEN = "library-link"
 _COMMAND = "ncu --set full -o report python train.py"
@@ -19,9 +19,9 @@ _COMMAND = "ncu --set full -o report python train.py"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A Compute report and how much kernel time of the Systems report it covers, percent.
+    """A Compute report and the kernel time of the Systems report that it covers, in percent.
 
-    ``other_pct`` is that of kernels which it has in other launch shapes only.
+    ``other_pct`` is the share of kernels that it measured in other launch shapes only.
     """
 
     report: Manifest
@@ -30,7 +30,7 @@ class Candidate:
 
 
 def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names of the reports that each report is linked to, in either direction, by its id."""
+    """Return the names of the reports linked to each report, in either direction, by report id."""
     names = {r.id: fmt.visible(r.name) for r in reports}
     linked: dict[str, list[str]] = {}
     for nsys_id, other_id in (pair for kind in links for pair in kind.items()):
@@ -41,7 +41,7 @@ def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str
 
 
 def action(report: Manifest) -> None:
-    """The button that opens the dialog, for a report that can be linked."""
+    """Draw the button that opens the dialog, for a report that can be linked."""
     if not report.rows.get("kernel"):
         return
     linked = report.id in session.links()
@@ -52,14 +52,14 @@ def action(report: Manifest) -> None:
 
 
 def dialog() -> None:
-    """Shows the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
+    """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
     known = {r.id: r for r in session.reports()}
     if report := known.get(st.session_state.get(_OPEN, "")):
         st.dialog("Link a report", width="medium", on_dismiss=_close)(_choose)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:
-    """The newest Compute reports and the linked one, what covers most first; none whose file is damaged."""
+    """Return the newest Compute reports and the linked one, highest coverage first, without damaged files."""
     linked = session.links().get(report.id)
     compute = [r for r in session.reports() if LAUNCHES in r.subjects]
     chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
@@ -114,7 +114,7 @@ def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
 
 
 def _coverage(candidate: Candidate) -> str:
-    """In words: covers 63 % of the GPU time."""
+    """Describe the coverage, such as "covers 63 % of the GPU time"."""
     if candidate.covered_pct:
         covers = f"covers {_percent(candidate.covered_pct)} of the GPU time"
         return (
@@ -126,7 +126,7 @@ def _coverage(candidate: Candidate) -> str:
 
 
 def _percent(value: float) -> str:
-    """A whole percentage, but never 0 for what is there."""
+    """Format a whole percentage, but never 0 for a nonzero value."""
     return f"{value:.0f} %" if value >= 0.5 else "<1 %"
 
 
@@ -138,7 +138,7 @@ def _about(report: Manifest) -> str:
 
 
 def _done() -> None:
-    """Closes the dialog and draws the page behind it, which a button in a dialog does not by itself."""
+    """Close the dialog and rerun the page behind it: a button in a dialog reruns only the dialog."""
     _close()
     st.rerun()
 

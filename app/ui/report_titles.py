@@ -1,4 +1,4 @@
-"""What lists of reports call each of them."""
+"""Titles of reports in lists."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,21 +9,21 @@ from profiledb.library.catalog import Manifest
 
 
 def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
-    """A title a report, by id, each unlike the others: name, GPU and moment, and the begin of the id where those agree.
+    """Return a unique title per report id: name, GPU and capture time, plus the start of the id where those coincide.
 
     Args:
-        reports: the reports of the list by id.
+        reports: the listed reports by id.
         own: id of the page's report, which is marked as such.
     """
     told = tuple((key, one.name, one.gpu, one.captured_at) for key, one in reports.items())
     return dict(_titles(told, own))
 
 
-@lru_cache(maxsize=16)  # several lists of a page, and every look at one, name the same reports
+@lru_cache(maxsize=16)  # the lists of a page, and its reruns, contain the same reports
 def _titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
     plain = {key: _title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
     number = Counter(plain.values())
-    # Streamlit tells options apart by what they are called
+    # Streamlit identifies options by their text.
     return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}
 
 

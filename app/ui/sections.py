@@ -1,4 +1,4 @@
-"""A page of several sections, each of which a report may lack: what several lack is said once."""
+"""A page of sections, each of which a report may lack. Data that several sections lack is mentioned once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ class Part(Protocol):
 
     @property
     def title(self) -> str:
-        """Its heading."""
+        """Return the heading."""
 
     @property
     def loud(self) -> bool:
-        """Whether its absence gets a box of its own; else one quiet line below all others."""
+        """Return whether missing data gets its own box; otherwise it is one line at the end of the page."""
 
     @property
     def draw(self) -> Callable[[str], None]:
-        """Draws it for a report's id; raises NotCapturedError where the report lacks it."""
+        """Return a function that draws the part for a report id; it raises NotCapturedError if the data is missing."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Section:
 
 
 def show(report_id: str, sections: Sequence[Part]) -> None:
-    """Draws them in order."""
+    """Draw the sections in order, then the missing data of those that are not ``loud``."""
     told: dict[str, str] = {}
     quiet: dict[str, NotCapturedError] = {}
     for section in sections:

@@ -1,4 +1,4 @@
-"""Components without an iframe, from files: the content security policy allows no script but those that we serve."""
+"""Components without an iframe, loaded from files: the content security policy allows only scripts that we serve."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ _APP = Path(__file__).resolve().parents[1]
 
 
 def component(name: str) -> Any:
-    """What draws the component of ``static/<name>``: its ``<name>.js``, and ``<name>.css`` where there is one."""
+    """Return the component in ``static/<name>``: its ``<name>.js``, and ``<name>.css`` if there is one."""
     folder = Path("static", name)
     full = streamlit_private.register_component(name, _APP, str(folder))
     style = f"{name}.css" if (_APP / folder / f"{name}.css").exists() else None

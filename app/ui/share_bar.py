@@ -1,4 +1,4 @@
-"""Shares of time by category of calls or reason of idle time: one bar, in colors that each keeps on every page."""
+"""Shares of time by call category or idle reason as one bar, in colors that are the same on every page."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from app.ui import chart_element, charts, tables, theme
 from app.ui import format as fmt
 
 SHORT = 10
-"""Rows of a table before it scrolls by itself: this page has many."""
+"""Rows before a table scrolls on pages with many tables."""
 
 REASONS = {
     "host code": "Non-CUDA code",
@@ -22,22 +22,22 @@ REASONS = {
     "page migration": "Page migration",
     "unknown": "Unknown",
 }
-"""What people read for each reason of ``idle_reasons``."""
+"""Display title of each reason of ``idle_reasons``."""
 
 _FIXED = {
     "launch": 0, "launch call": 0, "synchronization": 1, "blocking copy": 2, "copy call": 2,
     "queued copy": 3, "launch latency": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
 }  # fmt: skip
-"""Which of the colors each has; what is not here is gray."""
+"""Index of each name in the category colors; names not listed are gray."""
 
 
 def color(name: str) -> str:
-    """The color of a category or reason in this visitor's theme; gray for what says little."""
+    """Return the color of a category or reason in this visitor's theme; gray for unspecific ones."""
     return theme.category_colors()[_FIXED[name]] if name in _FIXED else charts.NEUTRAL[theme.theme()]
 
 
 def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:
-    """Shares of categories or reasons as one bar; ``amount`` is the column of the time of each."""
+    """Draw the shares of categories or reasons as one bar; ``amount`` is the column with their times."""
     parts = [
         charts.Part(
             titles.get(row[column], row[column]), float(row["share_pct"]), fmt.duration(row[amount]), color(row[column])
@@ -48,5 +48,5 @@ def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, st
 
 
 def height(rows: int) -> int | None:
-    """The height of a table that scrolls after a few rows; None where all fit."""
+    """Return the pixel height of a table that scrolls after a few rows, or None if all rows fit."""
     return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None

@@ -1,4 +1,4 @@
-"""Time of attention by length, and timers beside ranges, as Plotly figures: no Streamlit, no SQL."""
+"""Plotly figures of attention time by length, and of timers against ranges: no Streamlit, no SQL."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme
 from app.ui.figure_cache import kept
 
 FEWEST = 3
-"""Lengths that an exponent needs: two points lie on a line whatever happens."""
+"""Lengths needed to fit an exponent: two points always lie on a line."""
 
 _STROKES = {
     "softmax": ("solid", "circle"), "scores": ("solid", "square"), "output": ("dash", "diamond"),
@@ -23,21 +23,21 @@ _STROKES = {
 }  # fmt: skip
 _ACCENTED = ("softmax", "fused")
 _ROOM = 0.45
-"""Of the width: for the names at the ends of the lines."""
+"""Share of the width reserved for the labels at the line ends."""
 _TICKS = 14
-"""Lengths that are written below all panels together."""
+"""Maximum number of tick labels below all panels together."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A part of attention over the lengths.
+    """Time of one part of attention by length.
 
     Args:
-        variant: the range around it (untrusted).
+        variant: the enclosing range (untrusted).
         part: scores, softmax, output, fused, fused backward.
         tokens: lengths.
-        ns: time of one attention at each, ns.
-        reports: the report that each comes from (untrusted).
+        ns: time of one attention at each length, ns.
+        reports: the report behind each point (untrusted).
     """
 
     variant: str
@@ -48,7 +48,7 @@ class Line:
 
 
 def fit(tokens: Sequence[float], ns: Sequence[float]) -> float | None:
-    """The exponent of time = c * tokens^exponent, by least squares on the logarithms; None below three lengths."""
+    """Return the exponent of time = c * tokens^exponent by log-log least squares; None below three lengths."""
     points = [(math.log(t), math.log(n)) for t, n in zip(tokens, ns, strict=True) if t > 0 and n > 0]
     if len({x for x, _ in points}) < FEWEST:
         return None
@@ -58,7 +58,7 @@ def fit(tokens: Sequence[float], ns: Sequence[float]) -> float | None:
 
 @kept
 def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
-    """Time by length, both logarithmic, a panel a variant; every line carries its name and its exponent."""
+    """Plot time by length on logarithmic axes, one panel per variant; each line is labeled with its part."""
     variants = list(dict.fromkeys(line.variant for line in lines))
     titles = [f"<b>{fmt.plotly_text(fmt.shortened(name, 40))}</b>" for name in variants]
     figure = make_subplots(1, len(variants), shared_yaxes=True, horizontal_spacing=0.02, subplot_titles=titles)
@@ -115,7 +115,7 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
 
 @kept
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
-    """A label of ``timing_pairs`` over its steps: the timer, the range on the CPU and on the GPU."""
+    """Plot a label of ``timing_pairs`` over its steps: the timer, and the range on the CPU and on the GPU."""
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
     for column, name, color, dash in (

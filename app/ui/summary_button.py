@@ -1,4 +1,4 @@
-"""A report as a file to download: its summary in Markdown, or all of it as a page that opens without a server."""
+"""Download buttons for a report: a Markdown summary, or the full report as one self-contained HTML page."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ _HELP = {
 
 
 def show(manifest: Manifest) -> None:
-    """Draws the buttons; a file is made when its button is clicked, of what is selected now."""
+    """Draw the buttons. A file is built on click, from the selection at that moment."""
     asked = (session.library(), manifest, session.selected(manifest.id))
     with st.container(horizontal=True):
         _button("Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown")

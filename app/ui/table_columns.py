@@ -1,7 +1,7 @@
-"""The columns of tables: the header of an analysis says which its page shows, and what they are.
+"""Table columns: the header of an analysis lists the columns that its page shows, and describes them.
 
-``shown("kernels")`` are those of the header (``-- show:``). Another table of the same analysis names its columns:
-``of("kernels", use("name", width=300), bar("share_pct"), "total_ns")``.
+``shown("kernels")`` returns the columns listed in the header (``-- show:``). Other tables of the same analysis name
+their columns: ``of("kernels", use("name", width=300), bar("share_pct"), "total_ns")``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,26 +24,26 @@ _KINDS: dict[str, Kind] = {
     "bool": "text", "count": "count", "id": "count", "blocks": "count", "threads": "count",
 }  # fmt: skip
 _MOMENTS = ("start_ns", "end_ns")
-"""How columns end that say when something was, not how long it took."""
+"""Suffixes of columns that hold a point in time rather than a duration."""
 _SHOWN = {"": "", "number": "", "size": "", "x": "", "ratio": "×"}
-"""What stands behind the heading for the unit of a plain number, where it is not the unit itself."""
+"""Text behind the heading for units of plain numbers; other units are shown as they are."""
 
 
 @dataclass(frozen=True)
 class Col:
-    """A column of a table. Pages write one out only for what they work out themselves.
+    """A column of a table. Pages construct one only for values that they compute themselves.
 
     Args:
         name: the column of the frame.
         label: its heading.
-        unit: shown behind the heading; cells of a ``duration`` (given in ns), of bytes and FLOP carry their own.
-        help: what it means, on hovering over the heading.
-        kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
-            ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class; ``line`` a list of numbers, which is
-            drawn.
-        signed: whether what is above 0 carries a plus, as changes do.
+        unit: shown behind the heading; cells with a duration (in ns), bytes or FLOP carry their own unit.
+        help: tooltip of the heading.
+        kind: how cells are shown. A ``moment`` is a time on the report's clock, in one unit for the whole column.
+            ``percent`` and ``bar`` hold 0 to 100, ``class`` the name of a kernel class, ``line`` a list of numbers
+            that is drawn as a sparkline.
+        signed: whether positive values get a plus sign, as changes do.
         width: pixels, or small, medium, large.
-        click: whether a click on a cell of it selects its row; where no column says so, any cell does.
+        click: whether a click on its cells selects the row; if no column sets it, any cell does.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Col:
 
 
 class Changes(TypedDict, total=False):
-    """What a page says of a column itself: fields of Col, mostly those of the screen alone."""
+    """Overrides of ``Col`` fields by a page, mostly of how a column looks."""
 
     name: str
     label: str
@@ -69,14 +69,14 @@ class Changes(TypedDict, total=False):
 
 
 class HeaderChanges(Changes, total=False):
-    """The same of a column that the header of an analysis names; ``click``: what a click on a cell of it does."""
+    """Overrides for a column listed in an analysis header; ``click`` says what a click on a cell does."""
 
     click: str
 
 
 @dataclass(frozen=True)
 class Use:
-    """A column by its name in the header, what the page says otherwise, and what a click on a cell of it does."""
+    """A column by its name in the header, the page's overrides, and what a click on a cell does."""
 
     column: str
     changes: Changes
@@ -84,20 +84,20 @@ class Use:
 
 
 def use(column: str, /, *, click: str = "", **changes: Unpack[Changes]) -> Use:
-    """A column with what the page says of it; ``name`` is that of the frame, where the page made it of the column."""
+    """Name a column with the page's overrides; ``name`` is the frame column that the page derived from it."""
     return Use(column, changes, click)
 
 
 def bar(column: str, /, **changes: Unpack[Changes]) -> Use:
-    """A percentage that is drawn as a bar."""
+    """Name a percentage column that is drawn as a bar."""
     return Use(column, {"kind": "bar", **changes})
 
 
 def shown(analysis: str, changes: Mapping[str, HeaderChanges] | None = None) -> tuple[Col, ...]:
-    """Return the columns that the header of an analysis names, with what the page says of some otherwise.
+    """Return the columns that the header of an analysis lists, with the page's overrides.
 
     Raises:
-        KeyError: the header shows a column that the analysis does not have.
+        KeyError: the header lists a column that the analysis does not have.
     """
     said = changes or {}
     return of(analysis, *(_use(one, dict(said.get(one.column, {}))) for one in header.get(analysis).show))
@@ -110,14 +110,14 @@ def _use(one: header.Shown, changes: dict[str, Any]) -> Use:
 
 
 def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col, ...]:
-    """The columns that a page shows, in its order.
+    """Return the columns that a page shows, in the given order.
 
     Args:
         source: the name of an analysis, or the columns of a study.
-        wanted: names of columns, or what ``use`` and ``bar`` make; a ``Col`` is the page's own and stays as it is.
+        wanted: column names, or results of ``use`` and ``bar``; a ``Col`` is used as is.
 
     Raises:
-        KeyError: the source has no column of a name.
+        KeyError: the source has no column of that name.
     """
     known = {column.name: column for column in (header.get(source).columns if isinstance(source, str) else source)}
     return tuple(head if isinstance(head, Col) else _col(known, head) for head in wanted)
@@ -133,7 +133,10 @@ def _col(known: dict[str, Column], wanted: str | Use) -> Col:
 
 
 def shown_as(column: Column) -> tuple[Kind, str]:
-    """How a column is shown by its unit, and the unit behind its heading. A count with decimals is a mean of counts."""
+    """Return the kind of a column, derived from its unit, and the unit behind its heading.
+
+    A count with decimals is a mean of counts, so it is shown as a plain number.
+    """
     if column.unit == "ns" and column.name.endswith(_MOMENTS):
         return "moment", ""
     kind = _KINDS.get(column.unit, "number")
@@ -143,5 +146,5 @@ def shown_as(column: Column) -> tuple[Kind, str]:
 
 
 def filled(frame: pd.DataFrame, columns: Sequence[Col]) -> list[Col]:
-    """The columns that have a value in any row."""
+    """Return the columns that have a value in at least one row."""
     return [column for column in columns if column.name in frame.columns and bool(frame[column.name].notna().any())]

@@ -1,4 +1,4 @@
-"""Tables: real numbers that sort, each written in the unit that fits it, and the raw values as CSV."""
+"""Tables: sortable numbers, each formatted in a suitable unit, with a CSV download of the raw values."""
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
@@ -16,23 +16,24 @@ from profiledb import spreadsheet
 
 ROW_PX = 32
 SCREEN = 20
-"""Rows that a screen has room for; a longer table scrolls by itself."""
+"""Rows that fit on a screen; longer tables scroll."""
 
 _Parts = tuple[Any, dict[str, Any], dict[str, str]]
-"""Cells with their words, columns, and whole names by what cells say."""
+"""Formatted cells, column configuration, and full names by cell text."""
 
 Selects = list[Literal["single-row", "single-cell"]]
 SELECTION: Selects = ["single-row", "single-cell"]
-"""What a click may select: a row by its box, or by any of its cells."""
+"""Selection modes in which a click on the row's box or on any of its cells selects it."""
 BY_NAME: Selects = ["single-cell"]
-"""The same where only the cells of some columns lead anywhere: the others are selected to be copied."""
+"""Selection mode in which only cells of some columns open anything; the others can still be copied."""
 
 MOST_WRITTEN = 20_000
-"""Cells up to which each is written by itself (a fifth of a second); a longer table has one unit a column."""
+"""Cells up to which each is formatted individually (0.2 s); longer tables use one unit per column."""
 _CHARACTER_PX, _EDGES_PX = 7.5, 18
-"""A character of a cell is about so wide: a longer text is cut in the middle, because kernels differ at their ends."""
+"""Approximate width of a character, and padding of a cell. Long text is cut in the middle: kernel names differ at the
+end."""
 _NAMES_PX = 180
-"""Columns from this width on hold names; narrower ones hold words that nobody could guess from their ends."""
+"""Minimum width of a column of names. Text in narrower columns is never cut: short words would be unreadable."""
 
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "duration": fmt.duration,
@@ -43,7 +44,7 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "percent": lambda value: fmt.percent(value).removesuffix(" %"),
     "number": fmt.significant,
 }
-"""How single cells are written, each with a unit that fits it: a column holds what takes seconds and what takes ns."""
+"""Formatters for single cells, each choosing its own unit: one column can hold both seconds and nanoseconds."""
 _SCALES: dict[Kind, Any] = {
     "duration": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS, "rate": fmt.BYTE_UNITS, "work": fmt.FLOP_UNITS,
     "flops": fmt.FLOP_UNITS,
@@ -62,16 +63,16 @@ def table(
     select: bool = False,
     hidden: Sequence[str] = (),
 ) -> int | None:
-    """A sortable table with a CSV download below it.
+    """Draw a sortable table with a CSV download below it.
 
     Args:
-        frame: the rows, numbers in base units (ns, bytes, percent).
-        columns: the columns to show, in order; those that the frame lacks are left out.
+        frame: the rows, with numbers in base units (ns, bytes, percent).
+        columns: the columns to show, in order; columns that the frame lacks are skipped.
         key: unique on the page.
-        download: file name of the CSV; it holds the raw values of the shown and the ``hidden`` columns.
-        height: pixels; by default as many as the rows need, up to a screen.
-        select: whether a click selects a row: on a column that says so (``Col.click``), else anywhere.
-        hidden: further columns for the CSV only.
+        download: file name of the CSV, which holds the raw values of the shown and the ``hidden`` columns.
+        height: pixels; by default fits the rows, up to a screen.
+        select: whether a click selects a row: on columns with ``Col.click``, or anywhere if there are none.
+        hidden: additional columns for the CSV only.
 
     Returns:
         The position in ``frame`` of the selected row, or None.
@@ -100,18 +101,18 @@ def table(
 
 
 def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
-    """What a table takes: built once, unless it is so long that keeping it would push out everything else."""
+    """Return the parts of a table, cached unless it is so large that it would evict everything else."""
     if len(frame) * len(columns) > MOST_WRITTEN:
         return (*drawn(frame, columns), name_card.whole(frame))
     wanted = [name for name in frame.columns if name in name_card.NEEDED or any(c.name == name for c in columns)]
     built = _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
-    cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never out of this process)
+    cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never leaves this process)
     return cell_text.styled(cells, texts), config, whole
 
 
 @kept
 def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
-    """The parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
+    """Return the parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
     (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, cell_text.texts(cells, words)))
     return pickle.dumps((cells, texts, config, name_card.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
 
@@ -123,7 +124,7 @@ def _style(cells: pd.DataFrame, words: Any) -> Any:
 def drawn(
     frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style
 ) -> tuple[Any, dict[str, Any]]:
-    """What ``st.dataframe`` takes: numbers, which sort, with the words of each cell, and how columns are shown."""
+    """Return the arguments of ``st.dataframe``: sortable numbers with formatted text, and the column configuration."""
     if len(frame) * len(columns) > MOST_WRITTEN:
         return _long(frame, columns)
     cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
@@ -132,7 +133,7 @@ def drawn(
 
 
 def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The same for a long table: each column in the unit of its largest value, which stands in the heading."""
+    """Return the same for a large table: each column has one unit, that of its largest value, in the heading."""
     cells, config = {}, {}
     for column in columns:
         values, units = frame[column.name], _SCALES.get(column.kind)
@@ -150,7 +151,7 @@ def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, di
 
 
 def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
-    """The row that was clicked: on a cell that leads somewhere; where none does by itself, on its box or any cell."""
+    """Return the clicked row: by a cell of a leading column or, if there are none, by its box or any cell."""
     cells = [row for row, column in selection.cells if not leading or column in leading]
     picked = [*([] if leading else selection.rows), *cells]
     return int(picked[0]) if picked and picked[0] < rows else None
@@ -159,7 +160,7 @@ def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
 def _names(
     whole: Mapping[str, str], columns: Sequence[Col], config: Mapping[str, Any], key: str, *, opens: bool
 ) -> bool:
-    """The card with whole names, where the table has names or leads anywhere; whether a chosen cell counts."""
+    """Draw the full-name card if the table has names or clickable rows; return whether a selected cell is a click."""
     named = [c for c in columns if _name_px(c)]
     if not named and not opens:
         return True
@@ -175,7 +176,7 @@ def _names(
 
 
 def _name_px(column: Col) -> int | None:
-    """The width of a column of names; None for any other column."""
+    """Return the width of a column of names; None for other columns."""
     wide = column.kind == "text" and isinstance(column.width, int) and column.width >= _NAMES_PX
     return column.width if wide and isinstance(column.width, int) else None
 
@@ -206,13 +207,13 @@ def _cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
 
 
 def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
-    """The unit (name, size) that all moments of a column share, so that they can be told apart: µs below 1 ms."""
+    """Return the unit (name, size) for all moments of a column: ms, or µs below 1 ms, so that they stay distinct."""
     latest = fmt.number(pd.to_numeric(values, errors="coerce").abs().max()) or 0.0
     return ("ms", 1e6) if latest >= 1e6 else ("µs", 1e3)
 
 
 def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
-    """How cells are written, each by itself; None where the column's configuration says it."""
+    """Return the formatter of a column's cells; None if the column configuration formats them."""
     if column.kind == "text":
         width = _name_px(column)
         return partial(text, most=int((width - _EDGES_PX) / _CHARACTER_PX) if width else None)
@@ -221,7 +222,7 @@ def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | No
 
 
 def _signed(form: Callable[[Any], str], value: Any) -> str:
-    """A change: growth with a plus; what rounds to nothing has no sign."""
+    """Format a change: a plus for growth, no sign for a value that rounds to zero."""
     size = fmt.number(value)
     shown = form(value if size is None else abs(size))
     if size is None or shown == form(0) or shown.startswith("<"):
@@ -230,7 +231,7 @@ def _signed(form: Callable[[Any], str], value: Any) -> str:
 
 
 def text(value: Any, most: int | None = None) -> str:
-    """A cell of text, cut in the middle to ``most`` characters, or what stands for a missing one."""
+    """Return the text of a cell, cut in the middle to ``most`` characters, or the placeholder for a missing value."""
     if not isinstance(value, str):
         return fmt.MISSING if pd.isna(value) else str(value)
     return fmt.shortened(value, most) if most and len(value) > most else value

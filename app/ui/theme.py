@@ -1,4 +1,4 @@
-"""Colors: the theme that the reader chose, and the fixed color of every kernel class in it."""
+"""Colors: the visitor's theme, and the fixed color of each kernel class in it."""
 
 from functools import cache
 from pathlib import Path
@@ -20,60 +20,61 @@ WORK: dict[Theme, dict[str, str]] = {
         "to_host": "#E69F00", "overhead": "#CC3328",
     },
 }  # fmt: skip
-"""Devices and the parts of work on them, in the sense of the colors of the workloads' ranges: CPU blue, GPU and its
-computing green, transfers yellow and orange, allocation light blue, overhead (any other part) red. From the scheme of
-Okabe and Ito, blue, green and red moved until the devices, and neighbors in a stack, stay apart for every eye."""
+"""Colors of devices and of the parts of their work, matching the colors of the workloads' NVTX ranges: CPU blue, GPU
+and GPU compute green, transfers yellow and orange, allocation light blue, overhead (any other part) red. Based on the
+Okabe-Ito palette, with blue, green and red shifted until the devices, and neighbors in a stack, stay distinguishable
+under every form of color blindness."""
 
 CATEGORIES: dict[Theme, tuple[str, ...]] = {
     "light": ("#2396C0", "#8D73F0", "#105413", "#953273", "#480E26", "#D17858", "#5D239B", "#0E0C4E"),
     "dark": ("#73EDE9", "#9C9EF1", "#4CB48D", "#9541AA", "#CBCA81", "#C16C26", "#2D7447", "#E8B53D"),
 }  # fmt: skip
-"""What is no kernel class: categories of calls, reasons of idle time, directions of copies, metrics. Found by a search
-for colors that stand out from the page (3:1), stay apart for every eye, and are none of those of kernel classes."""
+"""Colors of everything but kernel classes: call categories, idle reasons, memcpy directions, metrics. Found by a search
+for colors that contrast 3:1 with the page, stay distinct under color blindness, and differ from kernel classes."""
 
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
 def theme() -> Theme:
-    """The theme that this visitor sees."""
+    """Return the theme that this visitor sees."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def follow() -> None:
-    """Has the page drawn again when the visitor's theme changes: by itself Streamlit leaves charts as they are."""
+    """Redraw the page when the visitor's theme changes. Streamlit alone leaves charts in the old colors."""
     served_component.component("shade")(
         key="shade", data={"theme": theme()}, width="content", on_changed_change=_changed
     )
 
 
 def _changed() -> None:
-    """The run that follows has the theme."""
+    """Do nothing: the rerun that follows reads the theme."""
 
 
 def class_colors() -> dict[str, str]:
-    """The color of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
+    """Return the color of each kernel class in this visitor's theme: ``#RRGGBB`` by class name."""
     return dict(_colors(config.load().classes, theme()))
 
 
 def work_colors() -> dict[str, str]:
-    """The colors of ``WORK`` in this visitor's theme."""
+    """Return the colors of ``WORK`` in this visitor's theme."""
     return WORK[theme()]
 
 
 def category_colors() -> list[str]:
-    """The colors of ``CATEGORIES`` in this visitor's theme."""
+    """Return the colors of ``CATEGORIES`` in this visitor's theme."""
     return list(CATEGORIES[theme()])
 
 
 def class_titles() -> dict[str, str]:
-    """What people read for each kernel class, in the order in which charts stack them."""
+    """Return the display title of each kernel class, in stacking order of the charts."""
     return dict(_titles(config.load().classes))
 
 
 def tint(color: str) -> str:
-    """A color mixed with the page's background: behind a name, so that a column of them stays quiet.
+    """Mix a color with the page background, so that a column of colored names stays quiet.
 
-    It is opaque, because what is drawn on it must be told from the mixture and not from the color itself.
+    The result is opaque, so that the contrast of text on it is computed from the mixture.
     """
     ground, share = GROUND[theme()], TINT[theme()]
     mixed = [

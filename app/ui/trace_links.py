@@ -1,4 +1,4 @@
-"""Links a Systems report to a trace of the same program, so that its kernels have operators, shapes and modules."""
+"""Link a Systems report to a PyTorch trace of the same program, the source of its operators, shapes and modules."""
 
 import streamlit as st
 
@@ -10,16 +10,16 @@ from profiledb.library.catalog import Manifest
 from profiledb.studies.trace_link import links
 
 CANDIDATES = 10
-"""So many traces are offered, the newest."""
+"""Maximum number of traces offered, newest first."""
 
 
 def has_operators(report: Manifest) -> bool:
-    """Whether operators of its kernels are known: its own, or those of a linked trace."""
+    """Return whether the report, or a trace linked to it, records operators."""
     return bool(report.rows.get("operator")) or session.library().linked_report(report.id, "trace") is not None
 
 
 def offer(report: Manifest) -> bool:
-    """Draws the traces that a report may be linked to; returns whether a link was made or taken away."""
+    """Draw the traces that a report can be linked to; return whether a link was added or removed."""
     traces = [one for one in session.reports() if one.rows.get("operator") and one.rows.get("kernel")]
     if not traces or report.rows.get("operator"):
         return False

@@ -1,8 +1,8 @@
-"""Widgets whose value stands in the address: each function answers what a widget takes for it.
+"""Widgets whose value lives in the URL: each function returns keyword arguments for one.
 
-Streamlit's own ``bind="query-params"`` leaves a page by way of an address that nobody opened: the old page without its
-parameter. It stays in the browser's history, and Back leads there. Here a value is written when it changes, and read
-from the address in each run, so that Back shows what was there. A value that is the default does not stand there.
+Streamlit's own ``bind="query-params"`` leaves a page through an intermediate URL: the old page without its parameter.
+That URL stays in the browser history, so Back leads there. Here a value is written when it changes and read from the
+URL on each run, so that Back restores it. Default values are left out of the URL.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,21 +13,21 @@ from typing import Any
 import streamlit as st
 
 Text = Callable[[Any], str]
-"""What the address says for an option."""
+"""Converts an option to its text in the URL."""
 
 
 def text(key: str) -> dict[str, Any]:
-    """A text, for ``st.text_input``."""
+    """Bind a text, for ``st.text_input``."""
     return _bound(key, st.query_params.get(key, ""), lambda value: [value] if value else [])
 
 
 def flag(key: str) -> dict[str, Any]:
-    """A yes or no that is no by default, for ``st.toggle``."""
+    """Bind a boolean that defaults to false, for ``st.toggle``."""
     return _bound(key, st.query_params.get(key) == "true", lambda value: ["true"] if value else [])
 
 
 def number(key: str, most: int) -> dict[str, Any]:
-    """A whole number from 1 to ``most`` or none, for ``st.number_input``."""
+    """Bind a whole number from 1 to ``most``, or None, for ``st.number_input``."""
     asked = st.query_params.get(key, "")
     value = int(asked) if asked.isdecimal() and len(asked) <= len(str(most)) and 1 <= int(asked) <= most else None
     return _bound(key, value, lambda value: [] if value is None else [str(value)])
@@ -36,9 +36,9 @@ def number(key: str, most: int) -> dict[str, Any]:
 def option(
     key: str, options: Sequence[Any], default: Any = None, text: Text = str, title: Text | None = None
 ) -> dict[str, Any]:
-    """One of some options, for ``st.selectbox`` (with ``index=None`` where there is no default) or a segmented control.
+    """Bind one of several options, for a segmented control or ``st.selectbox`` (``index=None`` without a default).
 
-    What the address asks for and does not exist counts as nothing. ``title`` is what people read: older links have it.
+    Unknown values in the URL are ignored. ``title`` gives the display text, which older links contain.
     """
     known = ({title(one): one for one in options} if title else {}) | {text(one): one for one in options}
     chosen = known.get(st.query_params.get(key, ""), default)
@@ -46,7 +46,7 @@ def option(
 
 
 def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: Text = str) -> dict[str, Any]:
-    """Some of some options, for ``st.multiselect``."""
+    """Bind a subset of the options, for ``st.multiselect``."""
     known = {text(one): one for one in every}
     asked = [known[one] for one in st.query_params.get_all(key) if one in known]
     chosen = asked or list(default)
@@ -54,7 +54,7 @@ def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: T
 
 
 def days(key: str) -> dict[str, Any]:
-    """The first and the last day of a stretch of days, or none, for ``st.date_input``."""
+    """Bind the first and last day of a date range, or none, for ``st.date_input``."""
     asked = []
     for one in st.query_params.get_all(key)[:2]:
         try:

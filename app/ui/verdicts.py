@@ -1,4 +1,4 @@
-"""The verdict of a launch: its color, and the one sentence that every page tells it in."""
+"""The verdict on a launch: its color, and the sentence that every page uses for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,26 +19,26 @@ COLORS: dict[Theme, dict[str, str]] = {
     },
 }  # fmt: skip
 _WAITS = {"wait": "a fixed latency (wait)", "not_selected": "their turn (not selected)"}
-"""Stalls whose names say nothing behind \"wait for\"."""
+"""Stalls whose names make no sense after "wait for"."""
 MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
-"""Reasons of ``ncu_stalls`` that are waits for global memory or the queue to it."""
+"""Reasons of ``ncu_stalls`` that are waits for global memory or its queue."""
 
 
 def title(verdict: object) -> str:
-    """A verdict of an analysis in words."""
+    """Return the text of an analysis verdict, or ``UNKNOWN``."""
     return verdict if isinstance(verdict, str) else UNKNOWN
 
 
 def color(verdict: object) -> str:
-    """The color of a verdict in this visitor's theme."""
+    """Return the color of a verdict in this visitor's theme."""
     known = COLORS[theme.theme()]
     return known.get(title(verdict), known[UNKNOWN])
 
 
 def sentence(row: Mapping[Any, Any]) -> str:
-    """The verdict of a row of ``ncu_limits`` with what roofline and warps say beside it (plain text).
+    """Describe the verdict of an ``ncu_limits`` row together with its roofline and stall data (plain text).
 
-    Nothing where there is no verdict. Where the three point at different sides, it says why that is no contradiction.
+    Return "" without a verdict. Where the three seem to disagree, the sentence explains why they do not.
     """
     if not isinstance(row["verdict"], str):
         return ""
@@ -50,7 +50,7 @@ def sentence(row: Mapping[Any, Any]) -> str:
 
 
 def _roof(row: Mapping[Any, Any]) -> str:
-    """What the roofline says beside the verdict."""
+    """Describe the roofline position relative to the verdict."""
     verdict, share = row["verdict"], fmt.number(row["pct_of_roof"])
     if share is None:
         return ""
@@ -66,7 +66,7 @@ def _roof(row: Mapping[Any, Any]) -> str:
 
 
 def _stall(row: Mapping[Any, Any]) -> str:
-    """What warps wait for, beside the verdict."""
+    """Describe the main stall reason relative to the verdict."""
     share = fmt.number(row["stall_pct"])
     if share is None or not isinstance(row["stall"], str):
         return ""

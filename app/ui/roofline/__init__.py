@@ -1,1 +1,1 @@
-"""The chart of a roofline, which several pages draw: points, roofs, and words that cover neither."""
+"""The roofline chart that several pages draw: points, roofs, and labels that cover neither."""

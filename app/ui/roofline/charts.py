@@ -1,4 +1,4 @@
-"""Kernels to Plotly figures: the roofline, and the speed of light where there is too little for one."""
+"""Plotly figures of kernels: the roofline, and speed of light for reports without enough metrics for a roofline."""
 
 import math
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from app.ui.roofline.points import Point, draw_points, legend, name_largest, tak
 
 HEIGHT_PX = 540
 NARROWEST_PX = 560
-"""Width of a plot at which labels leave points free; below it a label may touch one."""
+"""Narrowest plot at which labels stay clear of points; on narrower ones a label may touch a point."""
 BAND = 0.7
-"""Powers of ten that the band of kernels without arithmetic takes, left of all others."""
+"""Width in decades of the band for kernels without floating-point work, at the left edge."""
 
 SAME = 0.04
-"""How far two peaks are apart at most that are drawn as one."""
+"""Largest relative difference between two peaks that are drawn as one roof."""
 
 _STEPS = 24
-"""Places along a roof at which its label is tried."""
+"""Number of positions along a roof that are tried for its label."""
 _HAIR = 1e-6
-"""Powers of ten inside of the axis: Plotly leaves out words at a place that is off it by as little as a rounding."""
+"""Decades inside the axis range: Plotly drops an annotation that rounding puts just outside it."""
 Spots = Sequence[tuple[float, float, Spot]]
 _LINE = {"light": "rgba(49, 51, 63, 0.75)", "dark": "rgba(250, 250, 250, 0.75)"}
 _FAINT = {"light": "rgba(49, 51, 63, 0.38)", "dark": "rgba(250, 250, 250, 0.40)"}
@@ -34,9 +34,9 @@ _GRID = {"light": "#31333F", "dark": "#FAFAFA"}
 
 @dataclass(frozen=True)
 class Roof:
-    """A peak: its title, FLOP/s or bytes/s, whether points on the chart are held against it.
+    """A peak in FLOP/s or bytes/s; ``used`` if points on the chart are compared with it.
 
-    ``clock_hz`` is the SM clock in the measurement, at which a peak of work holds; None where it is not known.
+    ``clock_hz`` is the measured SM clock that a compute peak applies to; None if unknown.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Roofline:
-    """All that a chart shows; ``arrows`` lead from one point to another, by their places in ``points``."""
+    """The content of a chart; ``arrows`` lead from one point to another, as pairs of indices into ``points``."""
 
     points: Sequence[Point]
     memory: Sequence[Roof]
@@ -57,10 +57,10 @@ class Roofline:
 
 @kept
 def roofline(chart: Roofline, theme: Theme) -> go.Figure:
-    """The chart: work against arithmetic intensity, both logarithmic, under the roofs.
+    """Draw work against arithmetic intensity under the roofs, on logarithmic axes.
 
-    What does no arithmetic has the intensity 0, which such an axis does not have: it stands in a band on the left, as
-    far below the roof of the memory as its traffic is.
+    Kernels without floating-point work have intensity 0, which a logarithmic axis cannot show. They are drawn in a band
+    at the left edge, as far below the memory roof as their traffic is.
     """
     figure = go.Figure()
     edge, chart = _with_band(chart)
@@ -85,7 +85,10 @@ def roofline(chart: Roofline, theme: Theme) -> go.Figure:
 
 
 def _with_band(chart: Roofline) -> tuple[float | None, Roofline]:
-    """The power of ten at which the band ends, None where no kernel needs it; and the chart with places in it."""
+    """Return the right edge of the band (a power of ten) and the chart with points placed in it.
+
+    The edge is None if no kernel needs the band.
+    """
     idle = [point for point in chart.points if point.x == 0]
     if not idle:
         return None, chart
@@ -96,7 +99,7 @@ def _with_band(chart: Roofline) -> tuple[float | None, Roofline]:
 
 
 def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
-    """Its edge, and what it means below the axis: the intensity 0."""
+    """Draw the edge of the band, and label the band with intensity 0 below the axis."""
     figure.add_vline(x=10**edge, line={"width": 1, "color": _FAINT[theme], "dash": "dot"}, layer="below")
     axis = figure.layout.xaxis
     figure.update_xaxes(tickvals=[10 ** (edge - BAND / 2), *axis.tickvals], ticktext=["0", *axis.ticktext])
@@ -104,7 +107,7 @@ def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
 
 @kept
 def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
-    """Compute against memory throughput, percent of the peaks, with the thresholds of ncu's verdict."""
+    """Plot compute against memory throughput in percent of peak, with the thresholds of ncu's verdict."""
     figure = go.Figure()
     for edge in (60, 80):
         line = {"color": _FAINT[theme], "width": 1, "dash": "dot"}
@@ -123,7 +126,7 @@ def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
 
 
 def _axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of both axes as powers of ten: all points, and the ridges of the roofs that points are held against."""
+    """Return the ranges of both axes as powers of ten, including all points and the ridge points of the used roofs."""
     memory = [roof.peak for roof in chart.memory if roof.used] or [roof.peak for roof in chart.memory]
     compute = [roof.peak for roof in chart.compute if roof.used] or [roof.peak for roof in chart.compute]
     xs = [point.x for point in chart.points] + [work / bytes_ for work in compute for bytes_ in memory]
@@ -152,13 +155,13 @@ def _draw_roofs(figure: go.Figure, chart: Roofline, room: Room, theme: Theme) ->
 
 
 def _at_clock(roof: Roof) -> str:
-    """A peak of work with the clock that it holds at, which is not that of the data sheet."""
+    """Return the text of a compute peak with its clock, which differs from the data sheet's."""
     peak = fmt.flops(roof.peak, digits=False)
     return peak if roof.clock_hz is None else f"{peak} at {roof.clock_hz / 1e9:.2f} GHz, the clock measured"
 
 
 def _merged(roofs: Sequence[Roof]) -> list[Roof]:
-    """Roofs that lie on each other under one title."""
+    """Merge roofs with almost equal peaks under one title."""
     merged: list[Roof] = []
     for roof in sorted(roofs, key=lambda roof: (not roof.used, roof.title)):
         near = next((other for other in merged if abs(other.peak / roof.peak - 1) < SAME), None)
@@ -182,21 +185,21 @@ def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[floa
 
 
 def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
-    """Title and peak at the first of some places where they cover no point."""
+    """Label a roof at the first candidate position that covers no point."""
     text = f"{roof.title} {peak}"
     color = _LINE[theme] if roof.used else GRAY[theme]
     write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, color)
 
 
 def _below(begin: float, end: float, peak: float) -> Spots:
-    """Places below and above a slanted roof, from its left end on."""
+    """Return label positions below and above a slanted roof, starting at its left end."""
     at = [math.log10(begin) + _HAIR + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     spots = (Spot("right", 6, -9), Spot("right", 16, -9), Spot("left", -6, 9))
     return [(x, x + math.log10(peak), spot) for x in at for spot in spots]
 
 
 def _beside(begin: float, end: float, peak: float) -> Spots:
-    """Places above and below a level roof, from its right end on."""
+    """Return label positions above and below a flat roof, starting at its right end."""
     at = [math.log10(end) - _HAIR - math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     return [(x, math.log10(peak), Spot("left", 0, up)) for x in at for up in (9, -9)]
 
@@ -240,7 +243,7 @@ def _draw_arrow(figure: go.Figure, start: Point, end: Point, theme: Theme) -> No
 
 
 def _decades(low: float, high: float, unit: str = "") -> dict[str, Any]:
-    """Ticks at powers of ten, in words: 0.1, 1, 10; and 1 GFLOP/s, 10 GFLOP/s."""
+    """Return ticks at powers of ten with their text: 0.1, 1, 10, or 1 GFLOP/s, 10 GFLOP/s."""
     powers = range(math.ceil(low), math.floor(high) + 1)
     if len(powers) > 10:
         powers = powers[:: math.ceil(len(powers) / 10)]

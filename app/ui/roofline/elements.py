@@ -1,4 +1,4 @@
-"""What the roofline of a Compute report and that of a Systems report share: choices, points, roofs, table."""
+"""Parts shared by the rooflines of Compute and Systems reports: controls, points, roofs, table."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ CLASS, LIMIT = "Class", "Limit"
 _HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
 ABOVE = 3
-"""Kernels above their roof that are named."""
+"""Maximum number of kernels above their roof that are listed by name."""
 GAP = (table_columns.use("roof_gap_ns", width=136), table_columns.bar("pct_of_roof", width=140))
-"""Columns that both rooflines show first: what is to be gained."""
+"""Columns that both rooflines show first: the possible gain."""
 MEASURES = (
     table_columns.use("bound", width=90),
     "intensity",
@@ -42,12 +42,12 @@ MEASURES = (
     ),
     table_columns.use("note", width=220),
 )
-"""Columns that both rooflines show, of ``figures``."""
+"""Columns of ``figures`` that both rooflines show."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the reader chose above the chart."""
+    """The settings of the controls above the chart."""
 
     level: str
     precision: str
@@ -56,7 +56,7 @@ class Choice:
     classes: tuple[str, ...]
 
     def keeps(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows whose name and class fit."""
+        """Return the rows that match the search and the classes."""
         kept = rows
         if self.search:
             text = kept["name"].fillna("") + " " + kept["full_name"].fillna("")
@@ -65,7 +65,7 @@ class Choice:
 
 
 def choose(classes: Sequence[str]) -> Choice:
-    """Draws the choices; they stand in the address."""
+    """Draw the controls, whose values live in the URL."""
     titles = theme.class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level = st.segmented_control(
@@ -90,29 +90,29 @@ def choose(classes: Sequence[str]) -> Choice:
 
 
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that have a place on the chart: by their work and traffic, or by their traffic alone."""
+    """Return the rows that have a place on the chart, by their work and traffic or by their traffic alone."""
     works = (rows["intensity"] > 0) & (rows["flops_per_s"] > 0)
     return rows[(works | ((rows["flops_per_s"] == 0) & (rows["bytes_per_s"] > 0))).fillna(False)]
 
 
 def working(rows: pd.DataFrame) -> pd.DataFrame:
-    """Those of them that do arithmetic, and are held against a roof of it."""
+    """Return the rows that do floating-point work, and so are compared with a compute roof."""
     return rows[rows["flops_per_s"] > 0]
 
 
 def by_gap(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, those first that would save most time at their roof."""
+    """Return the rows sorted by the time that each would save at its roof, largest first."""
     return rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable")
 
 
 def gap(rows: pd.DataFrame) -> str:
-    """The time that all rows together would save at their roofs."""
+    """Return the total time that the rows would save at their roofs."""
     known = rows["roof_gap_ns"].dropna()
     return fmt.duration(known.sum() if len(known) else None)
 
 
 def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
-    """A row of ``ncu_roofline`` or ``time_weighted_roofline`` as a point; ``more`` are escaped lines for hovering."""
+    """Convert a row of ``ncu_roofline`` or ``time_weighted_roofline`` to a point; ``more`` are escaped hover lines."""
     group, color = colored(row, choice.color)
     works = row["flops_per_s"] > 0
     rate = f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}"
@@ -139,19 +139,19 @@ def _nothing(choice: Choice) -> str:
 
 
 def _of_roof(row: Mapping[Any, Any]) -> str:
-    """The share of the roof for hovering; nothing where it is not known or cannot be."""
+    """Return the share of the roof for hovering, or "" where it is unknown or impossible."""
     share = fmt.number(row["pct_of_roof"])
     return "" if share is None else f"<b>{fmt.percent(share)}</b> of the {row['bound']} roof"
 
 
 def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the sentence of each launch (column ``reading``); ``limits`` are those of ``ncu_limits``."""
+    """Add the verdict sentence of each launch as column ``reading``; ``limits`` is the result of ``ncu_limits``."""
     told = {row["launch_id"]: verdicts.sentence(row) for row in limits.to_dict("records")}
     return rows.assign(reading=[told.get(launch, "") for launch in rows["launch_id"]])
 
 
 def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
-    """What the legend calls a row, and its color."""
+    """Return the legend group and the color of a row."""
     if by == LIMIT:
         return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"
@@ -159,24 +159,24 @@ def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
 
 
 def precision_title(row: Mapping[Any, Any]) -> str:
-    """FP32, or of tensor work the types: ``Tensor cores (bf16)``."""
+    """Return the title of a precision, with the data types of tensor work: ``Tensor cores (bf16)``."""
     title = PRECISIONS[row["precision"]]
     return f"{title} ({row['types']})" if isinstance(row.get("types"), str) else title
 
 
 def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[list[Roof], list[Roof]]:
-    """The roofs of memory and of arithmetic: the median over launches, whose clocks differ a little.
+    """Return the memory and compute roofs: medians over the launches, whose clocks differ slightly.
 
     Args:
         everything: rows of all levels and precisions.
-        shown: the rows on the chart, against whose roofs the points are held.
-        level: the level that was chosen.
+        shown: the rows on the chart; their roofs count as used.
+        level: the selected memory level.
     """
     known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
     measured = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
     clocks = {str(name): fmt.number(clock) for name, clock in measured.items()}
     memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
-    # Peaks of tensor cores differ by the type of the inputs: each type that is used has a roof.
+    # Tensor core peaks depend on the input type, so each type in use gets its own roof.
     busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
     rest = known[known["precision"] != "tensor"]
     peaks = pd.concat([rest, busy if len(busy) else known[known["precision"] == "tensor"]])
@@ -189,13 +189,13 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
 
 
 def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
-    """``precision_title`` of every row at once: a large report has tens of thousands."""
+    """Return ``precision_title`` for all rows at once: a large report has tens of thousands."""
     titles = rows["precision"].map(PRECISIONS)
     return titles.where(rows["types"].isna(), titles + " (" + rows["types"].astype("string") + ")")
 
 
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
-    """Draws the chart; answers the key of the point that was clicked."""
+    """Draw the chart; return the key of the clicked point, if any."""
     clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
@@ -206,7 +206,7 @@ def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
 
 
 def _signs(points: Sequence[Point]) -> None:
-    """What the shapes mean, as far as they are on the chart."""
+    """Explain the marker shapes that are on the chart."""
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
     signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
@@ -218,7 +218,7 @@ def _signs(points: Sequence[Point]) -> None:
 
 
 def above(rows: pd.DataFrame) -> None:
-    """Names what would lie above its roof, with what that is computed from and the likely cause."""
+    """Warn about kernels above their roof, with the numbers behind that and the likely cause."""
     wrong = rows.dropna(subset=["above_roof"])
     if wrong.empty:
         return
@@ -229,7 +229,7 @@ def above(rows: pd.DataFrame) -> None:
 
 
 def figures(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the precision in words, for a table."""
+    """Add the display title of the precision, for a table."""
     return rows.assign(
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
     )

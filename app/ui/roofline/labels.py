@@ -1,4 +1,4 @@
-"""Where a chart has room for words: beside points and roofs, and never on a point."""
+"""Label placement: beside points and roofs, but never on top of a point."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ _GAP_PX = 4.0
 
 @dataclass(frozen=True)
 class Spot:
-    """Words beside a place: on which side of it they begin or end, and how far off (pixels, up and right)."""
+    """A label position relative to an anchor: the side, and the offset in pixels (right and up)."""
 
     side: Side
     right_px: float
     up_px: float
 
     def box(self, text: str, x: float, y: float) -> Box:
-        """What the words cover, whose middle is as high as the place and ``up_px``."""
+        """Return the box that the text covers, vertically centered ``up_px`` above the anchor at (x, y)."""
         wide = _LETTER_PX * len(text)
         left = x + self.right_px - (0 if self.side == "right" else wide)
         return left, y + self.up_px - _LINE_PX / 2, left + wide, y + self.up_px + _LINE_PX / 2
@@ -33,10 +33,10 @@ class Spot:
 
 @dataclass
 class Room:
-    """What of a chart is taken already.
+    """The areas of a chart that are already taken.
 
-    ``width`` and ``height`` are pixels of its plot where it is narrowest: on a wider one places move apart and words
-    do not grow, so what leaves a point free here leaves it free there. ``x`` and ``y`` are the ranges of the axes.
+    ``width`` and ``height`` are the plot size in pixels at its narrowest. On a wider plot points move apart while text
+    keeps its size, so a label that is clear of points here is clear there, too. ``x`` and ``y`` are the axis ranges.
     """
 
     x: tuple[float, float]
@@ -46,19 +46,19 @@ class Room:
     taken: list[Box] = field(default_factory=list)
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Pixels from the left and from the bottom."""
+        """Convert axis coordinates to pixels from the left and from the bottom."""
         return (
             (x - self.x[0]) / (self.x[1] - self.x[0]) * self.width,
             (y - self.y[0]) / (self.y[1] - self.y[0]) * self.height,
         )
 
     def take_point(self, x: float, y: float, diameter: float) -> None:
-        """A point is there."""
+        """Mark the area of a point as taken."""
         left, bottom = self.place(x, y)
         self.taken.append((left - diameter / 2, bottom - diameter / 2, left + diameter / 2, bottom + diameter / 2))
 
     def find(self, text: str, wanted: Sequence[tuple[float, float, Spot]]) -> tuple[float, float, Spot] | None:
-        """The first of some places with their spots that leaves all that is there free; it is then taken, too."""
+        """Return the first candidate whose label fits and overlaps nothing, and mark its area as taken."""
         for x, y, spot in wanted:
             box = spot.box(text, *self.place(x, y))
             inside = box[0] >= 0 and box[1] >= 0 and box[2] <= self.width and box[3] <= self.height
@@ -69,7 +69,7 @@ class Room:
 
 
 def around(diameter: float) -> Iterator[Spot]:
-    """Where the name of a point may stand: right or left of it, or beside it a line higher or lower."""
+    """Yield the label positions around a point: right and left of it, then one line higher and one lower."""
     off = diameter / 2 + _GAP_PX
     for up in (0.0, _LINE_PX, -_LINE_PX):
         yield Spot("right", off, up)

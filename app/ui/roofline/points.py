@@ -1,4 +1,4 @@
-"""Kernels as points whose area is their time, with names beside the largest: what the charts of a roofline share."""
+"""Kernels as points with an area proportional to time, and labels for the largest; shared by the roofline charts."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from app.ui.roofline.labels import SIZE_PX, Room, Spot, around
 
 SMALLEST_PX, LARGEST_PX = 8, 46
 LABELS = 7
-"""Names that the chart carries at most: those of the largest points that leave room."""
+"""Maximum number of labeled points."""
 _NAME = 30
 
 
@@ -21,18 +21,18 @@ class Point:
     """A kernel on the chart.
 
     Args:
-        key: what a click on it gives back.
+        key: the value that a click returns.
         name: untrusted; drawn beside the largest points.
-        group: what the legend calls its color.
+        group: the legend entry of its color.
         color: ``#RRGGBB``.
-        x: FLOP per byte; on the speed of light percent.
-        y: FLOP/s; on the speed of light percent.
-        weight: time, ns; the area of the point.
+        x: FLOP/byte; percent on the speed of light chart.
+        y: FLOP/s; percent on the speed of light chart.
+        weight: time in ns; sets the area.
         hover: escaped lines.
-        estimated: whether a part of it was not measured as such.
-        impossible: whether it lies above its roof.
-        hollow: whether it belongs to a baseline.
-        bytes_per_s: its traffic, where it does no arithmetic: x and y are then 0, and it has a place by this alone.
+        estimated: whether part of the point is estimated rather than measured.
+        impossible: whether the point lies above its roof.
+        hollow: whether the point belongs to a baseline.
+        bytes_per_s: traffic of a kernel without floating-point work; x and y are then 0.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Point:
 
 
 def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> None:
-    """A trace a group, so that the legend has a line for each; the largest points lie at the bottom."""
+    """Draw one trace per group, so that each gets a legend entry; large points are drawn below small ones."""
     largest = max((point.weight for point in points), default=1) or 1
     groups = dict.fromkeys(point.group for point in points)
     for group in groups:
@@ -86,7 +86,7 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
 
 
 def diameter(share: float) -> float:
-    """The area tells the time, down to a size that can be hit."""
+    """Return the diameter in pixels: area is proportional to ``share``, with a clickable minimum."""
     return max(SMALLEST_PX, LARGEST_PX * math.sqrt(share))
 
 
@@ -105,7 +105,7 @@ def _edge(point: Point, theme: Theme) -> str:
 
 
 def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: Theme, *, log: bool = True) -> None:
-    """Names beside the points with the most time, as far as there is room; no name covers a point or another word."""
+    """Label the points with the most time where there is room; no label covers a point or another label."""
     largest = max((point.weight for point in points), default=1) or 1
     places = {id(point): (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y) for point in points}
     named: set[str] = set()
@@ -118,7 +118,7 @@ def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: 
 
 
 def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:
-    """Keeps the room of all points free."""
+    """Mark the areas of all points as taken."""
     largest = max((point.weight for point in points), default=1) or 1
     for point in points:
         place = (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y)
@@ -126,7 +126,7 @@ def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:
 
 
 def write(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme: Theme, color: str = "") -> None:
-    """Words (escaped) at a place of a chart, in powers of ten where its axes are logarithmic."""
+    """Write escaped text at a position, given as powers of ten on logarithmic axes."""
     x, y, spot = where
     figure.add_annotation(
         x=x,
@@ -144,7 +144,7 @@ def write(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme:
 
 
 def legend(figure: go.Figure) -> None:
-    """A line a group below the chart; a click on a point selects it."""
+    """Put the legend below the chart, one entry per group, and make a click select a point."""
     figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "y": -0.13, "x": 0, "yanchor": "top", "itemclick": False, "itemdoubleclick": False},

@@ -1,1 +1,1 @@
-"""Admin: the audit, spaces, logins, sharing links, tokens for programs."""
+"""Admin: audit, spaces, logins, sharing links, and tokens for programs."""

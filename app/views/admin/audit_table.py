@@ -1,4 +1,4 @@
-"""The audit as a table, with a search."""
+"""The audit as a searchable table."""
 
 from dataclasses import asdict
 
@@ -11,7 +11,7 @@ from app.ui.table_columns import Col
 from profiledb.library.audit import ACTIONS, LONGEST_SEARCH
 
 MOST = 5_000
-"""Entries that the page shows."""
+"""Maximum number of entries shown."""
 COLUMNS = (
     Col("at", "When (UTC)", width=170),
     Col("who", "Who", width=220, help="As the identity provider or the token calls them"),
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draws the search and the entries that it finds."""
+    """Draw the search and the matching entries."""
     st.subheader("Changes", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
@@ -47,5 +47,5 @@ def show() -> None:
 
 
 def moment(at: str) -> str:
-    """A time in UTC without the signs that say so."""
+    """Format a UTC timestamp without the T and the time zone."""
     return at[:19].replace("T", " ")

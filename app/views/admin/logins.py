@@ -1,4 +1,4 @@
-"""Who is logged in, and the way to end the logins of a person."""
+"""The people who are logged in, and a form that ends a person's logins."""
 
 import pandas as pd
 import streamlit as st
@@ -18,7 +18,7 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draws the people, and the way to log one out everywhere."""
+    """Draw the people, and a form that logs one out everywhere."""
     st.subheader("Logins", anchor=False)
     known = session.administering().catalog.logins.all()
     if not known:

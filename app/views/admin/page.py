@@ -1,4 +1,4 @@
-"""Admin: who did what, spaces, logins, sharing links, and tokens for programs. For admins alone."""
+"""The Admin page: audit, spaces, logins, sharing links, and tokens for programs. For admins only."""
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from app.web import access
 
 
 def page() -> None:
-    """Draws the page; what its parts ask of the library asks for an admin again (``session.administering``)."""
+    """Draw the page; its sections check for an admin again (``session.administering``)."""
     st.header("Admin", anchor=False)
     if not access.may_administer():
         st.info(

@@ -1,4 +1,4 @@
-"""Sharing links: those that are open, and the way to end one."""
+"""The open sharing links, and a form that ends one."""
 
 import pandas as pd
 import streamlit as st
@@ -22,7 +22,6 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draws the links, and the way to end one."""
     st.subheader("Sharing links", anchor=False)
     if not sharing_route.are_links_allowed():
         st.caption("Links are off: WARPDECK_LOGIN_LINK_DAYS says for how many days one may last.")

@@ -1,4 +1,4 @@
-"""Spaces: which there are, who sees each, and the way to make, change and remove one."""
+"""Spaces and their members, with forms to create, change and remove one."""
 
 import pandas as pd
 import streamlit as st
@@ -22,7 +22,6 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draws the spaces, and the way to make, change and remove one."""
     st.subheader("Spaces", anchor=False)
     listed = session.administering().catalog.spaces.list_all()
     made = [one.name for one in listed if one.made]

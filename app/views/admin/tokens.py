@@ -1,4 +1,4 @@
-"""Tokens for programs: list, make, remove."""
+"""Tokens for programs: list, create, remove."""
 
 from typing import Any
 
@@ -26,7 +26,6 @@ COLUMNS = (
 
 
 def show() -> None:
-    """Draws the tokens, and the way to make and to remove one."""
     st.subheader("Tokens for programs", anchor=False)
     uses = session.administering().catalog.token_uses.all()
     kept = open_tokens(session.settings()).all()
@@ -56,7 +55,7 @@ def _row(one: Token, used_at: str) -> dict[str, str]:
 
 
 def _made() -> None:
-    """The text of a token that was just made, once."""
+    """Show the text of a token that was just created, once."""
     made: Any = st.session_state.pop(_MADE, None)
     if made:
         st.success("Copy the token now: it is shown only this once.")

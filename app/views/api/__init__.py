@@ -1,1 +1,1 @@
-"""API: what the program called, how long it took, and what it waited for."""
+"""API: calls of the program, their durations, and the time it spent waiting in them."""

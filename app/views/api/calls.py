@@ -1,4 +1,4 @@
-"""CUDA calls of the host and calls into the operating system: what they are for, and what they cost."""
+"""CUDA API calls and OS runtime calls: their purpose and their cost."""
 
 import pandas as pd
 import streamlit as st
@@ -20,13 +20,13 @@ CATEGORIES = {
     "module loading": "Module loading",
     "other": "Other",
 }
-"""What people read for each category of ``api_categories``."""
+"""Display title of each category of ``api_categories``."""
 
 WAITING = ("synchronization", "blocking copy")
 
 
 def show(report_id: str) -> None:
-    """Draws the CUDA calls; raises NotCapturedError where they were not traced."""
+    """Draw the CUDA calls; raise NotCapturedError if they were not traced."""
     categories = session.run(report_id, "api_categories")
     st.subheader(CUDA.title, anchor=False)
     if categories.empty:

@@ -1,4 +1,4 @@
-"""API: calls into CUDA and into the operating system."""
+"""The API page: CUDA calls and OS runtime calls."""
 
 from app import session
 from app.ui import sections
@@ -7,7 +7,6 @@ from app.views.api import calls
 
 
 def page() -> None:
-    """Draws the page."""
     sections.show(session.report().id, (Section(calls.CUDA.title, calls.show), calls.OS_RUNTIME))
 
 

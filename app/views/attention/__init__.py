@@ -1,1 +1,1 @@
-"""Attention: its parts, sizes, and how its time grows with the tokens."""
+"""Attention: its parts, its sizes, and how its time grows with the number of tokens."""

@@ -1,4 +1,4 @@
-"""Time of attention by length, of this report or of several, with the exponent of its growth."""
+"""Attention time by length, from one report or several, with the fitted exponent of its growth."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import TIMELINE, Manifest
 
 WITH = "with"
-"""The parameter of the address that names further reports of the family."""
+"""URL parameter with the other reports."""
 PANELS = 4
-"""Variants drawn, those that take most time."""
+"""Maximum number of variants drawn, by time."""
 _FORMULA = (
     "time = c · tokens^exponent. The exponent is the least-squares slope of log(time) over log(length), Σ(x −"
     " x̄)(y − ȳ) ÷ Σ(x − x̄)², from at least three lengths."
@@ -35,7 +35,7 @@ FIT_COLUMNS = table_columns.of(
 
 
 def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> None:
-    """Draws the section; ``rows`` and ``params`` are those of ``attention_parts`` of this report."""
+    """Draw the section; ``rows`` and ``params`` are the result and the parameters of ``attention_parts``."""
     st.subheader("By length", anchor=False)
     frames = [rows.assign(report=manifest.name)]
     for other in _others(manifest):
@@ -66,7 +66,7 @@ def _draw(drawn: list[Line], *, host: bool) -> None:
 
 
 def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
-    """A line a variant and part: the time of one attention at each length that is known."""
+    """Return one line per variant and part: the time of one attention at each known length."""
     known = rows.dropna(subset=["tokens", measure])
     known = known[known["calls"] > 0].assign(variant=known["variant"].fillna("no range"))
     result = []
@@ -78,7 +78,7 @@ def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
 
 
 def fits(drawn: list[Line]) -> pd.DataFrame:
-    """A row a line: how many lengths it has, its exponent, and its ends (ns)."""
+    """Return one row per line: its number of lengths, its exponent, and the times at both ends (ns)."""
     rows = []
     for line in drawn:
         ends = [line.ns[line.tokens.index(length)] for length in (min(line.tokens), max(line.tokens))]
@@ -89,7 +89,7 @@ def fits(drawn: list[Line]) -> pd.DataFrame:
 
 
 def _others(manifest: Manifest) -> list[Manifest]:
-    """Further reports of the family, as the address names them."""
+    """Draw the selector for other reports; return those that the URL names."""
     known = session.about(TIMELINE, without=manifest.id)
     asked = session.named(WITH, known)
     key = "attention-with"
@@ -111,7 +111,7 @@ def _write(key: str) -> None:
 
 
 def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """The parts of another report, whole but for its warm-up; a word where it has none."""
+    """Return the parts of another report without its warm-up; show a message if there are none."""
     names = {key: value for key, value in params.items() if key in _NAMES}
     try:
         rows = session.whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)

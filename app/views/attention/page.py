@@ -1,4 +1,4 @@
-"""Attention: its softmax against its two matrix products, what they achieve, and how they grow with the length."""
+"""The Attention page: softmax against the two matrix products, their rates, and their growth with the length."""
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +11,7 @@ from profiledb.errors import NotCapturedError
 
 
 def page() -> None:
-    """Draws the page; raises NotCapturedError where the report has neither ranges nor kernels."""
+    """Draw the page; raise NotCapturedError if the report has neither ranges nor kernels."""
     manifest = session.report()
     ranges = page_selection.optional(manifest.id, "range_paths", ["path", "name", "instances"])
     bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
@@ -28,7 +28,7 @@ def page() -> None:
 
 
 def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
-    """Says what was looked for, and offers what there is."""
+    """Explain which range names the page looks for, and offer the report's ranges to choose from."""
     if ranges.empty:
         none = "This report has no ranges and no fused attention kernel. Put ranges around the parts of attention"
         if flag := session.to_record(report_id, "range"):
@@ -48,7 +48,7 @@ def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
 
 
 def _missing(rows: pd.DataFrame) -> None:
-    """Why there are no times on the GPU, and parts that no range has."""
+    """Explain why GPU times are missing, and name the parts without a range."""
     if rows["kernel_ns"].isna().all():
         try:
             session.whole(session.report().id, "kernels")

@@ -1,4 +1,4 @@
-"""What the reader says of an attention: its sizes, its precision, which ranges are its parts; all in the address."""
+"""User input about an attention: sizes, precision, and the ranges of its parts, all in the URL."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from app.ui import url_widgets
 from profiledb.query import header
 
 KEYS = ("scores", "softmax", "output")
-"""Parameters of the address that name the range of a part."""
+"""URL parameters with the range name of each part."""
 TITLES = {"scores": "Scores QKᵀ", "softmax": "Softmax", "output": "Output PV"}
 PRECISIONS = ("bf16", "fp16", "fp8", "tf32", "fp32", "fp64")
 _SIZES = {"batch": "Batch", "heads": "Heads", "tokens": "Tokens", "head_size": "Head size"}
@@ -24,22 +24,22 @@ _CAUSAL = {"yes": "true", "no": "false"}
 
 
 def patterns() -> dict[str, str]:
-    """The patterns of the parts that the address names; the others are those of the analysis."""
+    """Return the range patterns that the URL sets; the analysis has defaults for the others."""
     asked = {key: st.query_params.get(key, "") for key in KEYS}
     return {key: re.escape(name) for key, name in asked.items() if name}
 
 
 def looked_for() -> list[tuple[str, str]]:
-    """Each part with what its range may be called."""
+    """Return each part with the range names that match it."""
     asked = {key: st.query_params.get(key, "") for key in KEYS}
     known = {param.name: param.default for param in header.get("attention_parts").params}
     return [(TITLES[key], asked[key] or known[key].replace("|", ", ")) for key in KEYS]
 
 
 def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
-    """Draws the inputs, and answers the parameters of ``attention_parts``.
+    """Draw the inputs; return the parameters of ``attention_parts``.
 
-    ``bare`` are its rows without what is typed here: what is known without stands in the empty boxes.
+    ``bare`` is its result without this input: values known from the report are the placeholders of empty fields.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = {
@@ -63,7 +63,7 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
 
 
 def names(ranges: pd.DataFrame) -> None:
-    """The ranges that are the parts, to choose."""
+    """Draw selectors for the ranges of the parts."""
     options = sorted(set(ranges["name"]), key=str.casefold)
     for key in KEYS:
         asked = st.query_params.get(key, "")
@@ -98,7 +98,7 @@ def _size(key: str, bare: pd.DataFrame) -> int | None:
 
 
 def _known(values: "pd.Series[Any]") -> str:
-    """What is known of a size without the reader: one value, or how many different ones."""
+    """Return the value of a size that the report tells: one value, or the number of different ones."""
     different = list(dict.fromkeys(values.dropna()))
     if not different:
         return ""

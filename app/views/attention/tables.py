@@ -1,4 +1,4 @@
-"""The parts of attention as tables: softmax against the products, work and rates, and how the work is counted."""
+"""The parts of attention as tables: softmax against the matrix products, work and rates, and the formulas for both."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ PARTS_TABLE = AnalysisTable(
 
 
 def ratios(rows: pd.DataFrame) -> None:
-    """Softmax against the two matrix products, a row a variant and length."""
+    """Draw softmax against the two matrix products, one row per variant and length."""
     wide = wide_rows(rows)
     st.subheader("Softmax vs matrix products", anchor=False)
     split = wide.dropna(subset=["time_to_matmuls"])
@@ -88,9 +88,9 @@ def ratios(rows: pd.DataFrame) -> None:
 
 
 def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a variant and length: time of one attention by part (ns; on the host without kernels), and the ratios.
+    """Return one row per variant and length: the time of one attention by part, and the ratios.
 
-    ``reference`` is the whole of it.
+    Times are ns on the GPU, or on the CPU if there are no kernels; ``reference`` is their sum.
     """
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
     records = []
@@ -108,7 +108,7 @@ def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _each(part: "pd.Series[Any]", measure: str) -> float | None:
-    """Time of one attention, ns."""
+    """Return the time of one attention in ns."""
     total, calls = fmt.number(part[measure]), fmt.number(part["calls"])
     return total / calls if total is not None and calls else None
 
@@ -155,14 +155,14 @@ def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 
 def parts(rows: pd.DataFrame) -> None:
-    """Work, rates and traffic, a row a part."""
+    """Draw work, rates and traffic, one row per part."""
     causal = bool(rows["causal"].any())
     PARTS_TABLE.draw_rows(rows.assign(title=rows["part"].map(PARTS)), without=() if causal else ("useful_flops",))
     contradictions(rows)
 
 
 def counted(rows: pd.DataFrame) -> None:
-    """The formulas with the numbers of the first row that has them, or what is missing for them."""
+    """Draw the formulas with the numbers of the first complete row, or the missing sizes."""
     known = rows.dropna(subset=["flops", "batch", "heads", "tokens", "head_size"])
     sentences = [_FORMULA]
     sentences.append(_unknown(rows) if known.empty else _example(known))
@@ -181,7 +181,7 @@ def _unknown(rows: pd.DataFrame) -> str:
 
 
 def _example(known: pd.DataFrame) -> str:
-    """The formulas with the numbers of the first row."""
+    """Return the formulas with the numbers of the first row."""
     b, h, t, d = (int(known.iloc[0][name]) for name in ("batch", "heads", "tokens", "head_size"))
     at = "" if known["tokens"].nunique() < 2 else f" at {t:,} tokens"
     rows = f"{b} · {h} · {t} · {t}"
@@ -202,7 +202,7 @@ def _traffic(rows: pd.DataFrame) -> str:
 
 
 def _peaks(rows: pd.DataFrame) -> str:
-    """Each peak that a part is held against, with where it is from."""
+    """Return each peak that a part is compared with, and its source."""
     told = []
     for row in rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision").to_dict("records"):
         unit = "CUDA cores, for the softmax" if row["part"] == "softmax" else "dense"
@@ -212,7 +212,7 @@ def _peaks(rows: pd.DataFrame) -> str:
 
 
 def contradictions(rows: pd.DataFrame) -> None:
-    """Says where a share of a peak cannot be, and which sizes it came from."""
+    """Warn where a share of peak is impossible, and name the sizes behind it."""
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         name = fmt.shortened(row["variant"], 60) if isinstance(row["variant"], str) else "attention"
         st.warning(fmt.plain(f"{PARTS[row['part']]} of {name}: {row['contradiction']}"), icon=":material/warning:")

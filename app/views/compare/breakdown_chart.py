@@ -1,4 +1,4 @@
-"""What the difference between two reports is made of, as a picture."""
+"""A chart of the contributions to the difference between two reports."""
 
 import pandas as pd
 import streamlit as st
@@ -13,11 +13,11 @@ from app.views.compare.charts import End, Part
 from profiledb.studies.compare.verdict import format_difference
 
 SHOWN = 10
-"""Kernels of their own; all others are one bar."""
+"""Kernels drawn individually; all others share one bar."""
 
 
 def show(found: compared_report.Compared) -> None:
-    """Draws the largest contributions to the difference, one below the other."""
+    """Draw the largest contributions to the difference, top to bottom."""
     share = found.basis == "share"
     column = "share_change_points" if share else "change_ns"
     rows = found.kernels[found.kernels[column].fillna(0) != 0]

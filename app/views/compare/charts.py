@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Compare": what a difference is made of, and two distributions."""
+"""Plotly figures of the Compare page: the contributions to a difference, and two distributions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _LOG_FROM = 20
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a difference: title (untrusted), size with a sign, that in words, what hovering adds, ``#RRGGBB``."""
+    """A contribution: title (untrusted), signed size, size as text, extra hover text, color as ``#RRGGBB``."""
 
     title: str
     size: float
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True)
 class End:
-    """Where a waterfall begins or ends: its title (our words), its value, that in words."""
+    """The start or end of a waterfall: title (trusted), value, value as text."""
 
     title: str
     value: float
@@ -43,9 +43,9 @@ class End:
 
 @kept
 def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
-    """The parts that lead from one value to another in ns, one below the other, on an axis that begins at the first.
+    """Draw the contributions that lead from one value to another (ns), on an axis that starts at the first value.
 
-    From the first value, not from 0: a difference of a hundredth would be too small to see beside the whole.
+    On an axis from 0, a difference of 1 % would be too small to see.
     """
     reached = [0.0, *(float(total) for total in np.cumsum([part.size for part in parts]))]
     rows = [first.title, *(part.title for part in parts), last.title]
@@ -78,13 +78,13 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
 
 
 def _change(amount: float) -> str:
-    """A tick with its sign; what is next to nothing only by the step of floating-point numbers is nothing."""
+    """Format a signed tick; a value that differs from zero only by floating-point error becomes 0."""
     return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
 
 
 @kept
 def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
-    """Parts that add up to nothing, such as changes of shares, each from 0."""
+    """Draw contributions that add up to zero, such as changes of shares, each as a bar from 0."""
     figure = go.Figure()
     _bars(figure, parts, [0.0] * len(parts), first_row=0)
     figure.add_vline(x=0, line={"width": 1, "color": _LINK[theme]})
@@ -114,7 +114,7 @@ def _bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], fir
 
 
 def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
-    """Words on the right of a bar, wherever it points: on the left they run into the names of a narrow chart."""
+    """Put text on the right of a bar in either direction: on the left it would run into the names on a narrow chart."""
     figure.add_annotation(
         x=x,
         y=row,
@@ -127,7 +127,7 @@ def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
 
 
 def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
-    """The layout of bars one below the other, with room for the words beside them: on the right in the margin."""
+    """Lay out horizontal bars, with margins for the names on the left and the values on the right."""
     span = (high - low) or abs(high) or 1.0
     frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
     figure.update_xaxes(range=[low - 0.04 * span, high + 0.02 * span])
@@ -141,7 +141,7 @@ def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, the
 
 @kept
 def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) -> go.Figure:
-    """Durations in ns of two samples over common bins, each as a share of its own."""
+    """Plot the durations (ns) of two samples over common bins, each as a share of its own sample."""
     whole = np.concatenate([a.to_numpy(dtype=float), b.to_numpy(dtype=float)])
     low, high = max(float(whole.min()), 1.0), max(float(whole.max()), 1.0)
     log = high > _LOG_FROM * low
@@ -181,7 +181,7 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
 
 
 def _edges(low: float, high: float, *, log: bool) -> "np.ndarray":
-    """Edges of bins that are never narrower than the step of the GPU's clock on many models."""
+    """Return bin edges; linear bins are never narrower than the timer resolution of many GPUs."""
     if log:
         return np.geomspace(low, high * 1.0001, _BINS + 1)
     bins = int(max(1, min(_BINS, (high - low) // _LEAST_NS)))

@@ -1,4 +1,4 @@
-"""Which findings are new in B, which of A's are gone, and which cost more or less."""
+"""Findings that are new in B, gone from A, or that cost more or less."""
 
 import pandas as pd
 import streamlit as st
@@ -26,7 +26,7 @@ _COLUMNS = [
 
 
 def show(a: Manifest, b: Manifest, mine: Settled, theirs: Settled) -> None:
-    """Draws the section; nothing where no rule fires on either side."""
+    """Draw the section; nothing if no rule fires on either side."""
     rows = changes(judged_findings.findings(a, mine.params), judged_findings.findings(b, theirs.params))
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""Two Systems reports, each under its own selection: what changed from A, the page's report, to B."""
+"""The Compare page: what changed from report A, the page's own, to report B, each under its own selection."""
 
 import streamlit as st
 
@@ -22,7 +22,6 @@ BASIS_HELP = (
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     mine = page_selection.read(manifest)
     other = _choose(manifest)
@@ -54,7 +53,7 @@ def page() -> None:
 
 
 def _choose(manifest: Manifest) -> Manifest | None:
-    """The report that the address names; the selector writes it there."""
+    """Draw the selector for the other report; return the one in the URL."""
     known = session.about(TIMELINE)
     titles = report_titles(known, manifest.id)
     named = next(iter(session.named(compared_report.OTHER, known)), None)
@@ -77,7 +76,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
 
 
 def _chosen(key: str) -> None:
-    """Writes another report into the address; the selection of the one before does not hold for it."""
+    """Write the chosen report to the URL, and drop the selection of the previous one."""
     page_selection.clear(page_selection.OTHER)
     st.query_params.pop(compared_report.BASIS, None)
     if st.session_state[key] is None:
@@ -87,7 +86,7 @@ def _chosen(key: str) -> None:
 
 
 def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
-    """What is compared, and the button that swaps the sides."""
+    """Draw the selector for the basis, and the button that swaps the sides."""
     possible = [basis for basis in BASES if basis != "step" or matching.find_units(a, b)]
     key = "compare-basis"
     st.session_state[key] = _basis(a, b)
@@ -114,14 +113,14 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
 
 
 def _basis(a: Side, b: Side) -> Basis:
-    """What the address asks for where it fits the two reports; else what suits them."""
+    """Return the basis in the URL if it fits the two reports, or else the default for them."""
     asked = st.query_params.get(compared_report.BASIS, "")
     possible = asked in BASES and (asked != "step" or matching.find_units(a, b) is not None)
     return matching.choose_basis(a, b, asked if possible else "auto")
 
 
 def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
-    """Whether there is nothing to compare, which is then said, with the reason."""
+    """Return whether either side lacks kernels to compare, and explain why."""
     sides = (("A", a, mine), ("B", b, other))
     for letter, side, manifest in sides:
         if side.lacks:
@@ -146,7 +145,7 @@ def _say(found: compared_report.Compared) -> None:
 
 
 def _command(found: compared_report.Compared, mine: Settled, theirs: Settled) -> None:
-    """The command that prints the same rows."""
+    """Draw the command that prints the same rows."""
     with st.expander("Run this on the command line", icon=":material/terminal:"):
         st.code(sentences.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip

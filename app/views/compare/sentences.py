@@ -1,4 +1,4 @@
-"""The sentences of the page "Compare", made of its rows."""
+"""The sentences of the Compare page, built from its rows."""
 
 import shlex
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from profiledb.studies.compare.matching import Basis, Side
 from profiledb.studies.compare.verdict import format_difference, format_percent_change, sign_of
 
 NAMED = 3
-"""Kernels that the headline names on either side."""
+"""Maximum number of kernels named in a sentence."""
 _MAINLY = 0.8
 _STATUS = {"new": "new", "gone": "gone"}
 
 
 def signed_points(x: Any) -> str:
-    """A difference of shares: ``+1.2 points``."""
+    """Format a difference of shares: ``+1.2 points``."""
     value = fmt.number(x)
     if value is None:
         return fmt.MISSING
@@ -27,14 +27,14 @@ def signed_points(x: Any) -> str:
 
 
 def verdict_lines(a: Side, b: Side) -> list[str]:
-    """What the command line says of the two sides, for a page (Markdown): which is faster, by what, and what moved."""
+    """Return the command line's summary as Markdown: which side is faster, by how much, and what changed."""
     headline = f"**{verdict.state_headline(a, b, fmt.plain)}**"
     told = [headline, verdict.state_figures(a, b, fmt.plain), verdict.explain_change(a, b), verdict.state_outside(a, b)]
     return [line for line in told if line]
 
 
 def causes(rows: pd.DataFrame, basis: Basis) -> str:
-    """The kernels that account for the change, and those that work against it (Markdown)."""
+    """Describe the kernels that account for the change, and those that work against it (Markdown)."""
     column = "share_change_points" if basis == "share" else "change_ns"
     changes = pd.to_numeric(rows[column]).astype(float)
     if basis == "share":
@@ -72,7 +72,7 @@ def _named(row: "pd.Series[Any]", column: str) -> str:
 
 
 def reason(row: "pd.Series[Any]") -> str:
-    """Why the total of a kernel changed: new, gone, another number of calls, another mean duration, or both."""
+    """Explain why the total time of a kernel changed: new, gone, number of launches, mean duration, or both."""
     if row["status"] in _STATUS:
         return _STATUS[str(row["status"])]
     change = float(row["change_ns"])
@@ -93,7 +93,7 @@ def _longer(row: "pd.Series[Any]") -> str:
 
 
 def size_change(row: "pd.Series[Any]") -> str:
-    """By what factor the threads of a launch changed on average; nothing where they did not."""
+    """Return the factor by which the mean number of threads per launch changed, or "" if it did not."""
     before, after = fmt.number(row["a_threads"]), fmt.number(row["b_threads"])
     if not before or not after or abs(after / before - 1) < 0.005:
         return ""
@@ -101,7 +101,7 @@ def size_change(row: "pd.Series[Any]") -> str:
 
 
 def interval(row: "pd.Series[Any]") -> str:
-    """The 95 % interval of the change of a mean in words."""
+    """Format the 95 % interval for the change of a mean."""
     low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
     if low is None or high is None:
         return ""
@@ -109,7 +109,7 @@ def interval(row: "pd.Series[Any]") -> str:
 
 
 def significance(rows: pd.DataFrame) -> str:
-    """How many of the kernels that both run are slower and faster, and of how many nothing can be said."""
+    """Count the kernels in both reports that are slower, faster, or without a clear change."""
     counts = rows["verdict"].value_counts()
     both = int((rows["status"] == "same").sum())
     if not both:
@@ -130,7 +130,7 @@ def significance(rows: pd.DataFrame) -> str:
 
 
 def command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """The command line that prints the rows of the page, for a shell."""
+    """Return the shell command that prints the rows of the page."""
     plain = dict.fromkeys(model.HELP, "")
     other = {name: value for name, value in (plain | dict(theirs)).items() if value != (plain | dict(mine))[name]}
     words = ["warpdeck", "compare", a, b]

@@ -1,4 +1,4 @@
-"""Tables of the page "Compare": kernels, phases, copies and totals."""
+"""Tables of the Compare page: kernels, phases, memory operations and totals."""
 
 from collections.abc import Callable
 from typing import Any
@@ -109,7 +109,7 @@ FACTS = ("wall_ns", "busy_ns", "kernel_ns", "launches", "copy_ns", "memset_ns", 
 
 
 def title(measure: str) -> str:
-    """What people read for a measure (``totals.MEASURES``)."""
+    """Return the display title of a measure (``totals.MEASURES``)."""
     for ending, words_of in ((totals.PER_STEP, " per step"), (totals.OUTSIDE, " outside steps")):
         if measure.endswith(ending):
             return TITLES[measure.removesuffix(ending)] + words_of
@@ -117,7 +117,7 @@ def title(measure: str) -> str:
 
 
 def facts(found: compared_report.Compared) -> None:
-    """Key figures of B, of a step where both have steps, each with its change from A below it."""
+    """Draw the key figures of B, per step if both reports have steps, each with its change from A."""
     ending = totals.PER_STEP if matching.find_units(found.a, found.b) else ""
     rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
     with st.container(horizontal=True, gap="large"):
@@ -143,7 +143,7 @@ def _change(row: "pd.Series[Any]") -> str:
 
 
 def kernels(found: compared_report.Compared) -> None:
-    """All kernels of both; a click on one shows the spread of its durations."""
+    """Draw the kernels of both reports; a click on one shows the spread of its durations."""
     rows = found.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
@@ -182,7 +182,7 @@ def _spread(found: compared_report.Compared, row: "pd.Series[Any]") -> None:
 
 
 def phases(found: compared_report.Compared) -> None:
-    """The ranges at the top levels."""
+    """Draw the outermost ranges."""
     st.subheader("Phases", anchor=False)
     if found.phases.empty:
         st.caption("Neither report has ranges in its selection.")
@@ -193,7 +193,7 @@ def phases(found: compared_report.Compared) -> None:
 
 
 def copies(found: compared_report.Compared) -> None:
-    """Copies by direction, and memsets."""
+    """Draw memcpy operations by direction, and memsets."""
     st.subheader("Memcpy and memset", anchor=False)
     if found.copies.empty:
         st.caption("Neither selection has memcpy or memset operations.")
@@ -207,7 +207,7 @@ def copies(found: compared_report.Compared) -> None:
 
 
 def all_totals(found: compared_report.Compared) -> None:
-    """Everything that is one number a report."""
+    """Draw every measure that has one value per report."""
     with st.expander("All totals", icon=":material/functions:"):
         cells = [
             [

@@ -1,1 +1,1 @@
-"""Crossover: from which size on the GPU beats the CPU."""
+"""Crossover: the problem size above which the GPU beats the CPU."""

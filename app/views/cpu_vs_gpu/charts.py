@@ -1,4 +1,4 @@
-"""Times of the same work on CPU and GPU by size, and what the time on the GPU goes to: no Streamlit, no SQL."""
+"""Plotly figures of the same work on CPU and GPU by size, and of where the GPU time goes: no Streamlit, no SQL."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from app.ui.charts import FONT_PX, MARK, Theme
 from profiledb.studies.cpu_vs_gpu.crossing import Crossover
 
 Colors = Mapping[str, str]
-"""By device and part, as ``theme.work_colors`` has them."""
+"""Colors by device and part, from ``theme.work_colors``."""
 
 LINES = (
     ("cpu", "total", "CPU"),
@@ -24,12 +24,12 @@ LINES = (
     ("gpu", "compute", "GPU, computing"),
 )
 PARTS = {"allocate": "Allocate", "to_device": "To the GPU", "compute": "Compute", "to_host": "To the host"}
-"""Parts that have a color of their own, in the order in which they are stacked."""
+"""Parts that have their own color, in stacking order."""
 _PREFIX = {"total": "", "compute": "_compute"}
 _TICKS = 16
-"""Sizes that are written below all panels together."""
+"""Maximum number of tick labels below all panels together."""
 _PAD = 0.06
-"""Of the width: what the axis is longer than the sizes, on each side."""
+"""Padding of the x axis on each side, as a share of its width."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Panel:
 
 
 def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
-    """Medians by size, both logarithmic, a panel a task, with the range of the repetitions; where they cross.
+    """Plot medians by size on logarithmic axes, one panel per task, with the range of repetitions and the crossovers.
 
-    None where no time is above 0.
+    Return None if no time is above 0.
     """
     figure = _panels(panels)
     drawn = [(place, line) for place, panel in enumerate(panels, 1) for line in _lines(panel)]
@@ -68,7 +68,7 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
 
 
 def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | None:
-    """What the time on the GPU goes to by size, stacked to 100 %; None where it has no parts."""
+    """Plot the parts of the GPU time by size, stacked to 100 %; return None if there are no parts."""
     figure = _panels(panels)
     named: set[str] = set()
     for place, panel in enumerate(panels, 1):
@@ -112,7 +112,7 @@ def _finish(figure: go.Figure) -> None:
 
 
 def _lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """The lines that a panel has, with their points: size, median, low, high, repetitions."""
+    """Return the lines of a panel with their points: size, median, low, high."""
     lines = []
     for device, basis, name in LINES:
         start = f"{device}{_PREFIX[basis]}_"
@@ -163,7 +163,7 @@ def _traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, legend: 
 
 
 def _axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) -> None:
-    """The sizes of a panel, and its crossings on them: lines, with bands of the intervals."""
+    """Set the x axis of a panel, and mark its crossovers with lines and their intervals with bands."""
     sizes = sorted({int(size) for size in panel.times["size"] if size > 0})
     if not sizes:
         return
@@ -194,7 +194,7 @@ def _mark(figure: go.Figure, crossover: Crossover, edges: tuple[float, float], p
         x=crossover.crossing, line={"width": 1, "color": MARK[theme], "dash": "solid" if total else "dot"}, **at
     )
     figure.add_annotation(
-        x=math.log10(crossover.crossing),  # annotations take the logarithm where shapes take the value
+        x=math.log10(crossover.crossing),  # annotations need the logarithm, shapes the value
         y=1 if total else 0,
         yref="y domain" if place == 1 else f"y{place} domain",
         xref="x" if place == 1 else f"x{place}",
@@ -227,7 +227,7 @@ def _bars(name: str, rows: pd.DataFrame, sizes: Sequence[int], color: str, *, le
 
 
 def short(size: int) -> str:
-    """A size below an axis: 512, 8k for 8,192, 1M for 1,048,576; others as they are."""
+    """Format a size for an axis: 512, 8k for 8,192, 1M for 1,048,576, 1·10⁶ for 1,000,000; others in full."""
     for letter, unit in (("G", 1 << 30), ("M", 1 << 20), ("k", 1 << 10)):
         if size >= unit and size % unit == 0:
             return f"{size // unit}{letter}"

@@ -1,4 +1,4 @@
-"""Crossover: the same work on CPU and GPU by size, and from which size on the GPU is worth its transfers."""
+"""The Crossover page: the same work on CPU and GPU by size, and the size above which the GPU pays for its transfers."""
 
 import pandas as pd
 import streamlit as st
@@ -14,8 +14,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.report.sidecar import stem
 from profiledb.studies.cpu_vs_gpu import crossing
 
-PANELS = 3  # tasks that have room beside each other
-MOST = 50  # tasks of which crossovers are listed; the command line lists all
+PANELS = 3  # tasks that fit side by side
+MOST = 50  # tasks with listed crossovers; the command line lists all
 EXAMPLE = (
     "task,size,device,part,seconds\nmatmul,1024,cpu,compute,0.002866\nmatmul,1024,gpu,allocate,0.000057\n"
     "matmul,1024,gpu,to_device,0.000848\nmatmul,1024,gpu,compute,0.000151\nmatmul,1024,gpu,to_host,0.000697"
@@ -24,7 +24,6 @@ COMMAND = f"{config.WORKLOADS} profile tasks"
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "tasks"):
         _how(manifest)
@@ -32,7 +31,7 @@ def page() -> None:
     decided = scheduler.section(manifest.id)
     rows = session.run(manifest.id, "task_times")
     if rows.empty:
-        return  # all ran beside another program
+        return  # all runs shared the GPU with another program
     if decided:
         st.subheader("Tasks", anchor=False)
     tasks = list(dict.fromkeys(rows["task"]))
@@ -62,7 +61,7 @@ def page() -> None:
 
 
 def _how(manifest: Manifest) -> None:
-    """What to drop, how to make one, and what it would be good for."""
+    """Explain which file to add, how to create one, and what the page then shows."""
     name = f"{stem(fmt.visible(manifest.name))}.tasks.csv"
     with st.container(border=True):
         st.markdown("**This report has no times of the same work on CPU and GPU.**")
@@ -80,7 +79,7 @@ def _how(manifest: Manifest) -> None:
 
 
 def _choose(tasks: list[str]) -> list[str]:
-    """The tasks that are drawn: all where they are few, else the one that the address names, or the first."""
+    """Return the tasks to draw: all if they are few, otherwise the one in the URL, or the first."""
     if len(tasks) <= PANELS:
         return tasks
     names = dict(zip(map(str, range(len(tasks))), tasks, strict=True))
@@ -97,7 +96,7 @@ def _choose(tasks: list[str]) -> list[str]:
 
 
 def _left_out(rows: pd.DataFrame) -> None:
-    """Says what does not count in the totals."""
+    """Name the repetitions that the totals exclude."""
     partial = int(rows["partial_repetitions"].sum())
     if partial:
         many = "1 repetition lacks" if partial == 1 else f"{fmt.count(partial)} repetitions lack"

@@ -1,4 +1,4 @@
-"""The section Scheduler of the page Crossover: what was decided, how right that was, and what it cost."""
+"""The Scheduler section of the Crossover page: the decisions, how accurate they were, and what errors cost."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.views.cpu_vs_gpu.scheduler_charts import Colors
 from profiledb.errors import NotCapturedError
 from profiledb.studies.cpu_vs_gpu import scheduling
 
-POLICY, OF_TASK = "policy", "of_task"  # parameters of the address
+POLICY, OF_TASK = "policy", "of_task"  # URL parameters
 EVERY = "All tasks"
 _ORACLE = " The oracle chose by those of them that were over, so it has next to no regret by construction."
 POLICIES = table_columns.of(
@@ -47,7 +47,7 @@ _SIDES = ("cpu_ns", "cpu_predicted_ns", "gpu_ns", "gpu_predicted_ns")
 
 
 def section(report_id: str) -> bool:
-    """Draws the section; answers whether the report has decisions."""
+    """Draw the section; return whether the report has decisions."""
     try:
         policies = session.whole(report_id, "scheduler_policies")
     except NotCapturedError:
@@ -81,7 +81,7 @@ def section(report_id: str) -> bool:
 
 
 def lacking(report_id: str) -> None:
-    """Says how to get decisions."""
+    """Explain how to record decisions."""
     try:
         session.whole(report_id, "scheduler_policies")
     except NotCapturedError as error:

@@ -1,4 +1,4 @@
-"""Decisions of a scheduler: predicted against measured times, and over time with the load. No Streamlit, no SQL."""
+"""Plotly figures of scheduler decisions: predicted vs measured times, and decisions over time with the GPU load."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -15,16 +15,16 @@ from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme, faded
 
 Colors = Mapping[str, str]
-"""By device, as ``theme.work_colors`` has them."""
+"""Colors by device, from ``theme.work_colors``."""
 DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 FREE = "free"
-"""The load under which nothing else ran, as the workload `queue` calls it; others are shaded."""
+"""The load value for an unshared GPU, as the workload `queue` records it; other loads are shaded."""
 _SYMBOLS = {"cpu": "circle", "gpu": "diamond"}
 
 
 @dataclass(frozen=True)
 class Load:
-    """A reading of NVML below the runs: its column, the title of its axis, its unit there, words, and the axis."""
+    """An NVML reading below the runs: column, axis title, axis unit, formatter, and axis settings."""
 
     column: str
     title: str
@@ -40,7 +40,7 @@ LOADS = (
 
 
 def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
-    """Predicted against measured times of ``scheduler_decisions``, both logarithmic; None where there are none."""
+    """Plot predicted against measured times of ``scheduler_decisions`` on logarithmic axes; None if there are none."""
     known = rows[(rows["predicted_ns"] > 0) & (rows["ns"] > 0)]
     if known.empty:
         return None
@@ -67,7 +67,7 @@ def predicted(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
 
 
 def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | None:
-    """Each run of one policy with its time, and below it what NVML said of the GPU; None where no moment is known."""
+    """Plot the runs of one policy over time, with the NVML readings below; None if no run has a start time."""
     known = rows[rows["policy_ns"].notna()]
     times = known["ns"][known["ns"] > 0]
     if times.empty:
@@ -94,12 +94,12 @@ def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
 
 
 def loads(rows: pd.DataFrame) -> list[Load]:
-    """Readings of NVML that rows of ``scheduler_decisions`` tell."""
+    """Return the NVML readings that rows of ``scheduler_decisions`` contain."""
     return [load for load in LOADS if rows[load.column].notna().any()]
 
 
 def shared(rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Whether another program used the GPU, row by row."""
+    """Return, for each row, whether another program used the GPU."""
     return rows["load"].notna() & (rows["load"] != FREE)
 
 
@@ -134,7 +134,7 @@ def _runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colors, t
 
 
 def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]:
-    """Name, device, whether the GPU is shared, and the rows of each group that is drawn alike."""
+    """Yield name, device, whether the GPU was shared, and rows of each group of markers."""
     beside = shared(rows)
     for device, name in DEVICES.items():
         for is_shared in (False, True):
@@ -165,7 +165,7 @@ def _hover(row: Any) -> str:
 
 
 def _shade(figure: go.Figure, known: pd.DataFrame, size: float, theme: Theme) -> None:
-    """Bands behind the stretches in which another program used the GPU."""
+    """Shade the periods in which another program used the GPU."""
     ordered = known.sort_values("policy_ns")
     moments = zip(ordered["policy_ns"].astype(float) / size, ordered["load"], strict=True)
     for load, group in groupby(moments, key=lambda pair: pair[1]):

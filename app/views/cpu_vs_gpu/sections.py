@@ -1,4 +1,4 @@
-"""The parts of the page Crossover: advice by task, charts, tables, and the feature table to download."""
+"""Sections of the Crossover page: advice per task, charts, tables, and the feature table to download."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +57,7 @@ _DOWNLOADED = (
 
 
 def cards(panels: Sequence[Panel]) -> None:
-    """What to do, task by task, on both bases."""
+    """Draw the advice for each task, with transfers and for computing only."""
     with st.container(key="crossover-cards"):
         for panel in panels:
             with st.container(border=True):
@@ -73,7 +73,7 @@ def _card(panel: Panel) -> None:
 
 
 def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
-    """Times by size with their crossings, and what the time on the GPU goes to."""
+    """Draw the times by size with their crossovers, and the parts of the GPU time."""
     st.subheader("Time by size", anchor=False)
     figure = charts_crossover.times(panels, colors, theme)
     if figure is None:
@@ -92,7 +92,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
 
 
 def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
-    """The crossovers of all tasks as a table."""
+    """Draw the crossovers of all tasks as a table."""
     st.subheader("Crossings", anchor=False)
     rows = crossing.as_frame(crossovers).assign(
         basis_title=[_BASIS[crossover.basis] for crossover in crossovers],
@@ -107,7 +107,7 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
 
 
 def times(report_id: str, rows: pd.DataFrame) -> None:
-    """The table of all tasks and sizes; a click on a row offers its ranges."""
+    """Draw the table of all tasks and sizes; a click on a row shows a link to its ranges."""
     st.subheader("Times", anchor=False)
     columns = table_columns.filled(rows, TIMES)
     empty = {column.name for column in TIMES} - {column.name for column in columns}
@@ -130,7 +130,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
 
 
 def downloads(manifest: Manifest) -> None:
-    """The feature table of this report as CSV and Parquet."""
+    """Draw the buttons that download this report's feature table as CSV or Parquet."""
     st.subheader("Features for machine learning", anchor=False)
     library = session.library()
     st.caption(

@@ -1,1 +1,1 @@
-"""Energy: joules of classes, ranges and steps, power over time."""
+"""Energy: joules by class, range and step, and power over time."""

@@ -1,4 +1,4 @@
-"""Power over time with the ranges below it, clocks and temperature, as one Plotly figure: no Streamlit, no SQL."""
+"""One Plotly figure of power over time, with ranges, clocks and temperature below: no Streamlit, no SQL."""
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -10,12 +10,12 @@ from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, TEXT, Theme, fade
 from app.ui.figure_cache import kept
 
 _WIDE = 0.012
-"""Share of the width that a character of a range's name takes."""
+"""Width of one character of a range name, as a share of the chart width."""
 
 
 @kept
 def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme: Theme) -> go.Figure:
-    """One GPU of ``power_over_time``, and ``power_ranges`` below; a reading holds until the next one."""
+    """Plot one GPU of ``power_over_time`` with ``power_ranges`` below; each reading holds until the next one."""
     low, high = float(rows["window_start_ns"].iloc[0]), float(rows["window_end_ns"].iloc[0])
     unit, size = fmt.unit_for(high, fmt.DURATION_UNITS)
     heights = [0.62, 0.1, 0.28] if len(bands) else [0.7, 0.001, 0.299]
@@ -45,12 +45,12 @@ def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme:
 
 
 def _lines(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]") -> None:
-    """Nothing is drawn here but what tells the axes of all panels that they share their times."""
+    """Add an invisible trace, so that the axes of all panels share their times."""
     figure.add_scatter(x=times, y=[None] * len(rows), mode="lines", hoverinfo="skip", row=2, col=1)
 
 
 def _watts(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", theme: Theme) -> None:
-    if int(rows["readings"].max()) > 1:  # bins: what they hold lies between their lowest and their highest reading
+    if int(rows["readings"].max()) > 1:  # bins: draw the band between their lowest and highest reading
         edge = {"mode": "lines", "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
         figure.add_scatter(x=times, y=rows["lowest_w"].astype(float), **edge, row=1, col=1)
         figure.add_scatter(
@@ -114,7 +114,7 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
     names = [fmt.plotly_text(fmt.visible(name)) for name in rows["name"]]
     alone = (rows["start_ns"] >= rows["end_ns"].cummax().shift(fill_value=-(2**62))) & (
         rows["end_ns"] <= rows["start_ns"].shift(-1, fill_value=2**62)
-    )  # of ranges that overlap, as those of several threads do, no name could be read
+    )  # names of overlapping ranges, as on several threads, would be unreadable
     fits = [
         only and part > len(str(name)) * _WIDE * (high - low)
         for part, name, only in zip(lengths, rows["name"], alone, strict=True)

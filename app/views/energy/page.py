@@ -1,4 +1,4 @@
-"""Energy: what the GPUs drew in the time of the selection, of its ranges, steps and kernel classes."""
+"""The Energy page: GPU energy and power of the selection, and of its ranges, steps and kernel classes."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.views.energy import tables
 from profiledb import config
 from profiledb.errors import NotCapturedError
 
-GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # parameters of the address
+GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # URL parameters
 _MOST_LEVELS = 6
 _COMMAND = f"{config.WORKLOADS} profile -- python train.py"
 _PROGRAM = 'from workloads.monitor import GPUMonitor\n\nwith GPUMonitor("NAME"):  # writes NAME.nvml.csv\n    train()'
@@ -25,7 +25,6 @@ _ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step
 
 
 def page() -> None:
-    """Draws the page."""
     manifest = session.report()
     if not session.has_sidecar(manifest.id, "power"):
         _how()
@@ -52,7 +51,7 @@ def page() -> None:
 
 
 def _how() -> None:
-    """How to get a log, and what it would be good for."""
+    """Explain how to record a power log, and what the page then shows."""
     with st.container(border=True):
         st.markdown("**This report has no log of power and clocks.**")
         st.markdown(
@@ -67,7 +66,7 @@ def _how() -> None:
 
 
 def _step(report_id: str) -> "pd.Series[Any] | None":
-    """The row of ``energy_steps`` that the reader chose, else the first: empty without steps, None without ranges."""
+    """Return the selected row of ``energy_steps``, the first by default; empty without steps, None without ranges."""
     try:
         rows = session.run(report_id, "energy_steps")
     except NotCapturedError:
@@ -121,7 +120,7 @@ def _ratio(value: Any) -> str:
 
 
 def _step_words(step: "pd.Series[Any] | None") -> str:
-    """What is missing of a step (Markdown, escaped)."""
+    """Describe missing data about steps (Markdown, escaped)."""
     if step is None:
         return "Without ranges there are no steps and no energy of ranges."
     if step.empty:
@@ -141,7 +140,7 @@ def _step_words(step: "pd.Series[Any] | None") -> str:
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
-    """Power, ranges and clocks of one GPU over the time of the selection."""
+    """Draw power, ranges and clocks of one GPU over the selected time."""
     power = session.run(report_id, "power_over_time")
     if power.empty:
         return
@@ -161,7 +160,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
 
 
 def _levels(report_id: str) -> tuple[int, pd.DataFrame]:
-    """How many levels of ranges there are, and those of the outermost one."""
+    """Return the number of range levels, and the ranges of the outermost one."""
     try:
         bands = session.run(report_id, "power_ranges")
     except NotCapturedError:

@@ -1,4 +1,4 @@
-"""Energies with their bars, and the sentences that say what a bar means."""
+"""Formatting of energies with their error bars, and the explanation of these bars."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ LAG = (
 
 
 def joules(value: Any, low: Any = None, high: Any = None, *, measurable: Any = True) -> str:
-    """An energy, with its bar where there is one: ``3.07 ± 0.14 kJ``; or why there is none."""
+    """Format an energy, with its error bar if known: ``3.07 ± 0.14 kJ``; or say why there is no value."""
     amount = fmt.number(value)
     if amount is None:
         return fmt.MISSING
@@ -41,12 +41,12 @@ def joules(value: Any, low: Any = None, high: Any = None, *, measurable: Any = T
 
 
 def _decimals(value: float) -> int:
-    """As many as leave three digits of a value, of one below 1 two decimals."""
+    """Return the number of decimals: three significant digits, but at most two decimals."""
     return 2 if value < 9.995 else 1 if value < 99.95 else 0
 
 
 def either_side(value: Any, low: Any, high: Any) -> float | None:
-    """From an energy to the farther end of its bar; None where one of them is missing."""
+    """Return the distance from an energy to the farther end of its interval; None if a value is missing."""
     numbers = [fmt.number(bound) for bound in (value, low, high)]
     if any(bound is None for bound in numbers):
         return None
@@ -55,13 +55,13 @@ def either_side(value: Any, low: Any, high: Any) -> float | None:
 
 
 def watts(value: Any) -> str:
-    """A power: ``674 W``."""
+    """Format a power: ``674 W``."""
     amount = fmt.number(value)
     return fmt.MISSING if amount is None else f"{amount:,.1f} W" if amount < 100 else f"{amount:,.0f} W"
 
 
 def total(rows: pd.DataFrame) -> "pd.Series[Any]":
-    """Rows of several GPUs together: energies add up; the share that the log covers is that of all their time."""
+    """Combine the rows of several GPUs: energies add up, and the coverage is a share of their combined time."""
     known = float((rows["seconds"] * rows["covered_pct"].fillna(0) / 100).sum())
     sums = {name: rows[name].sum(min_count=1) for name in ("joules", "low_j", "high_j")}
     asked = float(rows["seconds"].sum())
@@ -78,7 +78,7 @@ def total(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 
 def coverage(rows: pd.DataFrame) -> str:
-    """What of the selection the log does not cover, GPU by GPU; nothing where it covers all (Markdown, escaped)."""
+    """Describe the part of the selection outside the log, per GPU (Markdown, escaped); "" if the log covers all."""
     sentences = []
     for row in rows.itertuples():
         gpu = f"GPU {fmt.count(row.gpu_id)}: " if len(rows) > 1 else ""
@@ -98,7 +98,7 @@ def coverage(rows: pd.DataFrame) -> str:
 
 
 def source(rows: pd.DataFrame) -> str:
-    """How the energies were found where a GPU has no counter (Markdown, escaped)."""
+    """Explain how energy was computed for GPUs without an energy counter (Markdown, escaped)."""
     added = [fmt.count(gpu) for gpu in rows.loc[rows["source"] == "power", "gpu_id"]]
     if not added:
         return ""
@@ -109,7 +109,7 @@ def source(rows: pd.DataFrame) -> str:
 
 
 def note(row: Any) -> str:
-    """Why a row has no number, or that it has only a part; nothing where all is well."""
+    """Explain why a row has no value, or that it covers only a part; "" if it is complete."""
     share = fmt.number(row["covered_pct"]) if "covered_pct" in row else 100.0
     if not share or fmt.number(row["joules"]) is None:
         return OUTSIDE

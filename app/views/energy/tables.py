@@ -1,4 +1,4 @@
-"""The tables of the page "Energy": ranges, kernel classes, GPUs."""
+"""The tables of the Energy page: ranges, kernel classes, GPUs."""
 
 import pandas as pd
 import streamlit as st
@@ -55,7 +55,7 @@ GPUS = table_columns.of(
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with what the tables show: numbers only where they can be told, and why not elsewhere."""
+    """Add the columns that the tables show; values that cannot be measured are blank, with a note."""
     rows = rows.copy()
     notes = pd.Series([sentences.note(row) for _, row in rows.iterrows()], index=rows.index, dtype=object)
     told = ~notes.isin([sentences.SHORT, sentences.OUTSIDE])
@@ -73,7 +73,7 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranges(report_id: str) -> None:
-    """Draws the table of ranges; raises NotCapturedError where the report has none."""
+    """Draw the table of ranges; raise NotCapturedError if the report has none."""
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
         "Rows", list(_BY), format_func=_BY.__getitem__, required=True,
@@ -97,7 +97,7 @@ def ranges(report_id: str) -> None:
 
 
 def classes(report_id: str) -> None:
-    """Draws the energy by kernel class, as a bar and as a table."""
+    """Draw the energy by kernel class, as a bar and as a table."""
     st.subheader("Kernel classes", anchor=False)
     rows = session.run(report_id, "energy_classes")
     if rows.empty:
@@ -121,7 +121,7 @@ def classes(report_id: str) -> None:
 
 
 def _share_bar(rows: pd.DataFrame) -> None:
-    """The classes as parts of the whole, where any of them can be measured."""
+    """Draw the kernel classes as shares, if any can be measured."""
     if not rows["measurable"].any():
         return
     titles, colors = theme.class_titles(), theme.class_colors() | _GRAYS[theme.theme()]
@@ -138,7 +138,7 @@ def _share_bar(rows: pd.DataFrame) -> None:
 
 
 def gpus(rows: pd.DataFrame) -> None:
-    """Draws a row a GPU, where there are several."""
+    """Draw a table with one row per GPU, if there are several."""
     if len(rows) > 1:
         raw = ("seconds", "joules", "low_j", "high_j", "measurable", "lowest_w", "highest_w", "limit_w", "period_ns")
         tables.table(shown(rows), GPUS, key="energy-gpus", download="energy_summary.csv", hidden=raw)

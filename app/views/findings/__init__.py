@@ -1,1 +1,1 @@
-"""The page Findings: what holds a report back, what it costs and what to do."""
+"""Findings: what slows a program down, how much time each problem costs, and how to fix it."""

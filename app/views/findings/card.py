@@ -1,4 +1,4 @@
-"""One finding: its sentence, what it costs, what to do, and the evidence with ways to it."""
+"""The card of a finding: its sentence, its cost, advice, and evidence with links."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "
 
 
 def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
-    """Draws the card; ``below`` are the findings that share most of their time with this one."""
+    """Draw the card; ``below`` are the findings that share most of their time with this one."""
     with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"{judged_findings.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
@@ -47,7 +47,7 @@ def _evidence(report_id: str, finding: Finding) -> None:
 
 
 def _on_timeline(report_id: str, finding: Finding) -> None:
-    """The way to the first piece of evidence that has a time."""
+    """Link to the first piece of evidence that has a time."""
     timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
     if timed:
         times = float(timed["start_ns"]), float(timed["end_ns"])
@@ -69,11 +69,11 @@ def _columns(unit: str) -> list[Col]:
 
 
 def _open(report_id: str, piece: Mapping[str, Any]) -> None:
-    """Goes to the page that shows a piece of evidence."""
+    """Open the page that shows a piece of evidence."""
     if "kernel" in piece:
         navigation.to(page_list.get_script("kernel"), page_selection.link(report_id, kernel=str(piece["kernel"])))
     elif "launch" in piece:
-        measured = session.links().get(report_id, report_id)  # of a Systems report, in the one linked to it
+        measured = session.links().get(report_id, report_id)  # a Systems report has its launches in the linked report
         navigation.to(
             page_list.get_script("kernel_profiles"), {session.PARAMETER: measured, "launch": str(piece["launch"])}
         )

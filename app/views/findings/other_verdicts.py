@@ -1,4 +1,4 @@
-"""What does not cost time: remarks, what cannot be judged, what is clear, and all rules with their thresholds."""
+"""Rules that cost no time: remarks, not judged, clear, and a table of all rules with their thresholds."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _RULE_COLUMNS = [
 
 
 def remarks(report_id: str, findings: Sequence[Finding]) -> None:
-    """Remarks on the capture."""
+    """Draw the remarks on the capture."""
     if not findings:
         return
     st.subheader("Remarks", anchor=False)
@@ -36,7 +36,7 @@ def remarks(report_id: str, findings: Sequence[Finding]) -> None:
 
 
 def unjudged(findings: Sequence[Finding]) -> None:
-    """What cannot be judged: what was not captured, with the command that does, and what the selection lacks."""
+    """Draw the rules that lack data: data not captured, with the command that records it, or not in the selection."""
     lacks: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         lacks.setdefault((finding.why, finding.command), []).append(finding.rule.title)
@@ -54,7 +54,7 @@ def unjudged(findings: Sequence[Finding]) -> None:
 
 
 def clear(findings: Sequence[Finding]) -> None:
-    """What was checked and does not fire."""
+    """Draw the rules that were checked and do not fire."""
     if not findings:
         return
     with st.expander(f"Clear ({len(findings)})"):
@@ -62,7 +62,7 @@ def clear(findings: Sequence[Finding]) -> None:
 
 
 def rulebook(findings: Sequence[Finding]) -> None:
-    """All rules with what they compare."""
+    """Draw all rules with their values and thresholds."""
     with st.expander(f"All rules ({len(findings)})"):
         rows = pd.DataFrame(
             {
@@ -86,5 +86,5 @@ def rulebook(findings: Sequence[Finding]) -> None:
 
 
 def head(findings: Sequence[Finding], most: int) -> list[str]:
-    """The first findings as lines of Markdown."""
+    """Return the first findings as lines of Markdown."""
     return [f"{judged_findings.badge(one)} {judged_findings.sentence(one)}" for one in findings[:most]]

@@ -1,4 +1,4 @@
-"""Findings: what holds a report back, in the order of what it costs; what is clear; what cannot be judged."""
+"""The Findings page: problems in order of their cost, rules that are clear, and rules that cannot be judged."""
 
 import streamlit as st
 
@@ -11,7 +11,6 @@ from profiledb.words import code
 
 
 def show() -> None:
-    """Draws the page."""
     manifest = session.report()
     part = judged_findings.covered(manifest)
     findings = judged_findings.findings(manifest, startup=part is None)
@@ -47,13 +46,13 @@ def show() -> None:
 
 
 def _program(of: program.Program) -> None:
-    """Say in one line what program this is, and on it what tells that."""
+    """Draw one line on the kind of program, with the evidence as its tooltip."""
     if told := program.line(of):
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))
 
 
 def _nothing(*, remarks: bool, judged: bool) -> str:
-    """What stands where no finding costs time: on a report that nobody could judge that is no praise."""
+    """Return the text for a report without findings: if no rule could be judged, that is not good news."""
     if not judged:
         return "This report lacks what the rules need."
     return "Nothing found that costs time by itself." + (" See the remarks." if remarks else "")

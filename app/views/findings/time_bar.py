@@ -1,4 +1,4 @@
-"""The bar at the head of Findings: where the time of the GPUs goes, in parts that add up to all of it."""
+"""The bar at the top of Findings: GPU time split into parts that add up to 100 %."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,11 @@ _TITLES = share_bar.REASONS | {
     "earlier work": "Launched before the capture",
 }
 _CLASSES = {"communication": "communication", "copies": "copy"}
-"""The class of kernels whose color a kind of work has."""
+"""Kernel class whose color each kind of work uses."""
 
 
 def show(report_id: str, times: Mapping[str, Any]) -> None:
-    """Draws it for the selected part of a report, and of that for ``times``; nothing without work of a GPU."""
+    """Draw the bar for the selection, restricted to ``times``; nothing without GPU activity."""
     try:
         rows = session.run(report_id, "time_split", **times)
     except NotCapturedError:

@@ -1,1 +1,1 @@
-"""The page "Host": what the CPU did."""
+"""Host: the work of the CPU."""

@@ -1,4 +1,4 @@
-"""The call chains of CPU samples as a flame graph that hangs down: threads on top, what they call below."""
+"""Call chains of CPU samples as an inverted flame graph: threads on top, callees below."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _ROOT = "all"
 
 
 def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
-    """Draws it; ``rows`` are those of ``cpu_tree``, at least one, ``kind`` is what people call these samples."""
+    """Draw the flame graph of ``cpu_tree`` (at least one row); ``kind`` is the display name of the samples."""
     drawn = nodes(rows)
     chart_element.chart(icicle.icicle(drawn, theme.theme()), "flame")
     whole = samples(rows)
@@ -31,13 +31,13 @@ def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
 
 
 def samples(rows: pd.DataFrame) -> int:
-    """All samples of which ``cpu_tree`` answered the rows, also those of which it had no room for."""
+    """Return the number of all samples behind the rows of ``cpu_tree``, including those that were cut off."""
     top = rows.iloc[0]
     return round(100 * float(top["samples"]) / float(top["share_pct"]))
 
 
 def nodes(rows: pd.DataFrame) -> list[Node]:
-    """The boxes, each after the one around it; what is too small stays empty space below it."""
+    """Return the boxes, parents first; boxes that are too small stay empty space."""
     whole, title = samples(rows), "All samples"
     return icicle.tree(
         rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _words

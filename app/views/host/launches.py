@@ -1,4 +1,4 @@
-"""From where in the program GPU work is launched, where the capture took back traces of CUDA calls."""
+"""Code that launches GPU work, if the capture has back traces of CUDA calls."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ SITES = AnalysisTable(
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where the report has no back traces or no CUDA calls."""
+    """Draw the section; raise NotCapturedError if the report has no back traces or no CUDA calls."""
     rows = session.run(report_id, "launch_sites")
     if rows.empty:
         st.markdown("No back traces of CUDA calls in this report.")

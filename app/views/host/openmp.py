@@ -1,4 +1,4 @@
-"""OpenMP regions: how long they take, and how evenly their threads share the work."""
+"""OpenMP regions: their duration, and how evenly their threads share the work."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from app.ui.analysis_table import AnalysisTable
 
 
 def sentence(rows: pd.DataFrame) -> str:
-    """How long the regions take, how much of that their threads work, and what uneven work costs, in Markdown."""
+    """Describe the duration of the regions, the share that threads work, and the cost of imbalance (Markdown)."""
     count, wall = (int(rows[name].sum()) for name in ("regions", "wall_ns"))
     many = "1 region takes" if count == 1 else f"{fmt.count(count)} regions take"
     team = sum(int(rows[name].sum()) for name in ("work_ns", "barrier_ns", "lock_ns", "late_ns"))

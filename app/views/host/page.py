@@ -1,4 +1,4 @@
-"""Host: which code the CPU ran, what its threads waited for, and from where work was launched."""
+"""The Host page: the code that the CPU ran, what its threads waited for, and where GPU work was launched."""
 
 from app import session
 from app.ui import sections
@@ -7,7 +7,6 @@ from app.views.host import launches, openmp, samples, threads
 
 
 def page() -> None:
-    """Draws the page."""
     report = session.report()
     shown: tuple[Part, ...] = (
         Section("CPU samples", samples.show),

@@ -1,4 +1,4 @@
-"""CPU and Python samples: as a flame graph, by function and by module, of all the selected time or of gaps alone."""
+"""CPU and Python samples as a flame graph, by function and by module, for the whole selection or GPU idle gaps only."""
 
 import re
 from typing import Any
@@ -16,17 +16,17 @@ from profiledb import words
 
 CPU = "cpu"
 TABLES = {"python": "python_sample", CPU: "cpu_sample"}
-"""The table of each source of samples, the most telling one first."""
+"""The table of each source of samples, the most informative first."""
 SOURCES = {"python": "Python samples", CPU: "CPU samples"}
 LEAST_PCT, LEAST_SAMPLES = 20.0, 20
-"""Share of the samples of gaps, and number of these, from which on a function is named."""
+"""Minimum share of the samples in gaps, and minimum number of these samples, for naming a function."""
 MOMENTS = {"all": "All samples", "idle": "While the GPU was idle"}
 FUNCTIONS = AnalysisTable("cpu_functions", few=True)
 MODULES = AnalysisTable("cpu_modules", few=True)
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where the report has no samples."""
+    """Draw the section; raise NotCapturedError if the report has no samples."""
     present = _sources(report_id)
     st.subheader("CPU samples", anchor=False)
     if not present:
@@ -47,7 +47,7 @@ def show(report_id: str) -> None:
 
 
 def _sources(report_id: str) -> dict[str, pd.DataFrame]:
-    """The trees of the sources of which the selection has samples, the most telling one first."""
+    """Return the call tree of each source that has samples in the selection, the most informative first."""
     rows = session.report().rows
     asked = [name for name, table in TABLES.items() if rows.get(table)] or [CPU]
     trees = {name: session.run(report_id, "cpu_tree", **_source({"source": name})) for name in asked}
@@ -55,7 +55,7 @@ def _sources(report_id: str) -> dict[str, pd.DataFrame]:
 
 
 def _source(asked: dict[str, Any]) -> dict[str, Any]:
-    """The source as a parameter of the analyses; none where it is what they take by themselves."""
+    """Return the source as an analysis parameter; empty for the default."""
     return {"source": asked["source"]} if asked.get("source", CPU) != CPU else {}
 
 
@@ -64,11 +64,11 @@ def _words(asked: dict[str, Any]) -> str:
 
 
 def sentence(rows: pd.DataFrame, kind: str) -> str:
-    """In which function the samples of gaps are, in Markdown; nothing where no function stands out.
+    """Name the function with most samples while the GPU was idle (Markdown); "" if none stands out.
 
     Args:
-        rows: the answer of ``cpu_functions`` for samples while no GPU worked.
-        kind: what people call these samples.
+        rows: the result of ``cpu_functions`` for GPU idle time.
+        kind: the display name of the samples.
     """
     if rows.empty or rows["self_pct"].iloc[0] < LEAST_PCT:
         return ""
@@ -82,7 +82,7 @@ def sentence(rows: pd.DataFrame, kind: str) -> str:
 
 
 def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """What of the samples is looked at, as parameters of their analyses; none where it is all that they take."""
+    """Draw the controls; return the parameters of the sample analyses, without those left at their defaults."""
     first = next(iter(present))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = first
@@ -118,7 +118,7 @@ def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 
 def _threads(tree: pd.DataFrame) -> dict[str, str]:
-    """Threads with samples by process and thread id, with what people read."""
+    """Return the threads with samples: display title by process and thread id."""
     found = {}
     for row in tree[tree["level"] == 0].to_dict("records"):
         if match := re.match(r"\d+ / \d+", str(row["function"])):

@@ -1,4 +1,4 @@
-"""The CPU samples as a file for speedscope."""
+"""Download of the CPU samples as a speedscope file."""
 
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from profiledb.studies import speedscope
 
 
 def button(report_id: str, asked: dict[str, Any]) -> None:
-    """Draws the button; the file is made when it is clicked, of what is selected now."""
+    """Draw the button; the file is built on click, from the selection at that moment."""
     name = session.report().name
     st.download_button(
         "For speedscope (JSON)",

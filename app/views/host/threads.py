@@ -1,4 +1,4 @@
-"""What each thread of the host did: ran, waited, was blocked in calls; which of them load data."""
+"""Host threads: time running, waiting and blocked in calls, and which threads load data."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from app.ui.analysis_table import AnalysisTable
 
 
 def sentences(rows: pd.DataFrame) -> list[str]:
-    """What the launching thread with most time in CUDA calls did, and the threads that load data, in Markdown."""
+    """Describe the launching thread with the most CUDA call time, and the threads that load data (Markdown)."""
     found = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
     if len(launching):
