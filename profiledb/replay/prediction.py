@@ -212,8 +212,7 @@ def _check(recorded: recording.Recording) -> None:
 
 
 def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
-    """Return the steady part of the program, cut to steps in its middle if it is long, or all of it if nothing
-    repeats."""
+    """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
     spans = _steps(library, report_id, db)
     if spans:
         spans = _middle(spans, [_count(db, begin, end) for _, begin, end in spans])

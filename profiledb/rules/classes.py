@@ -170,8 +170,7 @@ def _matches(column: str, patterns: Iterable[str]) -> str:
 
 
 def _company(beside: str, names: str) -> str:
-    """Return the start of a SQL condition that requires another kernel with a matching name, or "" if none is
-    required."""
+    """Return the SQL condition for a kernel with a matching name, ending in AND, or "" if none is required."""
     if not beside:
         return ""
     return f"EXISTS (SELECT 1 FROM ({names}) AS kernels(beside) WHERE {_matches('kernels.beside', [beside])}) AND "
