@@ -31,14 +31,12 @@ LEAST_RUN = 8
 MOST_OVERLAP = 0.02
 """Maximum fraction of the turns of two threads with overlapping calls for one to count as waiting for the other."""
 QUEUED = 200
-"""Minimum number of earlier operations that the GPU has not started for a launch to count as waiting for a queue
-slot."""
+"""Minimum number of earlier operations that the GPU has not started for a launch to count as queued."""
 LONG_LAUNCH_NS = 30_000
 LAUNCH_NS = 5_000
 """Typical duration of a call that only enqueues work, in ns."""
 NEAR_NS = 3_000
-"""Maximum lag between consecutive operations of a stream, in ns, for the second to count as ready when the first
-ended."""
+"""Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
 """The same limit between operations of different streams that an event synchronizes."""
 
@@ -63,9 +61,8 @@ class Graph:
         other_lag: the time from the end of the operation of the other stream.
         partners: operations of several GPUs that form one collective, which moves data once the last of them has
             started.
-        order: events in the order of the capture: ``3 * i`` for the start of call i, ``3 * i + 1`` for its end, ``3 * j
-            + 2`` for the start of operation j, and ``-1 - k`` once collective k has started on all GPUs. An event
-            depends only on earlier ones.
+        order: events by time: ``3 * i`` if call i starts, ``3 * i + 1`` if it ends, ``3 * j + 2`` if
+            operation j starts, ``-1 - k`` once collective k has started on all GPUs. An event needs only earlier ones.
     """
 
     recording: Recording
@@ -214,8 +211,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
             if at >= 0:
                 last.append(int(mine[at]))
         if last and not device_waits[i]:
-            # Choose the stream whose last operation ended during the call, or else the one that the chain last launched
-            # into.
+            # Choose the stream whose last operation ended during the call, or else the chain's last launch target.
             latest = max(last, key=lambda j: operations.end[j])
             own = [j for j in last if operations.stream[j] == used[i]]
             last = own if own and operations.end[latest] <= start else [latest]
