@@ -1,4 +1,4 @@
-"""What several test modules need: the real converters, a library of every report there is, and a way to ingest."""
+"""Fixtures shared by several test modules: the real converters, a library of all reports, and a way to import files."""
 
 import fcntl
 import gc
@@ -48,7 +48,7 @@ __all__ = [  # hooks, and what tests use
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"
-# The same examples in every run.
+# Run the same examples every time.
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
 
@@ -60,14 +60,14 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before ``-m`` reads the markers."""
+    """Mark tests before ``-m`` reads the markers."""
     needs.pytest_collection_modifyitems(items)
     groups.pytest_collection_modifyitems(items)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """What thousands of tests are collected into stays: no collection of garbage looks at it, then or later."""
+    """Keep the thousands of collected tests out of garbage collection, now and later."""
     gc.disable()
     try:
         return (yield)
@@ -78,19 +78,19 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def reports_of(folder: Path) -> list[Path]:
-    """The files of a folder that a user might drop."""
+    """Return the files of a folder that a user might drop."""
     endings = (".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".csv")
-    beside = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv")  # what lies beside a report is none
+    beside = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv")  # sidecar files are not reports
     return sorted(path for path in folder.glob("*") if path.suffix in endings and not path.name.endswith(beside))
 
 
 def run_ingest(inbox: Path, library: Path, *options: str, **environment: str) -> Ingested:
-    """Runs the worker once over what is in an inbox (support/ingestion.py)."""
+    """Run the worker once on the contents of an inbox (support/ingestion.py)."""
     return ingestion.once(["--inbox", str(inbox), "--library", str(library), *options], environment)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Fails where the condition has not come true in time; looks often, so that it never waits for nothing."""
+    """Wait until the condition holds, polling often to avoid idle waits; fail at the time limit."""
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "it did not happen in time"
@@ -120,7 +120,7 @@ def empty_library(tmp_path: Path) -> Library:
 
 @pytest.fixture(scope="session")
 def nsys() -> Path:
-    """The real nsys; tests/support/needs.py skips a test that asks for it where there is none."""
+    """The real nsys; tests/support/needs.py skips tests that use it if it is missing."""
     found = tools.find_nsys()
     assert found
     return found.path
@@ -128,7 +128,7 @@ def nsys() -> Path:
 
 @pytest.fixture(scope="session")
 def nginx() -> Path:
-    """The real nginx; tests/support/needs.py skips a test that asks for it where there is none."""
+    """The real nginx; tests/support/needs.py skips tests that use it if it is missing."""
     found = needs.find_nginx()
     assert found
     return found
@@ -136,7 +136,7 @@ def nginx() -> Path:
 
 @pytest.fixture(scope="session")
 def ncu() -> tools.Tool:
-    """The real ncu; tests/support/needs.py skips a test that asks for it where there is none."""
+    """The real ncu; tests/support/needs.py skips tests that use it if it is missing."""
     found = tools.find_ncu()
     assert found
     return found
@@ -144,7 +144,7 @@ def ncu() -> tools.Tool:
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
-    """Answers the folder of that name, which ``fill`` fills once for all test processes."""
+    """Return a function that returns the folder of a name, which ``fill`` fills once for all test processes."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
 
@@ -163,9 +163,10 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 
 def ingest_files(folder: Path, files: Iterable[Path]) -> None:
-    """Makes ``folder/inbox`` and ``folder/library`` of copies of the files, a report and what lies beside it at a time.
+    """Create ``folder/inbox`` and ``folder/library`` from copies of the files, importing each report with its sidecars.
 
-    What other tests of this run, in whatever process, have taken in already is copied (support/conversion_cache.py).
+    Files that any test process of this run has already imported are copied from its result
+    (support/conversion_cache.py).
     """
     names: dict[str, list[Path]] = {}
     for path in sorted(files, key=lambda path: path.name):
@@ -175,7 +176,7 @@ def ingest_files(folder: Path, files: Iterable[Path]) -> None:
 
 
 def _ingest_all(groups: dict[Path, list[Path]]) -> None:
-    """Takes in the files of each folder, with a worker a core."""
+    """Import the files of each folder, with one worker per core."""
     heavy_first = sorted(groups.items(), key=lambda item: -sum(path.stat().st_size for path in item[1]))
     cores = min(os.cpu_count() or 1, len(groups))
     with ThreadPoolExecutor(cores) as pool:
@@ -183,7 +184,7 @@ def _ingest_all(groups: dict[Path, list[Path]]) -> None:
 
 
 def _ingest_part(groups: dict[Path, list[Path]]) -> None:
-    """Takes in the files of all of these folders by one worker, and gives each folder its own."""
+    """Import the files of all these folders with one worker, and put each folder's reports into it."""
     with TemporaryDirectory(dir=next(iter(groups)).parent) as name:
         work = Path(name)
         (work / "inbox").mkdir()
@@ -200,10 +201,10 @@ def put_together(
     copy: Callable[[Path, Path], object] = os.link,
     names: Collection[str] | None = None,
 ) -> None:
-    """Makes ``folder/inbox`` and ``folder/library`` of those of other folders, as if one worker had taken in all.
+    """Assemble ``folder/inbox`` and ``folder/library`` from other folders, as if one worker had imported everything.
 
-    ``copy`` keeps the time of change, by which the worker knows a file. ``names`` are the files of the inbox whose
-    reports are wanted, else all.
+    ``copy`` must preserve modification times, by which the worker recognizes files. ``names`` selects inbox files and
+    their reports; by default, all are included.
     """
     inbox, library = folder / "inbox", Library(folder / "library")
     inbox.mkdir(exist_ok=True)
@@ -223,9 +224,9 @@ def put_together(
 
 
 def copy_data(source: Path, target: Path) -> None:
-    """Copies a folder with reports for a test that changes it: files that nothing writes to again are linked.
+    """Copy a data folder for a test that changes it. Files that are never rewritten are hard-linked.
 
-    A test that damages such a file removes it first, or it damages that of all tests.
+    A test that damages such a file must delete it first, or it damages every test's copy.
     """
 
     def copy(path: str, to: str) -> None:
@@ -239,7 +240,7 @@ def copy_data(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="session")
 def every_report(once: Once, sample_data: Path) -> Library:
-    """A library of all samples and, where it exists, all of ../shared/corpus."""
+    """A library of all samples and, if it exists, of all reports in ../shared/corpus."""
 
     def fill(folder: Path) -> None:
         corpus = folder / "corpus"
@@ -252,7 +253,7 @@ def every_report(once: Once, sample_data: Path) -> Library:
 
 @pytest.fixture(scope="session")
 def sample_data(once: Once, nsys_samples: Library) -> Path:
-    """The folder of an inbox of all samples and of their library."""
+    """The data folder with all samples in its inbox and library."""
 
     def fill(folder: Path) -> None:
         compute = folder / "compute"
@@ -265,14 +266,14 @@ def sample_data(once: Once, nsys_samples: Library) -> Path:
 
 @pytest.fixture(scope="session")
 def nsys_samples(once: Once) -> Library:
-    """A library of the samples that nsys captured: ready in a moment, and without nsys."""
+    """A library of the samples that nsys captured, created quickly and without nsys."""
     files = [path for path in reports_of(SAMPLES) if path.suffix != ".ncu-rep"]
     return Library(once("nsys_samples", lambda folder: ingest_files(folder, files)) / "library")
 
 
 @pytest.fixture(scope="session")
 def with_sidecars(once: Once, nsys_samples: Library) -> Library:
-    """The library of the samples, to which what lies beside them has come."""
+    """The library of the samples with their sidecars."""
 
     def fill(folder: Path) -> None:
         put_together(folder, [nsys_samples.folder.parent])
@@ -287,7 +288,7 @@ def with_sidecars(once: Once, nsys_samples: Library) -> Library:
 
 @pytest.fixture(scope="session")
 def sqlite_export(nsys: Path, once: Once) -> Callable[[str], Path]:
-    """The SQLite export of a report of the corpus."""
+    """Return a function that returns the SQLite export of a report of the corpus."""
 
     def export(report: str) -> Path:
         name = f"{report}.sqlite"

@@ -1,7 +1,6 @@
-"""Findings: what holds a report back, what that costs, what to do, and what cannot be judged.
+"""Findings: the bottlenecks of a report, their cost, advice on them, and the rules that could not be judged.
 
-A rule is a documented SQL file: ``profiledb/rules/findings/<group>/<rule>.sql``, or one of a user's own folder. rule.py
-reads its header, rulebook.py finds all rules, judge.py runs them on a selection, sentences.py makes sentences of what
-they
-answer, and output.py writes them as CSV, JSON and Markdown.
+A rule is a documented SQL file, either ``profiledb/rules/findings/<group>/<rule>.sql`` or a file in a user's own
+folder. rule.py parses its header, rulebook.py collects all rules, judge.py evaluates them on a selection, sentences.py
+phrases their results, and output.py writes them as CSV, JSON and Markdown.
 """

@@ -1,9 +1,9 @@
-"""Lines of advice: which of a rule's lines fit a cause and a program.
+"""Lines of advice, and the choice of those that fit a cause and a program.
 
-Conditions stand in front of a line in brackets, and all must hold: a cause that the rule answers, a trait of the
-program (program.TRAITS), ``not`` one of these, ``A or B``, and ``else``: no line before it was given, back to the last
-one without ``else``. ``-> NAME`` stands for the lines of that name in rules/findings/advice.toml, which several rules
-share; conditions in front of it hold for each.
+A line may start with conditions in brackets, all of which must hold. A condition is a cause that the rule reports, a
+trait of the program (program.TRAITS), ``not`` followed by one of these, ``A or B``, or ``else``, which holds if no
+earlier line was chosen, back to the last line without ``else``. ``-> NAME`` inserts the lines of that name from
+rules/findings/advice.toml, which several rules share; conditions before it apply to each of them.
 """
 
 import re
@@ -23,19 +23,19 @@ _HIP = {
     "CUBLAS_COMPUTE_32F": "HIPBLAS_COMPUTE_32F", "CUDA_R_16BF": "HIP_R_16BF", "CUDA_R_16F": "HIP_R_16F",
     "nvtxRangePush": "roctxRangePush", "nvtxRangePop": "roctxRangePop",
 }  # fmt: skip
-"""What AMD's software calls these; other functions of CUDA have the same name there, with another beginning."""
+"""AMD's names for these functions and libraries. Other CUDA functions only change their prefix."""
 _CUDA = re.compile(rf"\bcuda[A-Z]\w*|\b(?:{'|'.join(sorted(_HIP, key=len, reverse=True))})\b")
 
 
 @cache
 def shared() -> Mapping[str, tuple[str, ...]]:
-    """The lines that several rules share, by name."""
+    """Return the shared lines by name."""
     file = resources.files("profiledb").joinpath("rules", "findings", "advice.toml")
     return {name: tuple(lines) for name, lines in tomllib.loads(file.read_text(encoding="utf-8")).items()}
 
 
 def expanded(lines: Iterable[str]) -> tuple[str, ...]:
-    """The lines with the shared ones in their places.
+    """Replace references to shared lines with the lines themselves.
 
     Raises:
         KeyError: no shared lines have that name.
@@ -54,23 +54,23 @@ def expanded(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def text(line: str) -> str:
-    """A line without its conditions."""
+    """Return a line without its conditions."""
     return _split(line)[1]
 
 
 def conditions(lines: Iterable[str]) -> frozenset[str]:
-    """All causes and traits that the conditions of these lines name."""
+    """Return all causes and traits that the conditions of these lines name."""
     marks = (mark for line in lines for mark in _split(line)[0] if mark != _ELSE)
     return frozenset(one.removeprefix(_NOT) for mark in marks for one in mark.split(_OR))
 
 
 def causes(lines: Iterable[str]) -> frozenset[str]:
-    """The causes for which there is advice: conditions that are no traits."""
+    """Return the causes that the lines give advice for, that is, all conditions that are not traits."""
     return conditions(lines) - set(TRAITS)
 
 
 def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> tuple[str, ...]:
-    """The texts of the lines whose conditions hold, in the words of the program's platform."""
+    """Return the text of the lines whose conditions hold, in the terms of the program's platform."""
     holds = {*traits, cause}
     told, given = [], False
     for marks, said in map(_split, lines):

@@ -1,14 +1,15 @@
-"""Which finding explains which. The time of the GPUs is split once, and nothing of it is counted for two findings.
+"""Attribute the time of the GPUs to findings, counting each part of it once, and nest findings that explain each other.
 
-The analysis ``time_split`` splits the time into parts, and a rule names those that its saving comes from. Findings
-take from the parts one after the other: causes first, then places, symptoms and frames, of each the costliest first.
-What a finding still gets is its own saving. One that gets less than half of its saving stands under the finding that
-took most of its parts, if that saves half as much at least; a frame does so in any case. A rule may explain more time
-than it saves (``explains_ns``): it takes all of that, and its own saving is no more than its saving. One that names
-another rule among its parts says more of the time of that one: where that one fires, it stands under it.
+The analysis ``time_split`` splits the time into parts, and a rule names the parts that its saving comes from. Findings
+claim the parts in turn: causes first, then places, symptoms and frames, the costliest first within each level. The time
+that a finding obtains is its own saving. If that is less than half of its saving, the finding is nested under the one
+that took most of its parts, provided that one's claim is at least half of this saving; a frame is nested in any case. A
+rule may explain more time than it saves (``explains_ns``): it claims all of that, but its own saving never exceeds its
+saving. A rule that names another rule among its parts details that rule's time and is nested under it whenever it
+fires.
 
-A place of which causes explain something, but none of them half, leads them: that the GPU waits 78 % of the time for
-`save` comes before the output and the copies in it, which then stand under it.
+A place leads the causes within it if none of them explains half of it. For example, if the GPU waits for `save` 78 % of
+the time, that finding comes before the output and the copies inside it, which are then nested under it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,13 +22,13 @@ from profiledb.findings.rule_runner import Part
 CAUSE, PLACE = LEVELS[:2]
 
 ALL = "all"
-"""All parts of the time, as a rule names them."""
+"""The name by which a rule claims all parts of the time."""
 
 
 def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
-    """The findings with their own savings, ns, and the rules that they stand under; in the same order.
+    """Return the findings in the same order, with their own savings in ns and the rules they are nested under.
 
-    Without parts, in a report of Nsight Compute, no finding stands under another one.
+    Without parts, as in a Compute report, no finding is nested.
     """
     every = list(found)
     left = {part.name: part.ns for part in parts}
@@ -61,7 +62,7 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
 
 
 def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:
-    """The names of the parts that a rule names, in its order; a kind stands for all of its parts."""
+    """Return the parts that a rule claims, in its order. A kind stands for all parts of that kind."""
     names = [part.name for wanted in rule.parts for part in parts if wanted in (part.name, part.kind, ALL)]
     return list(dict.fromkeys(names))
 
@@ -75,7 +76,7 @@ def _turn(one: Finding) -> tuple[int, str]:
 
 
 def _leads(one: Finding, costs: Iterable[Finding], parts: Sequence[Part]) -> bool:
-    """Return whether a place leads the causes that share its parts: there are some, and none explains half of it."""
+    """Return True for a place that contains causes of which none explains half of its time."""
     if one.rule.level != PLACE:
         return False
     mine = set(claimed(one.rule, parts))
@@ -96,7 +97,7 @@ def _take(rule: str, most: int, names: Sequence[str], left: dict[str, int], took
 
 
 def _takers(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """What other rules took of these parts, ns by rule."""
+    """Return the time that other rules took of these parts, in ns by rule."""
     sums: dict[str, int] = {}
     for name in names:
         for other, ns in took.get(name, {}).items():

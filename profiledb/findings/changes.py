@@ -1,4 +1,4 @@
-"""Which findings of one selection are gone, new or different in another one."""
+"""Compare the findings of two selections: which are new, gone or changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from profiledb.findings.finding import Finding
 
 Change = Literal["new", "gone", "changed", "same", "not judged"]
 CHANGED = 0.2
-"""A saving that differs by at least this part of the larger one has changed."""
+"""A saving has changed if the difference is at least this fraction of the larger one."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A rule that fires on at least one side, and what became of it from ``a`` to ``b``.
+    """A rule that fires on at least one side, and how its finding changed from ``a`` to ``b``.
 
-    ``not judged``: it fires on one side, and the other lacks what the rule needs, so nobody can say that it is gone.
+    ``not judged``: it fires on one side, but the other lacks the data that it needs.
     """
 
     a: Finding
@@ -24,12 +24,12 @@ class Changed:
 
     @property
     def worth_ns(self) -> int:
-        """The larger saving of both sides, ns."""
+        """Return the larger saving of the two sides in ns."""
         return max((one.saving_ns or 0) if one.verdict == "fires" else 0 for one in (self.a, self.b))
 
 
 def changes(a: Sequence[Finding], b: Sequence[Finding]) -> list[Changed]:
-    """The rules that fire on either side, those that are new or gone first, then by what they cost."""
+    """Return the rules that fire on either side: new ones first, then those that are gone, each group by cost."""
     theirs = {one.rule.name: one for one in b}
     both = [(one, theirs[one.rule.name]) for one in a if one.rule.name in theirs]
     told = [Changed(one, other, _change(one, other)) for one, other in both if "fires" in (one.verdict, other.verdict)]
@@ -47,5 +47,5 @@ def _change(a: Finding, b: Finding) -> Change:
 
 
 def _weight(finding: Finding) -> float:
-    """What changes are told by: the share that it costs, else its value."""
+    """Return the quantity to compare: the saving as a share of the time, or else the value."""
     return finding.saving_pct if finding.saving_pct is not None else abs(finding.value or 0.0)

@@ -1,8 +1,8 @@
-"""What rules found of each report, in a small file, so that lists of reports say it without asking anything.
+"""A small file of each report's findings, so that lists of reports can show them without running any query.
 
-``LIBRARY/derived/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where
-a report is prepared (profiledb.studies.prefetch). It counts while its key (query/request.py) stays as it is, with the
-rules, their thresholds and the code that makes answers. What is damaged or out of date is no digest.
+``LIBRARY/derived/answers/<report>/findings.json`` holds the rules that fire in the part that pages show by default. It
+is written when a report is prepared (profiledb.studies.prefetch) and is valid while its key (query/request.py), the
+rules, their thresholds and the code that computes answers are unchanged. A damaged or outdated file is ignored.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from profiledb.report.derived_files import FINDINGS
 
 MOST_BYTES = 1_000_000
 Links = Mapping[str, Mapping[str, str]]
-"""Ids of reports by kind of link and by the report that is judged."""
+"""Ids of linked reports, by kind of link and by the report that is judged."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Found:
 
     @property
     def costs(self) -> bool:
-        """Whether it is more than a remark."""
+        """Return True if it costs time, rather than being a warning or a note."""
         return self.severity in ("high", "medium", "low")
 
 
 def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings: Iterable[Finding]) -> None:
-    """Keeps what fires, in the order of the findings, where answers are kept at all."""
+    """Write the rules that fire, in the order of the findings, unless the answer store is turned off."""
     if not config.load().answers_mb:
         return
     found = [
@@ -54,15 +54,15 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
     told = _key(library, report_id, links(library.catalog.links.all), rules.values())
     content = json.dumps({"key": told, "found": found}).encode()
     path = library.derived.answers / report_id / FINDINGS
-    with suppress(OSError):  # a full disk, a library that is read only: the list does without it
+    with suppress(OSError):  # a full disk or a read-only library: lists of reports omit the findings
         path.parent.mkdir(parents=True, exist_ok=True)
         answer_store.put(path, content)
 
 
 def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
-    """What fires, the costliest first; None where nobody has judged the report as it is now.
+    """Return the rules that fire, the costliest first, or None if the report has no valid digest.
 
-    ``linked``: ``links`` of the library, which lists of reports ask for once.
+    ``linked`` is the result of ``links``, which lists of reports compute once.
     """
     library.fetch_in_background(report_id, FINDINGS)
     path = library.derived.answers / report_id / FINDINGS
@@ -75,7 +75,8 @@ def read(library: Library, report_id: str, linked: Links, rules: Mapping[str, Ru
 
 @lru_cache(maxsize=4096)
 def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: ARG001 (part of the key)
-    """The key and the rows of a file; an empty key where it is damaged. Raises OSError where it is gone."""
+    """Return the key and the rows of a file, with an empty key if it is damaged. Raises OSError if it does not
+    exist."""
     with path.open("rb") as file:
         content = file.read(MOST_BYTES)
     try:
@@ -86,21 +87,21 @@ def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: A
 
 
 def links(every: Callable[[Partner], Mapping[str, str]]) -> Links:
-    """Return the reports by which each report is judged: its Compute report, and the Systems report of a trace.
+    """Return the linked reports of each report by kind: its Compute report, and the Systems report of a trace.
 
-    ``every``: returns the partner of each Systems report by kind of link.
+    ``every`` returns the partners of all Systems reports for a kind of link.
     """
     return {"ncu": every("ncu"), "systems": {trace: nsys for nsys, trace in every("trace").items()}}
 
 
 def version(rules: Iterable[Rule]) -> str:
-    """Return a text that differs wherever a rule, a view that it builds on or a threshold differs."""
+    """Return a text that differs whenever a rule, a view that it builds on, or a threshold differs."""
     return f"findings {_version(tuple(rules))}"
 
 
 def _key(library: Library, report_id: str, linked: Links, rules: Iterable[Rule]) -> str:
     partners = {kind: ids[report_id] for kind, ids in linked.items() if report_id in ids}
-    _, *key = request.key(library, report_id, version(rules), (), partners)  # a library may be moved
+    _, *key = request.key(library, report_id, version(rules), (), partners)  # libraries may be moved
     return hashlib.sha256(repr((answer_store.code(), key)).encode(errors="surrogatepass")).hexdigest()
 
 

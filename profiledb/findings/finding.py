@@ -1,4 +1,4 @@
-"""What a rule says of a selection of a report."""
+"""The result of a rule on a selection of a report."""
 
 import itertools
 import re
@@ -12,7 +12,8 @@ from profiledb.findings.trace_overhead import Slowed
 
 Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")
-"""From the worst on: by the share of the time that mending saves at most, then what costs nothing by itself."""
+"""Severities, the worst first: by the largest saving as a share of the time, then remarks without a cost of
+their own."""
 HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
 _SLASH = re.compile(r"(?<!\\)/")
 _OPERATOR = re.compile(r"\w+::|\w+Backward\d*\**$|Optimizer\.")
@@ -20,17 +21,21 @@ _OPERATOR = re.compile(r"\w+::|\w+Backward\d*\**$|Optimizer\.")
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule says of a selection.
+    """The result of a rule on a selection.
 
-    ``value`` and ``threshold`` are in the unit of the rule; ``saving_ns`` is an upper bound, ``saving_pct`` its share
-    of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
-    overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
-    most of the saving belongs to (causes.py).
-    ``explains_ns`` is time of these parts that is its own whether mending it saves that or not. ``leads``: a place that
-    comes before the causes in it, because none of them explains half of it.
-    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``program`` is what the
-    report tells of the program, by which advice goes. ``slowed`` says what the profiler adds to the value. ``line`` is
-    the source line of the program in the first piece of evidence, where Python stacks tell.
+    Attributes:
+        value, threshold: in the unit of the rule.
+        saving_ns: an upper bound of the saving.
+        saving_pct: its share of the time from the first to the last operation over all GPUs, or of the capture if no
+            GPU worked.
+        own_saving_ns: the part of the saving that no earlier finding claims. Savings overlap; own savings add up.
+        parent: the rule that claims most of the saving (causes.py).
+        explains_ns: the time of its parts that only it explains, whether or not a fix saves it.
+        leads: True for a place that comes before the causes within it, because none of them explains half of it.
+        why, command: if the rule cannot be judged, the missing data and the command that captures it.
+        program: the traits of the program, which select the advice.
+        slowed: how much the profiler adds to the value.
+        line: the program's source line in the first piece of evidence, if Python stacks show it.
     """
 
     rule: Rule
@@ -54,25 +59,25 @@ class Finding:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do, with the columns by name (words.advice puts them in)."""
+        """Return the advice, with placeholders for columns (sentences.advice fills them in)."""
         return self.rule.advised(self.cause, names(self.program))
 
     @property
     def place(self) -> str | None:
-        """The range that it is about, or that its first piece of evidence lies in."""
+        """Return the range that it is about, or the range of its first piece of evidence."""
         pieces = (piece.get("range") for piece in self.evidence[:1])
         return self.facts.get("place") or self.facts.get("range") or next(pieces, None)
 
     @property
     def part(self) -> str | None:
-        """Its place without the operators of PyTorch, and what lies in them; None where nothing is left."""
+        """Return its place up to the first PyTorch operator, or None if nothing is left."""
         names = _SLASH.split(self.place or "")
         kept = itertools.takewhile(lambda name: not _OPERATOR.match(name), names)
         return "/".join(kept) or None
 
     @property
     def severity(self) -> str:
-        """One of SEVERITIES where it fires, else nothing."""
+        """Return one of SEVERITIES if it fires, else an empty string."""
         if self.verdict != "fires":
             return ""
         if self.rule.weight:

@@ -1,4 +1,4 @@
-"""What rules say of a selection of a report: their answers (rule_runner.py) against their thresholds."""
+"""Judge a selection of a report: compare the rules' answers (rule_runner.py) with their thresholds."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,26 +22,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LESS = "torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)"
-"""What captures a trace that slows the CPU down least."""
+"""The command for a trace that slows the CPU down as little as possible."""
 MOST_EVIDENCE = 20
 Ask = Callable[[str, Mapping[str, Any]], "pd.DataFrame"]
 STEPS = "steps"
 """The group of rules about steps."""
 OF_PART = frozenset({"warmup_inside"})
-"""Remarks on the steady part: a warm-up before it distorts nothing that is told of it."""
+"""Remarks that apply only to the steady part: a warm-up before it does not distort its figures."""
 HOST = ("idle", "launch", "host")
-"""Groups of rules whose evidence is time of the CPU, so that a line of source has a meaning."""
+"""Groups of rules whose evidence is CPU time, so that a source line is meaningful."""
 LEAST_OF_LARGEST = 0.25
-"""Share of the largest own saving from which on a cause comes before it."""
+"""Fraction of the largest own saving above which a finding counts as large and is ordered by its level."""
 CHOICE = 0.5
-"""The part of its own saving by which a finding whose mending is a choice is ordered: a report does not tell whether
-anybody has that choice."""
+"""Factor on the own saving of a finding whose fix is a choice, for ordering: a report does not show whether the user
+has that choice."""
 
 
 @dataclass(frozen=True)
 class Steady:
-    """The part of a report that repeats (analysis ``steady_part``): its steps, and times in ns from the begin of the
-    capture; ``before_ns`` and ``after_ns`` are what lies outside."""
+    """The repeating part of a report (analysis ``steady_part``); times in ns from the start of the capture.
+
+    ``before_ns`` and ``after_ns`` are the durations outside it.
+    """
 
     steps: int
     from_ns: int
@@ -51,25 +53,30 @@ class Steady:
 
     @property
     def times(self) -> dict[str, int]:
-        """The parameters that select it."""
         return {"from_ns": self.from_ns, "to_ns": self.to_ns}
 
 
 def judge(
     library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule], part: Steady | None = None
 ) -> list[Finding]:
-    """What the rules say of the part of a report that ``params`` select, in the order in which pages show it.
+    """Evaluate the rules on the part of a report that ``params`` select, in display order.
 
-    What fires comes first, the costliest before others, each followed by what stands under it; remarks come last; then
-    what cannot be judged. Rules about what the report is not about (idle time in a Compute report) are left out.
+    Rules that fire come first, the costliest at the top, each followed by those nested under it, with remarks at the
+    end; then rules that cannot be judged. Rules that do not apply to the report (idle time in a Compute report) are
+    left out.
 
     Args:
-        part: what ``steady_part`` answers. Rules whose findings cost time judge that alone. Those about steps choose
-            the steps that count by themselves, so they see the selection, and their savings are shares of the part.
+        library: holds the report.
+        report: the report.
+        params: the parameters of the selection.
+        rules: the rules to evaluate.
+        part: the result of ``steady_part``. Rules whose findings cost time judge only that part. Rules about steps
+            choose the steps that count by themselves, so they see the whole selection, and their savings are shares of
+            the part.
 
     Raises:
-        AnalysisError: the selection is none of this report.
-        ReportNotFoundError: the report is gone.
+        AnalysisError: the selection does not exist in this report.
+        ReportNotFoundError: the report was deleted.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
     of = program.recognize(library, report.id)
@@ -87,14 +94,14 @@ def judge(
 
 
 def _looks_inside(rule: Rule) -> bool:
-    """Whether a rule is asked of the steady part alone, where there is one."""
+    """Return True if a rule judges only the steady part, if there is one."""
     return rule.name in OF_PART or (rule.costs and rule.group != STEPS)
 
 
 def steady_part(library: Library, report: Manifest, params: Mapping[str, Any], ask: Ask | None = None) -> Steady | None:
-    """What repeats in a timeline; None where nobody can tell, and where somebody selected ranges, steps or times.
+    """Return the repeating part of a timeline, or None if there is none or the user selected ranges, steps or times.
 
-    ``ask`` runs an analysis of the report, for callers with answers in memory.
+    ``ask`` runs an analysis of the report, for callers that cache answers in memory.
     """
     selection = model.parse(params)
     if TIMELINE not in report.subjects or selection != model.Selection(warmup=selection.warmup, mode=selection.mode):
@@ -116,7 +123,7 @@ def _found(
 
 
 def _lines(library: Library, report: Manifest, found: Iterable[Finding], window: Window) -> dict[str, str]:
-    """The source lines of findings about the CPU, by rule: those of the middle of their first pieces of evidence."""
+    """Return the source line of each finding about the CPU, by rule: the middle of its first piece of evidence."""
     told = [one for one in found if one.verdict == "fires" and one.rule.group in HOST and one.rule.costs]
     spans = {one.rule.name: one.evidence[0] for one in told if one.evidence and "end_ns" in one.evidence[0]}
     if not spans or not any(map(report.rows.get, ("python_call", "python_sample"))):
@@ -128,25 +135,24 @@ def _lines(library: Library, report: Manifest, found: Iterable[Finding], window:
 
 
 def program_of(findings: Sequence[Finding]) -> Program:
-    """The program that they are about, which is the same in all findings of a report."""
+    """Return the program that the findings are about, which is the same in all findings of a report."""
     return findings[0].program if findings else ()
 
 
 def costly(findings: Iterable[Finding]) -> list[Finding]:
-    """Those of some findings that fire and cost time, as they are ordered, without those that stand under another one;
-    what is a warning or a note is left out."""
+    """Return the findings that fire, cost time and are not nested under another one, in order."""
     return [one for one in findings if one.verdict == "fires" and one.rule.costs and one.parent is None]
 
 
 def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
-    """The ``most`` costliest of ``costly``, and besides those whose mending is a choice, all in their order."""
+    """Return the ``most`` costliest of ``costly``, plus those whose fix is a choice, in order."""
     costs = costly(findings)
     others = [one for one in costs if not one.rule.is_choice][:most]
     return [one for one in costs if one.rule.is_choice or one in others]
 
 
 def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
-    """Those of some findings that stand under this one."""
+    """Return the findings that are nested under this one."""
     return [one for one in findings if one.parent == finding.rule.name]
 
 
@@ -161,20 +167,23 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _weighed(finding: Finding) -> float:
-    """Its own saving in ns, by which it is ordered: a part of it, where mending it is a choice."""
+    """Return its own saving in ns, reduced by ``CHOICE`` if its fix is a choice."""
     own = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
     return (CHOICE if finding.rule.is_choice else 1.0) * (own or 0)
 
 
 def _weighed_pct(finding: Finding) -> float:
-    """The same in percent of the time."""
+    """Return the weighed saving in percent of the time."""
     return (finding.saving_pct or 0.0) * _weighed(finding) / (finding.saving_ns or 1)
 
 
 def _place(finding: Finding, large_pct: float) -> tuple[int, int, bool, int, float, str]:
-    """Its place: of those whose own saving is large causes come first, then places, symptoms and the frame, because
-    what else is said of the time of a cause may go with it; else the costliest first. What mending is a choice for
-    stands among the places, and where it is not large after all others."""
+    """Return the sort key of a finding.
+
+    Large own savings are ordered by level: causes, then places, symptoms and frames, because fixing a cause may also
+    resolve the others. All other findings are ordered by cost. A finding whose fix is a choice ranks among the places
+    if it is large, and after all others if not.
+    """
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
     remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
     is_large, is_choice = _weighed_pct(finding) >= large_pct, finding.rule.is_choice
@@ -193,7 +202,7 @@ def _finding(rule: Rule, row: Row, window: Window, of: Program) -> Finding:
         command = str(row.get(COMMAND) or "")
         return _unjudged(rule, threshold, facts, str(why), command, of)
     saving = row.get("saving_ns")
-    saved = None if saving is None else max(0, min(int(saving), window.ns or int(saving)))  # no share is above 100 %
+    saved = None if saving is None else max(0, min(int(saving), window.ns or int(saving)))  # no share exceeds 100 %
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None
@@ -213,7 +222,7 @@ def _unjudged(rule: Rule, threshold: float, facts: Mapping[str, Any], why: str, 
 
 
 def _piece(one: Mapping[str, Any], begin_ns: int) -> dict[str, Any]:
-    """A piece of evidence without the fields that it does not fill, its times from the begin of the capture on."""
+    """Return a piece of evidence with only the fields it fills, its times relative to the start of the capture."""
     filled = {name: one[name] for name in EVIDENCE if one.get(name) is not None}
     return filled | {name: filled[name] - begin_ns for name in ("start_ns", "end_ns") if name in filled}
 

@@ -1,4 +1,4 @@
-"""Findings as a list for programs (JSON, CSV) and as a text for people (Markdown)."""
+"""Write findings as JSON and CSV for programs and as Markdown for people."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _FLAT = (
 
 
 def record(finding: Finding) -> dict[str, Any]:
-    """A finding as plain data; times in ns, shares in percent, what is not known is None.
+    """Return a finding as plain data: times in ns, shares in percent, None for unknown values.
 
     It leaves out the program, which is the same in all findings of a report (program.records).
     """
@@ -47,25 +47,25 @@ def record(finding: Finding) -> dict[str, Any]:
 
 
 def text(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
-    """The findings in one of FORMATS; above the Markdown stand ``title``, and what part was judged."""
+    """Return the findings in one of FORMATS. The Markdown starts with ``title`` and the part that was judged."""
     if form == "json":
         return as_json(found)
     return as_csv(found) if form == "csv" else as_markdown(found, title, part)
 
 
 def as_json(found: Sequence[Finding]) -> str:
-    """A list of records, in their order, each with what was recognized of the program."""
+    """Return a list of records in order, each with the traits of the program."""
     told = [{**record(one), "program": program.records(one.program)} for one in found]
     return json.dumps(told, indent=1, ensure_ascii=False, default=float)
 
 
 def as_csv(found: Sequence[Finding]) -> str:
-    """A row a finding, without evidence and advice."""
+    """Return one row per finding, without evidence and advice."""
     return spreadsheet.csv_lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
 def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
-    """What fires with its advice, then what cannot be judged, then the titles of what is clear."""
+    """Return a document: findings that fire with their advice, then rules not judged, then rules that are clear."""
     fires = [one for one in found if one.verdict == "fires"]
     open_ = [one for one in found if one.verdict == "cannot_judge"]
     clear = [one for one in found if one.verdict == "clear"]

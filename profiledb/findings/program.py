@@ -1,7 +1,7 @@
-"""The program behind a report: its framework, how it runs, and what it uses already, so that advice fits it.
+"""The program behind a report: its framework, how it runs, and the features it uses, so that advice fits it.
 
-The analysis ``program`` recognizes it by names in the report, each with its evidence. Advice of rules goes by it
-(rule.py): what is in use is not advised.
+The analysis ``program`` recognizes these traits by names in the report and returns the evidence for each. Rules select
+advice by them (rule.py), so that no advice recommends a feature that is already in use.
 """
 
 from collections.abc import Iterable
@@ -25,17 +25,21 @@ KINDS = {
         "pinned memory",
     ),
 }  # fmt: skip
-"""What the analysis recognizes, in the order in which people read it; "use" are things that advice could name."""
+"""Traits that the analysis recognizes, in display order. The traits under "use" are features that advice could
+recommend."""
 TRAITS = tuple(trait for traits in KINDS.values() for trait in traits)
 _WORDS = {"Trainer": "its Trainer", "CUDA graphs": "CUDA graphs", "HIP": "HIP (ROCm)"}
 _INSIDE = {"XLA": ("JAX",), "OpenMP": ("OpenMP offload",)}
-"""Traits that say nothing beside one of these."""
+"""Traits that add nothing if one of the listed traits is present."""
 
 
 @dataclass(frozen=True)
 class Trait:
-    """What a program is or uses; ``evidence`` is the kind and name of what tells it. ``ranks``: of work that several
-    GPUs share, how many ranks do, where the report tells."""
+    """A property of a program, or a feature that it uses.
+
+    ``evidence`` is the kind and name of the event that shows it. ``ranks`` is the number of ranks that share the work
+    over several GPUs, if the report shows it.
+    """
 
     trait: str
     evidence: str
@@ -50,7 +54,7 @@ def recognize(library: Library, report_id: str) -> Program:
     """Recognize the program of a report.
 
     Raises:
-        ReportNotFoundError: the report is gone.
+        ReportNotFoundError: the report was deleted.
     """
     rows = answer_store.run(library, report_id, "program")
     columns = (rows["trait"], rows["evidence"], rows["ranks"].fillna(0))
@@ -61,17 +65,16 @@ def recognize(library: Library, report_id: str) -> Program:
 
 
 def names(program: Iterable[Trait]) -> frozenset[str]:
-    """The names of its traits."""
     return frozenset(one.trait for one in program)
 
 
 def records(program: Iterable[Trait]) -> list[dict[str, Any]]:
-    """The traits as plain data."""
+    """Return the traits as plain data."""
     return [asdict(one) for one in program]
 
 
 def line(program: Program) -> str:
-    """Say in one line what a program is: "PyTorch, eager, training, DDP over 4 GPUs". Empty where nothing tells."""
+    """Describe a program in one line, such as "PyTorch, eager, training, DDP over 4 GPUs"; empty without traits."""
     held = names(program)
     shown = [one for one in program if one.trait not in KINDS["use"]]
     return ", ".join(_said(one) for one in shown if held.isdisjoint(_INSIDE.get(one.trait, ())))

@@ -1,40 +1,40 @@
-"""A rule as its file describes it.
+"""Rules as their files describe them.
 
-The header is that of an analysis (profiledb.query.header), with these lines besides::
+The header is that of an analysis (profiledb.query.header), with these additional lines::
 
     -- title: GPU idle
     -- question: Is the GPU idle while the program runs?
     -- Prose: what the value is, and of what.
     -- unit: %                             of value and threshold: %, ns, bytes, count, ratio
-    -- fires: above                        or below: on which side of the threshold the rule fires; at it, it does
+    -- fires: above                        or below: the side of the threshold, inclusive, on which the rule fires
     -- param: threshold = 15 share of the time from which on it is said
-    -- joins: ncu                          it asks a Compute report, or a Systems report with its linked one
-    -- once: idle                          rows that several rules build on (analyses/<topic>/once), made once for all
-    -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving is
-                                           taken from: what several findings take from one part is counted once
-    -- level: place                        what it tells: a cause (without this line), the place of time that causes
-                                           explain (place), time that others tell the cause of (symptom), or all time
-                                           of a kind (frame)
-    -- weight: note                        it costs nothing by itself: a remark on the capture (note) or on what the
-                                           figures are worth (warning); or mending it is a choice, so that its severity
-                                           is never above low (low); without this line the saving tells
+    -- joins: ncu                          it reads a Compute report, or a Systems report with its linked one
+    -- once: idle                          rows shared by several rules (analyses/<topic>/once), computed once for all
+    -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving
+                                           comes from; time that several findings claim is counted once
+    -- level: place                        what it describes: a cause (without this line), the place of time that causes
+                                           explain (place), time whose cause other rules find (symptom), or all time of
+                                           a kind (frame)
+    -- weight: note                        without a cost of its own: a remark on the capture (note) or on the validity
+                                           of the figures (warning); or its fix is a choice, so that its severity never
+                                           exceeds low (low); without this line, the saving decides
     -- says: The GPU is idle {value} of the time; for {share_pct} of that the CPU is in {range}.
     -- clear: The GPU is idle {value} of the time.
-    -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions in front: cause, traits of the program
+    -- advice: [launch call, PyTorch] Compile {place|the step}.     conditions first: cause, traits of the program
     -- advice: -> launch_less              lines that several rules share
     -- source: where formula and threshold come from
 
-The query answers one row. ``value`` is compared with the threshold; it is NULL, or there is no row, where there is
-nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is an upper bound of the time that mending
-it saves, on all GPUs of the selection together. ``explains_ns``, where it is more, is time of the parts that no other
-rule can tell anything of before this one is mended. ``evidence`` is a list of structs, the weightiest first, with any
-of the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken
-whose columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with
-it, ``{range|the step}`` a column, or other words where it is not there.
+The query returns one row. Its ``value`` is compared with the threshold. If there is nothing to judge, ``value`` is NULL
+or the row is missing, and ``unjudged`` may give the reason in a sentence. ``saving_ns`` is an upper bound of the time
+that a fix saves, summed over all GPUs of the selection. ``explains_ns``, if larger, is time of the parts that no other
+rule can explain until this one is fixed. ``evidence`` is a list of structs, the most important first, with any of the
+fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` or ``clear`` lines, the first
+whose columns all have values is used. ``{gaps} {gaps|gap|gaps}`` is a count followed by the singular or plural noun,
+and ``{range|the step}`` a column with a fallback text.
 
-Advice says first what to change, and where: ``{place}`` is the range of the finding, or of its first piece of evidence,
-``{part}`` the same without operators. advice.py describes the conditions in front of a line. A line with a column that
-is not there is left out.
+Advice starts with the change and its location: ``{place}`` is the range of the finding or of its first piece of
+evidence, and ``{part}`` the same without operators. advice.py describes the conditions. A line is left out if one of
+its columns has no value.
 """
 
 import hashlib
@@ -61,24 +61,24 @@ GROUPS = {
     "machine": "Machine",
     "capture": "Capture",
 }
-"""The groups of rules, which are the folders of their files, and what people read for each."""
+"""The groups of rules, which are also the folders of their files, with their titles."""
 
 UNITS = ("%", "ns", "bytes", "count", "ratio")
 SIDES = ("above", "below")
 WEIGHTS = ("", "low", "note", "warning")
 LEVELS = ("cause", "place", "symptom", "frame")
-"""What a rule tells of the time that it claims, the nearest to what can be mended first."""
+"""Levels of a rule, which say how directly the time that it claims can be fixed, the most direct first."""
 
 EVIDENCE = {
     "name": "text", "note": "text", "value": "", "ns": "ns", "count": "count", "bytes": "bytes", "start_ns": "ns",
     "end_ns": "ns", "kernel": "id", "range": "text", "launch": "id", "device": "id", "stream": "id",
 }  # fmt: skip
-"""The fields of a piece of evidence with their units; ``value`` has that of the rule. ``start_ns`` and ``end_ns`` are
-times on the report's clock, in a finding from the begin of the capture on; ``kernel`` is the number of a kernel
-(kernel_key), ``range`` a path as a selection names it, ``launch`` a launch of the Compute report."""
+"""The fields of a piece of evidence with their units; ``value`` has the unit of the rule. ``start_ns`` and ``end_ns``
+are on the report's clock, but relative to the start of the capture in a finding. ``kernel`` is the number of a kernel
+(kernel_key), ``range`` a path as a selection names it, and ``launch`` a launch of the Compute report."""
 
 OWN = ("value", "saving_ns", "explains_ns", "unjudged", "cause", "evidence")
-"""Columns that every rule may answer; all others are facts, declared in its header."""
+"""Columns that any rule may return. All others are facts, which its header declares."""
 
 _KEYS = (
     "title", "question", "needs", "includes", "selects", "param", "joins", "column", "once", "parts", "level", "unit",
@@ -87,15 +87,15 @@ _KEYS = (
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
 WHERE = ("place", "part")
-"""What advice calls the range that a finding is about, and the same without operators and ranges inside of these."""
+"""Placeholders in advice for the range of a finding, and for the same without operators and the ranges inside them."""
 PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)(?:\|(?P<many>[^{}|]+))?)?\}")
-"""A column in a sentence; with a text behind it also where it is not there, which then says that text; with two the
-word that goes with one of what it counts, and the word that goes with many."""
+"""A column in a sentence. One text after it is a fallback for a missing value; two texts are the singular and plural
+nouns that go with a count."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; ``analysis`` holds what it has in common with an analysis. ``own``: it is from a user's folder."""
+    """A rule. ``analysis`` holds what rules share with analyses; ``own`` marks a rule from a user's folder."""
 
     analysis: Analysis
     group: str
@@ -114,50 +114,49 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """What settings, addresses and ``--fail-on`` call it."""
+        """Return its identifier in settings, addresses and ``--fail-on``."""
         return self.analysis.name
 
     @property
     def title(self) -> str:
-        """What people read."""
         return self.analysis.title
 
     @property
     def costs(self) -> bool:
-        """Whether mending it saves time; else it is a remark."""
+        """Return True if a fix saves time; otherwise the finding is a remark."""
         return self.weight in ("", "low")
 
     @property
     def is_choice(self) -> bool:
-        """Whether nobody but its author knows if the program could do without what it says."""
+        """Return True if only the program's author knows whether the program could do without the reported work."""
         return self.weight == "low"
 
     @property
     def subjects(self) -> frozenset[Subject]:
-        """What a report may be about for the rule to be asked; one that joins asks a Compute report alone, too."""
+        """Return the report subjects that it applies to. A rule with a join also applies to a Compute report alone."""
         return frozenset((LAUNCHES, TIMELINE) if self.analysis.joins else (TIMELINE,))
 
     @cached_property
     def version(self) -> str:
-        """What changes with its text, or with a view that it builds on."""
+        """Return a hash of its text and of the views that it builds on."""
         text = f"{views.sql(self.analysis.includes)}{self.analysis.sql}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def causes(self) -> frozenset[str]:
-        """Those for which there is advice."""
+        """Return the causes that it gives advice for."""
         return advice.causes(self.advice)
 
     def advised(self, cause: str | None, traits: Collection[str] = ("PyTorch",)) -> tuple[str, ...]:
-        """What to do, where the cause is this one, in a program with these traits; columns stand in it by name."""
+        """Return the advice for this cause in a program with these traits, with placeholders for columns."""
         return advice.choose(self.advice, cause, traits)
 
 
 def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
-    """Reads a rule.
+    """Parse a rule.
 
     Raises:
-        AnalysisError: its header is not that of a rule; the message names the rule and what is wrong.
+        AnalysisError: the header is not that of a rule; the message names the rule and the mistake.
     """
     lines = header.read(text, _LINE)
     if lacking := [key for key in _MUST if key not in lines]:
@@ -187,7 +186,7 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
 
 
 def wrong(name: str, what: str, detail: str = "") -> AnalysisError:
-    """The error that says what is wrong with a rule."""
+    """Return the error that describes a mistake in a rule."""
     return AnalysisError(
         f"The rule {name!r} {what}.", hint="docs/findings.md describes the file of a rule.", detail=detail
     )

@@ -1,6 +1,6 @@
-"""Runs rules on a selection of a report. What one rule cannot answer is its own matter; the others are asked.
+"""Run rules on a selection of a report. The failure of one rule does not affect the others.
 
-Answers are kept beside the report (profiledb.query.answer_store), so that a rule is asked once for a selection.
+Answers are stored beside the report (profiledb.query.answer_store), so that each rule runs once per selection.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = Mapping[str, Any]
-"""What a rule answers, by column; nothing where it has no row."""
+"""The answer of a rule by column; empty if it returned no row."""
 COMMAND = "command"
-"""The column with what captures that which a rule cannot be judged without."""
+"""The column with the command that captures the data that a rule lacks."""
 ALWAYS = ("active",)
-"""What every rule builds on (analyses/<topic>/once)."""
+"""Shared rows that every rule builds on (analyses/<topic>/once)."""
 ERROR = "error"
-"""The column with the words of the database where the query of a rule failed."""
+"""The column with the database's error message if the query of a rule failed."""
 
 _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
@@ -42,17 +42,17 @@ _WINDOW = {
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
     " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
 }
-"""The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
-no GPU worked that time is the capture. Besides, of a trace what ``slowed`` asks."""
+"""The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
+no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs."""
 
 
 _PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
-"""What the parts of the time are made of, which rules build on, too."""
+"""Shared rows that the split of the time builds on, as rules do."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the time, as ``time_split`` has it: its name and kind, and its time in ns."""
+    """A part of the time from ``time_split``: its name, its kind, and its length in ns."""
 
     name: str
     kind: str
@@ -61,8 +61,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Window:
-    """The time of which savings are a share, and the begin of the capture on the report's clock, ns. ``parts``: the
-    time, split; nothing in a Compute report. ``slowed``: its profiler slows down the CPU."""
+    """The time that savings are a share of, and the start of the capture on the report's clock, in ns.
+
+    ``parts`` is that time, split; empty in a Compute report. ``slowed`` describes how much the profiler slows down the
+    CPU, if it does.
+    """
 
     ns: int | None
     begin_ns: int
@@ -73,11 +76,11 @@ class Window:
 def answers(
     library: Library, report: Manifest, selection: Selection, rules: Iterable[Rule]
 ) -> tuple[Window, dict[str, Row]]:
-    """The time that the rules look at, and the answer of each rule by its name.
+    """Return the time that the rules look at, and the answer of each rule by name.
 
     Raises:
-        AnalysisError: the selection is none of this report.
-        ReportNotFoundError: the report is gone.
+        AnalysisError: the selection does not exist in this report.
+        ReportNotFoundError: the report was deleted.
     """
     compute = LAUNCHES in report.subjects
     partner = None if compute else library.linked_report(report.id)
@@ -88,7 +91,7 @@ def answers(
     missing = [one for name, one in asked.items() if name not in found]
     try:
         found |= _answers(library, missing, once, compute=compute)
-    except BROKEN:  # the library has connected anew
+    except BROKEN:  # the library has reconnected
         found |= _answers(library, missing, once, compute=compute)
     window, split = found.pop("window"), found.pop(_parts().name, {})
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
@@ -106,7 +109,7 @@ def _window(compute: bool) -> Analysis:
 
 @cache
 def _parts() -> Analysis:
-    """The analysis ``time_split`` in one row."""
+    """Return the analysis ``time_split`` as a single row."""
     split = header.get("time_split")
     sql = f"SELECT list({{'name': part, 'kind': kind, 'ns': ns}}) AS parts FROM ({split.sql.rstrip().rstrip(';')}\n)"
     return replace(split, name="parts", sql=sql)
@@ -114,7 +117,7 @@ def _parts() -> Analysis:
 
 @cache
 def _asked(rule: Rule) -> Analysis:
-    """The analysis of a rule without the parameters that only the judge compares."""
+    """Return the analysis of a rule without a threshold that only the judge compares."""
     used = tuple(one for one in rule.analysis.params if one.name != "threshold" or "$threshold" in rule.analysis.sql)
     return replace(rule.analysis, params=used)
 
@@ -141,7 +144,7 @@ def _answers(
 
 
 class _Bench:
-    """A cursor on which rules run one after the other, and the names of what several build on and is made."""
+    """A cursor on which rules run one after another, and the names of the shared rows that already exist on it."""
 
     def __init__(self, library: Library, cursor: duckdb.DuckDBPyConnection, *, alone: bool) -> None:
         self._library = library
@@ -150,7 +153,7 @@ class _Bench:
         self._made: set[str] = set()
 
     def answer(self, asked: Request, once: tuple[str, ...]) -> Row:
-        """What one rule answers, or what the report lacks for it; it is kept, unless its query failed."""
+        """Run one rule and store its answer, or what the report lacks for it. A failed query is not stored."""
         try:
             needs.check(self._cursor, asked.analysis, alone=self._alone)
             table = self._table(asked, once)
@@ -174,7 +177,7 @@ class _Bench:
 
 
 def _lacks(message: str, command: str) -> "pa.Table":
-    """The answer of a rule that the report has no data for: an answer like others, so that it is asked once, too."""
+    """Return the answer of a rule whose data the report lacks, as a table, so that it is stored like any other."""
     import pyarrow as pa
 
     return pa.table({"unjudged": [message], COMMAND: [command]})

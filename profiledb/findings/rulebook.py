@@ -1,7 +1,7 @@
-"""All rules: the built-in ones, and those of a user's folder (WARPDECK_RULES), which add to them or override them.
+"""All rules: the built-in ones, and those of a user's folder (WARPDECK_RULES), which extend or override them.
 
-The folder holds rules as files like the built-in ones, ``NAME.sql`` or ``GROUP/NAME.sql``, and may hold
-``thresholds.toml``, a table a rule with values of its parameters::
+The folder holds rule files in the built-in format, ``NAME.sql`` or ``GROUP/NAME.sql``. It may also hold
+``thresholds.toml``, with one table of parameter values per rule::
 
     [gpu_idle]
     threshold = 25
@@ -24,16 +24,17 @@ from profiledb.query import header
 
 THRESHOLDS = "thresholds.toml"
 MOST_BYTES = 1 << 18
-"""Larger files of a user's folder are no rules."""
+"""Size limit of a file in a user's folder, in bytes."""
 MOST_RULES = 500
 _NAME = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
 def load(folder: Path | None = None) -> dict[str, Rule]:
-    """All rules by name, those of the groups in the order of ``rule.GROUPS``.
+    """Return all rules by name, in the order of ``rule.GROUPS``.
 
     Raises:
-        ConfigError: a file of the user's folder is no rule, or its thresholds fit none; the message names the file.
+        ConfigError: a file of the user's folder is not a valid rule, or a threshold matches none; the message names the
+            file.
     """
     if folder is None:
         return dict(_built_in())
@@ -48,10 +49,10 @@ def load(folder: Path | None = None) -> dict[str, Rule]:
 
 
 def with_values(rule: Rule, values: Mapping[str, object]) -> Rule:
-    """The rule with other defaults of its parameters.
+    """Return the rule with other default values of its parameters.
 
     Raises:
-        ConfigError: it has no such parameter, or the value is not one of its choices, or no number for a threshold.
+        ConfigError: a parameter does not exist, a value is not one of its choices, or a threshold is not a number.
     """
     try:
         header.bind(rule.analysis, values)
@@ -119,7 +120,7 @@ def _text(file: Path) -> str:
 
 
 def one_query(rule: Rule, file: Path) -> None:
-    """Raises ConfigError where a rule is more than one query: it may read a report, and do nothing else."""
+    """Raise ConfigError unless a rule is exactly one query: it may read a report and do nothing else."""
     try:
         statements = duckdb.extract_statements(rule.analysis.sql)
     except duckdb.Error as error:

@@ -1,4 +1,4 @@
-"""Sentences of findings: the columns of a rule's row put into the sentences of its header."""
+"""Phrase findings: fill the columns of a rule's row into the sentences of its header."""
 
 import re
 from collections.abc import Callable
@@ -18,16 +18,16 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "ratio": words.significant,
     "id": str,
 }
-"""How a value is written, by its unit; every other is text."""
+"""Functions that format a value, by its unit. All other units are formatted as text."""
 LONGEST_NAME = 80
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
 def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
-    """The sentence of a finding; ``name`` writes names from the report: as Markdown code, or as they are.
+    """Return the sentence of a finding. ``name`` formats names from the report, as Markdown code by default.
 
-    Of several sentences the first counts whose columns are all there. A share too small for a digit is less than a
-    tenth of a percent, which as a bound is at most that. What the profiler adds to the value follows.
+    Uses the first sentence whose columns all have values. A share too small to show a digit is written as less than 0.1
+    %, or as at most 0.1 % in a bound. A sentence on the profiler's overhead follows if it affects the value.
     """
     if finding.verdict == "cannot_judge":
         return finding.why
@@ -38,13 +38,13 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
 
 
 def advice(finding: Finding, name: Callable[[Any], str] = words.code) -> tuple[str, ...]:
-    """What to do, the change first; nothing where the finding does not fire."""
+    """Return the advice with its placeholders filled in; empty if the finding does not fire."""
     lines = finding.advice if finding.verdict == "fires" else ()
     return tuple(_filled(finding, line, name) for line in lines if _fits(finding, line))
 
 
 def bound(finding: Finding) -> str:
-    """What mending it saves at most, without what its sentence says already; empty where that is not known."""
+    """Return the saving bound without amounts that the sentence already gives; empty if there is no bound."""
     if not finding.saving_ns:
         return ""
     said = plain(finding)
@@ -55,22 +55,22 @@ def bound(finding: Finding) -> str:
 
 
 def plain(finding: Finding) -> str:
-    """The same without Markdown, for JSON and CSV."""
+    """Return the sentence without Markdown, for JSON and CSV."""
     return says(finding, _shortened)
 
 
 def plain_advice(finding: Finding) -> tuple[str, ...]:
-    """What to do, without Markdown around names."""
+    """Return the advice without Markdown."""
     return advice(finding, _shortened)
 
 
 def judged(part: Steady) -> str:
-    """What part of a report its findings judge, and what they leave out."""
+    """Say which part of a report its findings judge, and which parts they leave out."""
     return f"Findings judge {_part(part)}. They leave out {_left_out(part)}."
 
 
 def covered(part: Steady) -> str:
-    """What part of a report its summary covers, and what that leaves out."""
+    """Say which part of a report its summary covers, and which parts it leaves out."""
     return f"This summary covers {_part(part)}. It leaves out {_left_out(part)}."
 
 
@@ -85,7 +85,7 @@ def _left_out(part: Steady) -> str:
 
 
 def amount(value: Any, unit: str) -> str:
-    """A value in the unit of a rule or column."""
+    """Format a value in the unit of a rule or column."""
     return FORMATS.get(unit, words.visible)(value)
 
 
@@ -94,12 +94,12 @@ def _shortened(name: Any) -> str:
 
 
 def _fits(finding: Finding, text: str) -> bool:
-    """Whether the finding has all columns of a text."""
+    """Return True if the finding has values for all columns of a text."""
     return all(_value(finding, place["column"]) is not None or _instead(place) for place in PLACE.finditer(text))
 
 
 def _instead(place: re.Match[str]) -> str | None:
-    """What a column says where it is not there."""
+    """Return the fallback text of a column without a value."""
     return None if place["many"] else place["one"]
 
 

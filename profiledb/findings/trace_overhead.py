@@ -1,9 +1,9 @@
-"""What the PyTorch profiler adds to the time of the CPU, and what is left of findings about idle GPUs without that.
+"""Estimate the CPU time that the PyTorch profiler adds, and correct findings about idle GPUs for it.
 
-A trace with shapes, stacks or memory of each operator keeps the CPU busy with the recording, so that a GPU that waits
-for the CPU waits longer than it does without the profiler. How long the profiler took no trace tells: its own events of
-the category overhead are flushes and start-up alone. A linked Systems report of the same program tells it, by the time
-of a step; without one ``OPERATOR_NS`` bounds it.
+A trace that records shapes, stacks or memory for each operator keeps the CPU busy with recording, so a GPU that waits
+for the CPU waits longer than it would without the profiler. No trace records how long the profiler took: its own events
+in the overhead category cover only flushes and start-up. A linked Systems report of the same program shows it through
+the time per step; without one, ``OPERATOR_NS`` is the bound.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,17 +18,17 @@ from profiledb.library.library import Library
 from profiledb.query import answer_store
 
 OPERATOR_NS = 10_000
-"""What the profiler adds to an operator where it records shapes, memory or stacks: 5.7, 7.8, 9.8 and 10.2 µs in four
-pairs of captures of one program, with nsys and with these options."""
+"""Time that the profiler adds to each operator if it records shapes, memory or stacks: 5.7, 7.8, 9.8 and 10.2 µs in
+four pairs of captures of one program, with nsys and with these options."""
 GROUPS = ("idle", "launch", "host")
 """Groups of rules about a GPU that waits for the CPU."""
 NOT_BY_CPU = frozenset({"fluctuating_use", "module_loading", "no_overlap", "one_stream", "queued_work", "uneven_use"})
-"""Rules of these groups that tell of something else."""
+"""Rules in these groups that measure something else."""
 
 
 @dataclass(frozen=True)
 class Slowed:
-    """How much of the idle time of the GPUs is left without the profiler, at least, as a part of 1; and why.
+    """The minimum fraction (0 to 1) of the GPUs' idle time that remains without the profiler, and the reason.
 
     ``cost`` is a sentence in which {report} stands for the linked Systems report.
     """
@@ -39,21 +39,24 @@ class Slowed:
     report: str = ""
 
     def holds(self, rule: Rule) -> bool:
-        """Whether a rule tells of a CPU that the profiler slows down."""
+        """Return True if the profiler's slowdown of the CPU affects the value of a rule."""
         return rule.group in GROUPS and rule.name not in NOT_BY_CPU and (rule.unit, rule.fires) == ("%", "above")
 
     def sentence(self, name: Callable[[str], str] = words.code) -> str:
-        """What people read; ``name`` writes options and the name of the report."""
+        """Return the sentence for display. ``name`` formats options and the name of the report."""
         listed = ", ".join(name(option) for option in self.options)
         return f"The profiler slows down the CPU ({listed}): {self.cost.format(report=name(self.report))}."
 
 
 def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slowed | None:
-    """What the options of a trace mean for its findings; None where it recorded nothing of its operators.
+    """Return the effect of a trace's options on its findings, or None if it recorded no details of operators.
 
     Args:
-        window: the row about the selection: time from the first to the last operation over its GPUs (``ns``), of it
-            ``busy_ns``, number of ``gpus``, ``operators`` on threads that launch, ``options`` of the profiler.
+        library: holds the report and its links.
+        report: the trace.
+        window: the row about the selection: time from the first to the last operation summed over its GPUs (``ns``),
+            the busy part of it (``busy_ns``), number of ``gpus``, ``operators`` on threads that launch, and ``options``
+            of the profiler.
     """
     options, operators = window.get("options") or (), int(window.get("operators") or 0)
     ns, gpus = float(window.get("ns") or 0), int(window.get("gpus") or 0)
@@ -81,7 +84,7 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
 
 
 def _linked(library: Library, report: Manifest) -> tuple[float, float, str] | None:
-    """The median step on the CPU here and in the Systems report that is linked to this trace, and the name of that."""
+    """Return the median step time on the CPU in this trace and in its linked Systems report, and that report's name."""
     try:
         of = {trace: nsys for nsys, trace in library.catalog.links.all("trace").items()}
         if report.id not in of:

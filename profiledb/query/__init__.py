@@ -1,1 +1,1 @@
-"""Asking a report: the header of an analysis, its run, stored answers, what a capture lacks, output."""
+"""Query reports: analysis headers, execution, answer caches, missing captures, and output."""

@@ -1,4 +1,4 @@
-"""Runs analyses on reports."""
+"""Run analyses on reports."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_ROWS = 2048
-"""Rows of an Arrow batch. DuckDB reserves the buffers of a whole batch, by default of a million rows: an answer of ten
-rows held 22 MB of address space for as long as a cache kept it. A vector of DuckDB has 2,048 rows."""
+"""Rows per Arrow batch, the size of a DuckDB vector. DuckDB allocates buffers for a whole batch, one million rows by
+default: an answer of ten rows held 22 MB of address space for as long as it stayed in a cache."""
 
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
-    """Runs an analysis on a report: a row each, with the columns that its header names, in their order.
+    """Run an analysis on a report and return the columns that its header declares, in that order.
 
-    Integers are Int64 and may be missing (NA); missing numbers stay missing and never become 0.
+    Integers have the type Int64 and may be NA. Missing numbers stay missing and never become 0.
 
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
-        NotCapturedError: the report lacks the tables that the analysis needs.
-        NotLinkedError: it joins another report, and none is linked or given.
-        ReportNotFoundError: the report is gone.
+        NotCapturedError: the report lacks a table that the analysis needs.
+        NotLinkedError: the analysis joins another report, and none is linked or given.
+        ReportNotFoundError: the report was deleted.
     """
     return answer(library, request.build(library, report_id, name, params))
 
 
 def rows_or_none(ask: "Callable[..., pd.DataFrame]", *asked: Any, **params: Any) -> "pd.DataFrame":
-    """What ``ask`` answers; no rows and no columns where the report does not have the data."""
+    """Call ``ask`` and return its rows, or an empty frame without columns if the report lacks the data."""
     try:
         return ask(*asked, **params)
     except NotCapturedError:
@@ -49,15 +49,15 @@ def rows_or_none(ask: "Callable[..., pd.DataFrame]", *asked: Any, **params: Any)
 
 
 def answer(library: Library, asked: Request) -> "pd.DataFrame":
-    """What ``run`` returns, and raises, for a request."""
+    """Answer a request as a frame. Raises the same errors as ``run``."""
     return frame_of(rows(library, asked))
 
 
 def rows(library: Library, asked: Request) -> "pa.Table":
-    """The same as Arrow has it."""
+    """Answer a request as an Arrow table."""
     try:
         return _rows(library, asked)
-    except BROKEN:  # the library has connected anew
+    except BROKEN:  # the library has reconnected
         return _rows(library, asked)
 
 
@@ -67,14 +67,14 @@ def _rows(library: Library, asked: Request) -> "pa.Table":
 
 
 def check(library: Library, asked: Request) -> None:
-    """Raises NotCapturedError where the report lacks what a request needs; cheap, unlike the answer."""
+    """Raise NotCapturedError if the report lacks data that a request needs. Much cheaper than answering it."""
     with library.cursor(asked.report_id, views=views.needed(needs.INCLUDES)) as cursor:
         needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
 @contextmanager
 def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """A cursor on which a request can run, the SQL that answers it, and the values that this takes; raises as run."""
+    """Yield a cursor prepared for a request, the SQL that answers it, and its values. Raises the errors of ``run``."""
     analysis = asked.analysis
     joins = analysis.joins or "ncu"
     partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
@@ -98,18 +98,18 @@ def _compute(library: Library, named: str) -> str:
 
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
-    """Runs any SQL on the tables of a report, read only; for the command line and for tests."""
+    """Run arbitrary read-only SQL on the tables of a report, for the command line and for tests."""
     with library.cursor(report_id, views=views.everything()) as cursor:
         return frame(cursor, sql, dict(params or {}))
 
 
 def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
-    """What a query answers on a cursor that is ready for it, with the types of ``run``."""
+    """Run a query on a prepared cursor and return a frame with the column types of ``run``."""
     return frame_of(table(cursor, sql, values))
 
 
 def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
-    """Run a query on a cursor and return its rows as an Arrow table, in small batches (``_BATCH_ROWS``)."""
+    """Run a query on a cursor and return its rows as an Arrow table in small batches (``_BATCH_ROWS``)."""
     with _wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
         rows = relation.to_arrow_table(_BATCH_ROWS)
@@ -117,14 +117,14 @@ def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -
 
 
 def _compacted(rows: "pa.Table") -> "pa.Table":
-    """Copy rows into buffers of their own size: a batch of DuckDB has room for ``_BATCH_ROWS`` in each column."""
+    """Copy rows into buffers of their own size: DuckDB allocates ``_BATCH_ROWS`` rows for each column of a batch."""
     import pyarrow as pa
 
     return rows.take(pa.array(range(rows.num_rows), pa.int64()))
 
 
 def frame_of(table: "pa.Table") -> "pd.DataFrame":
-    """Rows with the types of ``run``."""
+    """Convert an Arrow table to a frame with the column types of ``run``."""
     found: pd.DataFrame = table.to_pandas(types_mapper=_arrow_types().get)
     return found
 

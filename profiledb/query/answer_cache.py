@@ -1,4 +1,4 @@
-"""Answers for all sessions of a process: each is worked out once, however many ask for it at the same time."""
+"""An in-memory answer cache for all sessions of a process. Concurrent requests for one answer compute it once."""
 
 import pickle
 from collections.abc import Callable
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _Answer = bytes | NotCapturedError
-"""A pickled frame, or why there is none: a report never gets what it lacks. A frame in memory would keep weak
-references to whatever was read of it (pandas' copy-on-write), more with every reader, and nobody could say its size."""
+"""A pickled frame, or the error that says what the report lacks, which never changes. A frame kept in memory would
+collect weak references from every reader (pandas' copy-on-write), and its size could not be measured."""
 
 
 class Answers:
-    """Answers of analyses in memory, with those on disk behind them. May be shared by threads.
+    """An in-memory cache of answers, backed by the answers on disk. Thread-safe.
 
-    Everybody who asks gets a frame of their own. ``cache`` may hold what else is worked out from reports
+    Every caller gets its own copy of a frame. ``cache`` may also hold other values derived from reports
     (``SingleFlightCache.copy_of``).
     """
 
@@ -35,9 +35,9 @@ class Answers:
         self.cache = SingleFlightCache(most_bytes, aside)
 
     def answer(self, library: Library, asked: Request) -> "pd.DataFrame":
-        """What ``analysis.run`` returns for a request, and raises.
+        """Return the answer to a request. Raises the same errors as ``analysis.run``.
 
-        Where others build on the same rows (answer_groups.py), theirs are worked out with it.
+        If the analysis belongs to a group (answer_groups.py), the answers of the whole group are computed with it.
         """
         key = asked.key(library)
         found = self.cache.find(key)
@@ -50,14 +50,14 @@ class Answers:
                 if found is None:
                     found = self._work_out(library, asked, several)
                 else:
-                    counters.ANSWERS.add("memory")  # answered while this one waited for its turn
+                    counters.ANSWERS.add("memory")  # another thread answered it in the meantime
         if isinstance(found, NotCapturedError):
             raise copy(found)
         rows: pd.DataFrame = pickle.loads(found)  # noqa: S301 (pickled below, never out of this process)
         return rows
 
     def _work_out(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
-        """Reads an answer from the disk, else works it out and keeps it, with all that are answered together."""
+        """Read an answer from disk, or compute and store it together with the rest of its group."""
         rows = answer_store.read(library, asked)
         counters.ANSWERS.add("worked out" if rows is None else "disk")
         if rows is not None:
@@ -73,7 +73,7 @@ class Answers:
         return self._put(library, asked, _pickled(rows))
 
     def _of_several(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
-        """The answers of a group; one that the report has not the data for is not worth the others."""
+        """Compute and store the answers of a group. If the report lacks data for the requested one, skip the others."""
         analysis.check(library, asked)
         for one, rows in zip(several, answer_groups.rows(library, several), strict=True):
             if rows is not None:

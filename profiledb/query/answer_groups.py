@@ -1,7 +1,7 @@
-"""Answers of analyses that build on the same rows, for pages that show them all: the rows are made once.
+"""Answer several analyses that share intermediate rows, so that a page that shows all of them computes the rows once.
 
-A file in ``analyses/<topic>/once`` makes them on a cursor, and puts macros that read them in front of those that would
-make them again. The analyses run on it as they are. Its header says which they are::
+A file in ``analyses/<topic>/once`` materializes the rows on a cursor and redefines the macros that compute them to read
+them instead. The analyses then run on that cursor unchanged. The file's header lists them::
 
     -- Prose, any number of lines.
     -- answers: idle_reasons, idle_gaps
@@ -29,7 +29,7 @@ _LINE = re.compile(r"^-- ?(?:(?P<key>answers): )?(?P<text>.*)$")
 
 @dataclass(frozen=True)
 class Group:
-    """The names of some analyses, and SQL that makes what all of them build on."""
+    """The names of the analyses of a group, and the SQL that materializes the rows they share."""
 
     names: tuple[str, ...]
     sql: str
@@ -37,23 +37,23 @@ class Group:
 
 @cache
 def groups() -> Mapping[str, Group]:
-    """The group of each analysis that has one."""
+    """Return the group of each analysis that belongs to one."""
     found = [Group(header.listed(header.read(text, _LINE).get("answers", [])), text) for text in scripts().values()]
     return {name: group for group in found for name in group.names}
 
 
 @cache
 def scripts() -> Mapping[str, str]:
-    """The SQL that makes the rows of each group, by the name of its file."""
+    """Return the SQL that materializes the rows of each group, by file name."""
     folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
     files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
     return {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in files}
 
 
 def members(asked: Request) -> tuple[Request, ...]:
-    """The requests that are answered with this one, itself among them; none where it is answered alone.
+    """Return the requests that are answered together with this one, itself included, or none if it is answered alone.
 
-    Together are those of one selection, with all parameters at their defaults.
+    A group shares one selection, and all parameters of its analyses have their defaults.
     """
     group = groups().get(asked.analysis.name)
     if group is None or asked.values != header.bind(asked.analysis, {}):
@@ -63,25 +63,25 @@ def members(asked: Request) -> tuple[Request, ...]:
 
 
 def key(library: Library, asked: tuple[Request, ...]) -> tuple[Any, ...]:
-    """What differs wherever one of the answers may differ."""
+    """Return a key that differs whenever one of the answers could differ."""
     sql = groups()[asked[0].analysis.name].sql
     return sql, *(one.key(library) for one in asked)
 
 
 def answers(library: Library, asked: tuple[Request, ...]) -> "dict[str, pd.DataFrame]":
-    """The answers of ``members`` by the name of the analysis, as ``analysis.run`` has them.
+    """Return the answers to ``members`` by analysis name, with the column types of ``analysis.run``.
 
-    Those are left out for which the report lacks what they need. Errors are those of ``analysis.run``.
+    Leaves out analyses for which the report lacks data. Raises the same errors as ``analysis.run``.
     """
     found = zip(asked, rows(library, asked), strict=True)
     return {one.analysis.name: analysis.frame_of(table) for one, table in found if table is not None}
 
 
 def rows(library: Library, asked: tuple[Request, ...]) -> "list[pa.Table | None]":
-    """The same as Arrow has it, an answer each; None for what is left out."""
+    """Return the answer to each request as an Arrow table, or None if the report lacks the data for it."""
     try:
         return _rows(library, asked)
-    except BROKEN:  # the library has connected anew
+    except BROKEN:  # the library has reconnected
         return _rows(library, asked)
 
 

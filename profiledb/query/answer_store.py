@@ -1,9 +1,9 @@
-"""Answers on disk, beside the reports, so that a restart finds what was asked before it.
+"""Answers stored on disk beside the reports, so that they survive a restart.
 
-``LIBRARY/derived/answers/<report>/<key>.answer`` is one answer. Its key has all that ``Request.key`` has, and with it
-the code that makes answers and the version of DuckDB: what is stale is never asked for again, and goes with what was
-not read for the longest once the folder is full. A file holds a checksum; one that is damaged counts as none and is
-written anew. Nothing here fails a question: what cannot be read or written is worked out.
+Each answer is a file ``LIBRARY/derived/answers/<report>/<key>.answer``. Its key covers ``Request.key``, the code that
+computes answers and the DuckDB version. A stale answer is therefore never read again; once the folder is full, the
+least recently read files are deleted first. Each file carries a checksum, and a damaged file is ignored and rewritten.
+A failed read or write never fails a request: the answer is computed instead.
 """
 
 import hashlib
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 16_000_000
-"""An answer that takes more is not kept: it is a list of single events, which pages do not ask for."""
+"""Size limit of a stored answer in bytes. Larger ones are lists of single events, which no page requests."""
 
 _BEGINS = b"warpdeck answer 1\n"
 _CODE = ("query", "report", "rules", "selection", "analyses", "findings")
-"""Folders of profiledb whose code makes answers and verdicts; an analysis has its SQL and that of views in its key."""
+"""Folders of profiledb whose code affects answers and verdicts. A request's key covers the SQL of its analysis and
+views."""
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
-    """What ``analysis.run`` returns, and raises; read from the disk where it was answered before."""
+    """Run an analysis, reusing the answer on disk if there is one. Raises the same errors as ``analysis.run``."""
     asked = request.build(library, report_id, name, params)
     found = read(library, asked)
     if found is None:
@@ -50,7 +51,7 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
 
 
 def read(library: Library, asked: Request) -> "pa.Table | None":
-    """The rows of a request; None where they are not there, or the report is not whole any more."""
+    """Return the stored rows of a request, or None if they are not stored or a report is no longer intact."""
     path = where(library, asked)
     if path is None:
         return None
@@ -61,28 +62,28 @@ def read(library: Library, asked: Request) -> "pa.Table | None":
         return None
     if found is None or not all(map(library.is_intact, _reports(asked))):
         return None
-    with suppress(OSError):  # what was read last stays longest; somebody may have removed it meanwhile
+    with suppress(OSError):  # marks the file as recently used; another process may have deleted it
         os.utime(path)
     return found
 
 
 def write(library: Library, asked: Request, rows: "pa.Table") -> None:
-    """Keeps the rows of a request, where they are not too many and the settings leave room for any."""
+    """Store the rows of a request unless they exceed the size limit or the settings turn the store off."""
     path, most = where(library, asked), config.load().answers_mb * 1_000_000
     if path is None or rows.nbytes > 16 * MOST_BYTES:
         return
     encoded = _encoded(rows)
     if len(encoded) > min(MOST_BYTES, most):
         return
-    with suppress(OSError):  # a full disk, a library that is read only: it is worked out again
+    with suppress(OSError):  # a full disk or a read-only library: the answer is recomputed next time
         path.parent.mkdir(parents=True, exist_ok=True)
         put(path, encoded)
         library.derived.make_room(len(encoded), most)
 
 
 def where(library: Library, asked: Request) -> Path | None:
-    """The file for the answer of a request; None where there is no such report."""
-    _, *key = asked.key(library)  # a library may be moved
+    """Return the path of the stored answer to a request, or None if its report does not exist."""
+    _, *key = asked.key(library)  # without the folder: a library may be moved
     if not all(_ID.fullmatch(one) and library.path(one).exists() for one in _reports(asked)):
         return None
     text = repr((code(), key))
@@ -92,7 +93,7 @@ def where(library: Library, asked: Request) -> Path | None:
 
 @cache
 def code() -> str:
-    """What changes with the code that makes answers, with the schema and with DuckDB."""
+    """Return a hash of the code that computes answers, the schema version and the DuckDB version."""
     digest = hashlib.sha256(f"{SCHEMA_VERSION} {duckdb.__version__}".encode())
     package = resources.files("profiledb")
     for folder in _CODE:
@@ -102,7 +103,7 @@ def code() -> str:
 
 
 def _texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
-    """The files that are code, by their paths: the SQL of views and analyses only where no request names it."""
+    """Return the paths and contents of a folder's code files, without the SQL that ``request.fingerprint`` covers."""
     found = []
     for one in folder.iterdir():
         path = f"{name}/{one.name}"
@@ -114,7 +115,7 @@ def _texts(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
 
 
 _NAMED = re.compile(r"analyses/\w+/(views/)?\w+\.sql|selection/selected\.sql|report/sidecar\.sql")
-"""SQL that ``request.fingerprint`` covers."""
+"""SQL files that ``request.fingerprint`` covers."""
 
 
 def _reports(asked: Request) -> list[str]:
@@ -145,7 +146,7 @@ def _decoded(file: bytes) -> "pa.Table | None":
 
 
 def put(path: Path, content: bytes) -> None:
-    """Writes a file that is there whole or not at all."""
+    """Write a file atomically."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
         try:
             part.write(content)

@@ -1,4 +1,4 @@
-"""What a capture may lack, what that means for the reader, and the flag that captures it."""
+"""Data that a capture may lack: how to explain the gap to the reader, and which profiler flag captures the data."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from profiledb.words import KIND_TITLES
 
 @dataclass(frozen=True)
 class Capture:
-    """Something that can be captured: the table it fills, its name for people, the flag, what it is good for.
+    """Data that a profiler can capture: the table that it fills, its display name, the profiler command, and its use.
 
-    The flag is empty where it was used, and nothing came of it; ``none`` says so.
+    ``flag`` is empty if the capture used it but recorded nothing; ``none`` then says so.
     """
 
     table: str
@@ -28,7 +28,7 @@ class Capture:
 
     @property
     def lack(self) -> str:
-        """The sentence that says that a report does not have it; an acronym keeps its capitals."""
+        """Return the sentence that says that the report lacks this data. Acronyms keep their capitals."""
         plain = self.title[1:2].isupper() or self.title.startswith("Open")
         return f"No {self.title if plain else self.title[:1].lower() + self.title[1:]} in this report."
 
@@ -47,12 +47,14 @@ TRACED = {
     "cpu_sample": "LINUX_PERF_OPTIONS:COLLECT_IP_BACKTRACE_SAMPLES=true",
     "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
 }
-"""The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
+"""For each table, the capture setting that shows that it was requested (name=value, as nsys writes it)."""
 BY_ONE_TRACE = ("kernel", "memop", "api_call")
-"""Tables that one trace fills: what older versions of nsys do not write among the settings, their rows tell."""
+"""Tables that a single trace option fills. Older nsys versions do not record the option as a setting, so rows in any of
+these tables show that it was on."""
 NO_COPIES = "CUDA was traced: no copies and no memsets in this capture."
 _OPENACC = r"_\d+_gpu(__red)?$"
-"""How NVIDIA's compilers name the kernels of OpenACC directives: function and line; those of OpenMP are others."""
+"""Name pattern of kernels that NVIDIA's compilers generate for OpenACC directives: function and line. OpenMP kernels
+are named differently."""
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
@@ -112,8 +114,13 @@ CAPTURES = (
 
 @dataclass(frozen=True)
 class Advice:
-    """How those of another tool than Nsight record more: what it records, a sentence for all that it does not, and what
-    people call its files, in the plural."""
+    """Capture advice for a profiler other than Nsight.
+
+    Attributes:
+        captures: the data that it records.
+        rest: a sentence about data that it does not record.
+        files: the display name of its files, in the plural.
+    """
 
     captures: tuple[Capture, ...]
     rest: str
@@ -143,19 +150,19 @@ BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
 }
-"""By the KIND that a format registers (ingest/formats); of all others the advice is Nsight's, ``CAPTURES``."""
+"""Advice by the KIND that a format registers (ingest/formats). All other kinds use Nsight's, ``CAPTURES``."""
 
 INCLUDES = ("ncu",)
-"""The files of views that ``missing`` looks at (views.py)."""
+"""View files that ``missing`` reads (views.py)."""
 
 
 def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
-    """Whether a table of this report has any row."""
+    """Return True if a table of this report has any rows."""
     return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
 
 
 def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
-    """Whether the settings of the capture say that what fills this table was traced."""
+    """Return True if the capture settings show that the data in this table was traced."""
     if table in BY_ONE_TRACE and any(has_rows(cursor, one) for one in BY_ONE_TRACE):
         return True
     if table not in TRACED:
@@ -165,7 +172,7 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 
 def _own(cursor: duckdb.DuckDBPyConnection) -> Advice | None:
-    """The advice of the tool that wrote this report, where it has its own."""
+    """Return the advice specific to the profiler that wrote this report, or None."""
     kinds = cursor.execute("SELECT kind FROM report").fetchall()
     return next((BY_KIND[kind] for (kind,) in kinds if kind in BY_KIND), None)
 
@@ -175,7 +182,7 @@ def _is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
-    """What a report lacks of what reports about the same have, in the order of importance."""
+    """Return the data that this report lacks compared with other reports on the same subject, most important first."""
     if own := _own(cursor):
         return [one for one in own.captures if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
@@ -192,25 +199,28 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
 
 
 def _asked(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
-    """What was asked for, and is not there; beside kernels, copies are none because nothing was copied."""
+    """Return the capture for data that was requested but not recorded.
+
+    If kernels were recorded, missing copies mean that the program copied nothing.
+    """
     copied = one.table == "memop" and has_rows(cursor, "kernel")
     return replace(one, flag="", none=NO_COPIES) if copied else replace(one, flag="")
 
 
 def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether kernels are those of OpenACC directives: nobody else is told to trace OpenACC."""
+    """Return True if a kernel comes from an OpenACC directive; other programs get no advice to trace OpenACC."""
     named = f"SELECT 1 FROM kernel_name WHERE regexp_matches(short, {quote(_OPENACC)}) LIMIT 1"
     return cursor.execute(named).fetchone() is not None
 
 
 def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether OpenMP was asked for, or a library stands in call chains that tells tools about it; libgomp does not."""
+    """Return True if OpenMP was requested or an OpenMP runtime that reports to tools was loaded; libgomp does not."""
     seen = "SELECT 1 FROM string WHERE regexp_matches(value, '/lib(omp|iomp5)[^/]*[.]so') LIMIT 1"
     return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
 
 
 NODES = "--cuda-graph-trace=node"
-"""Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
+"""nsys option that traces the kernels inside CUDA graphs; by default, nsys traces each graph as a whole."""
 GPU_SIDE = ("kernel", "memop")
 _UNREPORTED = {
     True: "WSL2 drivers often do not report it: profile on native Linux.",
@@ -236,11 +246,11 @@ OF_SIDECARS = {
         why="Drop NAME.meta.json with a JSON object; NAME is the report's name.",
     ),
 }
-"""What a report lacks that no profiler writes (sidecar.py)."""
+"""Errors for data that no profiler writes (sidecar.py), by table."""
 
 
 def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
-    """The answer to a question that needs a table without rows; looks at the view ``machine``."""
+    """Return the error for a question that needs an empty table. Reads the view ``machine``."""
     if own := _own(cursor):
         return _how_with(own, table)
     work = any(has_rows(cursor, one) for one in GPU_SIDE)
@@ -256,14 +266,14 @@ def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
 def how_to_capture(
     table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False, wsl: bool = False
 ) -> NotCapturedError:
-    """The answer to a question that needs a table which this report does not have.
+    """Return the error for a question that needs a table that this report lacks.
 
     Args:
-        table: the table without rows.
-        calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
-        graphs_traced: whether CUDA graphs were recorded as wholes.
-        asked_for: whether the capture used the flag already, so that it is no advice.
-        wsl: whether it was captured under WSL2.
+        table: the empty table.
+        calls_traced: True if CUDA calls were recorded, so that only GPU activity is missing.
+        graphs_traced: True if CUDA graphs were recorded as a whole.
+        asked_for: True if the capture already used the flag, so that suggesting it is pointless.
+        wsl: True if the report was captured under WSL2.
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
@@ -290,7 +300,7 @@ def how_to_capture(
 
 
 def _how_with(own: Advice, table: str) -> NotCapturedError:
-    """The same for another tool: what records it, or that this one does not, and what does."""
+    """Return the same error for a profiler other than Nsight: how to record the data with it, or which profiler can."""
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for one in (*own.captures, *CAPTURES):

@@ -1,4 +1,4 @@
-"""Every analysis of a report as CSV files of a folder, and an index of them."""
+"""Export every analysis of a report to a folder of CSV files with an index."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +17,15 @@ INDEX = "index.csv"
 def write_all(
     library: Library, report: Manifest, folder: Path, params: Mapping[str, Any]
 ) -> list[tuple[str, str, str, str]]:
-    """Writes ``NAME.csv`` for every analysis that answers, and ``index.csv``; existing ones are replaced.
+    """Write ``NAME.csv`` for every analysis that has data, and ``index.csv``, replacing existing files.
 
-    An analysis takes those of the parameters that it has.
+    Each analysis receives only the parameters that it accepts.
 
     Returns:
-        The rows of the index: analysis, title, number of rows, or why it has no data.
+        The rows of the index: analysis, title, number of rows, and the reason if there is no data.
 
     Raises:
-        AnalysisError: no analysis takes a parameter, or one does not take its value.
+        AnalysisError: no analysis accepts a parameter, or one rejects its value.
         WarpdeckError: the folder cannot be written.
     """
     _check(params)
@@ -50,7 +50,7 @@ def _check(params: Mapping[str, Any]) -> None:
 def _write(
     library: Library, report: Manifest, one: Analysis, folder: Path, params: Mapping[str, Any]
 ) -> tuple[str, str, str, str]:
-    """Writes one file and answers its row of the index; a file of an earlier report does not stay without data."""
+    """Write one CSV file and return its index row. Delete the file of an earlier export if there is no data."""
     path, part = folder / f"{one.name}.csv", folder / f".{one.name}.csv.part"
     try:
         with part.open("wb") as out:

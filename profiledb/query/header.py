@@ -1,23 +1,24 @@
-"""What analyses say of themselves: documented SQL files in ``analyses/<topic>/``, one each.
+"""Headers of analyses, the documented SQL files in ``analyses/<topic>/``.
 
-The header of a file, up to its first line of SQL, is what people read and what tests hold against the query::
+The header of a file ends at its first line of SQL. People read it as documentation, and tests check it against the
+query::
 
     -- title: CUDA GPU kernel summary
     -- Prose, any number of lines.
-    -- page: kernels                       address of the page that shows it; none where no page asks it
+    -- page: kernels                       address of the page that shows it; omitted if no page does
     -- show: name 300, share_pct bar 110, total_ns     columns of its table on the page, in order; width in pixels
-    -- prefetch: part limit=1              what pages ask at their first look, a line each: of which PARTS, parameters
-    -- needs: kernel                       tables that must have rows; "a or b" where one is enough
-    -- includes: selection, nsys           files of views that it builds on (views.py); what they include comes along
-    -- selects: part, mode                 what of a selection changes its answer, see SELECTS
+    -- prefetch: part limit=1              a query that pages send on first load, one per line: one of PARTS, parameters
+    -- needs: kernel                       tables that must have rows; "a or b" if either is enough
+    -- includes: selection, nsys           view files that it builds on (views.py), with the files that those include
+    -- selects: part, mode                 parts of a selection that change its answer, see SELECTS
     -- param: by = demangled (demangled, short) which name to group by
-    -- stored: yes                        its answer is worked out when a report is taken in (precomputed_answers.py)
+    -- stored: yes                        compute its answer when a report is imported (precomputed_answers.py)
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
                                           a linked trace (trace)
     -- column: avg_ns = Average | ns | .1f | mean duration of an execution
 
-A column line has the name, the unit, a number format for text output (or nothing) and the meaning. Behind the name may
-stand the heading that people read over it; without one it is the name in words, without its unit.
+A column line gives the name, the unit, a number format for text output (may be empty) and the meaning. A heading for
+display may follow the name; the default is the name in words, without its unit.
 """
 
 import re
@@ -32,21 +33,21 @@ from profiledb.library.report_links import Partner
 from profiledb.selection import model
 
 SELECTS = ("part", "mode", "phases")
-"""What an answer may go by besides its own parameters.
+"""Inputs besides its own parameters that an answer may depend on.
 
-part: the part of the report that is selected (selection/model.py). mode: the mode of attribution, also where no range
-is chosen. phases: the phases of the settings (rules/phases.toml).
+part: the selected part of the report (selection/model.py). mode: the attribution mode, even if no range is selected.
+phases: the configured phases (rules/phases.toml).
 """
 
 PARTS = ("whole", "part", "steady")
-"""Parts of a report of which pages ask at their first look.
+"""Parts of a report that pages query on first load.
 
-whole: all of it, the warm-up included. part: what pages show by default, without the warm-up. steady: the same, of the
-time in which steps repeat, where the report has such.
+whole: the whole report, including warm-up. part: the default of pages, without warm-up. steady: the same, limited to
+the time in which steps repeat, if any do.
 """
 
 NSYS_STATS = "nsys_stats"
-"""The topic of analyses that carry the name of an nsys report and print its numbers."""
+"""The topic of analyses that are named after an nsys report and reproduce its numbers."""
 
 _KEYS = ("title", "page", "show", "prefetch", "needs", "includes", "selects", "param", "stored", "joins", "column")
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
@@ -57,7 +58,7 @@ _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of an analysis; ``choices`` is empty where any value goes, ``default`` empty means NULL."""
+    """A parameter of an analysis. Empty ``choices`` allow any value; an empty ``default`` means NULL."""
 
     name: str
     default: str
@@ -69,7 +70,7 @@ class Param:
 class Column:
     """A column of the result: name, unit (ns, bytes, %, class ...), number format or "", meaning, heading.
 
-    Without a heading it is the name in words, without its unit.
+    The heading defaults to the name in words, without its unit.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Shown:
-    """A column of the table that a page has of an analysis; ``bar``: percentages as bars. ``width``: pixels."""
+    """A column of an analysis's table on a page. ``bar`` draws percentages as bars; ``width`` is in pixels."""
 
     column: str
     bar: bool = False
@@ -95,7 +96,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Asked:
-    """What pages ask of an analysis before anybody has chosen anything; ``part`` is one of PARTS."""
+    """A query that pages send before the user selects anything; ``part`` is one of PARTS."""
 
     part: str
     params: tuple[tuple[str, str | int], ...]
@@ -103,13 +104,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis as its file describes it; ``needs`` holds alternatives of tables, ``includes`` files of views.
+    """An analysis as its file describes it. ``needs`` holds alternative tables; ``includes`` names view files.
 
-    ``page`` is the address of the page that shows its answer, empty where none does; ``show`` are the columns of its
-    table there, ``prefetch`` is what pages ask of it first.
+    ``page`` is the address of the page that shows the answer, or empty. ``show`` lists the columns of its table there,
+    and ``prefetch`` the queries that pages send first.
 
-    Where ``joins`` is ``ncu``, its parameter of that name names a Compute report that answers what begins with
-    ``ncu_``; where it is ``trace``, a linked trace answers what begins with ``trace_``.
+    If ``joins`` is ``ncu``, the parameter of that name selects a Compute report, which supplies the tables and views
+    that start with ``ncu_``. If it is ``trace``, a linked trace supplies those that start with ``trace_``.
     """
 
     name: str
@@ -130,43 +131,43 @@ class Analysis:
 
     @property
     def limit(self) -> int:
-        """Return how many rows pages ask for at their first look; 0 where they ask for all."""
+        """Return the number of rows that pages request on first load, or 0 for all rows."""
         return max((int(dict(asked.params).get("limit", 0)) for asked in self.prefetch), default=0)
 
     @property
     def mode(self) -> str:
-        """Which mode of attribution it counts by where nobody says: that of nsys where it carries a name of nsys."""
+        """Return the default attribution mode: that of nsys for analyses named after an nsys report."""
         return "thread" if self.topic == NSYS_STATS else "process"
 
     @property
     def takes(self) -> frozenset[str]:
-        """The names of its parameters, those of a selection included."""
+        """Return the names of its parameters, including those of a selection."""
         return frozenset(param.name for param in self.params).union(model.HELP if self.by_part else ())
 
     def taken(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of some parameters that it takes."""
+        """Return only the parameters that it accepts."""
         names = self.takes
         return {name: value for name, value in params.items() if name in names}
 
     @property
     def by_part(self) -> bool:
-        """Whether it takes the parameters of a selection besides its own (selection.model.HELP)."""
+        """Return True if it also accepts the parameters of a selection (selection.model.HELP)."""
         return "part" in self.selects
 
     @property
     def by_mode(self) -> bool:
-        """Whether the mode of attribution changes its answer even where no range is chosen."""
+        """Return True if the attribution mode changes its answer even if no range is selected."""
         return "mode" in self.selects
 
     @property
     def by_phases(self) -> bool:
-        """Whether its answer goes by the phases of the settings (phases.toml)."""
+        """Return True if its answer depends on the configured phases (phases.toml)."""
         return "phases" in self.selects
 
 
 @cache
 def analyses() -> dict[str, Analysis]:
-    """All analyses by name, sorted."""
+    """Return all analyses by name, sorted."""
     topics = [topic for topic in resources.files("profiledb").joinpath("analyses").iterdir() if topic.is_dir()]
     files = [(file, topic.name) for topic in topics for file in topic.iterdir() if file.name.endswith(".sql")]
     return {
@@ -176,10 +177,10 @@ def analyses() -> dict[str, Analysis]:
 
 
 def get(name: str) -> Analysis:
-    """One analysis.
+    """Return an analysis by name.
 
     Raises:
-        AnalysisError: there is none of that name.
+        AnalysisError: no analysis has that name.
     """
     if name not in analyses():
         raise AnalysisError(f"No analysis is called {name!r}.", hint="warpdeck analyses lists them.")
@@ -187,12 +188,12 @@ def get(name: str) -> Analysis:
 
 
 def parse(name: str, text: str, topic: str = "") -> Analysis:
-    """Reads the header of an analysis file, which lies in the folder ``topic``; ``sql`` is the whole text."""
+    """Parse an analysis file from the folder ``topic``; ``sql`` becomes the whole text."""
     return of(name, read(text, _LINE), text, topic)
 
 
 def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") -> Analysis:
-    """The analysis that the lines of a header describe, by their keys; ``text`` is the whole file."""
+    """Build an analysis from its header lines by key; ``text`` is the whole file."""
     return Analysis(
         name=name,
         title=lines["title"][0],
@@ -213,7 +214,7 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
 
 
 def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
-    """The comments before the first line of SQL, by their key; what has none stands under the empty one."""
+    """Return the comment lines before the first line of SQL, by key. Lines without a key are under the empty key."""
     values: dict[str, list[str]] = {}
     for comment in text.splitlines():
         if not comment.startswith("--"):
@@ -225,7 +226,7 @@ def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
 
 
 def listed(values: list[str]) -> tuple[str, ...]:
-    """The names of lines that list some with commas between them."""
+    """Split lines of comma-separated names."""
     return tuple(name.strip() for value in values for name in value.split(","))
 
 
@@ -259,10 +260,10 @@ def _param(line: str) -> Param:
 
 
 def bind(analysis: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of all parameters: those given, and the defaults.
+    """Return the values of all parameters, with defaults for those not given.
 
     Raises:
-        AnalysisError: a name that the analysis does not have, or a value that it does not take.
+        AnalysisError: the analysis does not have a parameter, or a parameter does not accept its value.
     """
     known = {p.name: p for p in analysis.params}
     if unknown := sorted(set(given) - set(known)):

@@ -1,4 +1,4 @@
-"""Whether a report has what an analysis needs, and what to capture where it has not."""
+"""Check that a report has the data that an analysis needs."""
 
 import duckdb
 
@@ -7,16 +7,17 @@ from profiledb.query import captures
 from profiledb.query.header import Analysis
 
 INCLUDES = ("program",)
-"""The files of views that ``check`` looks at (views.py)."""
+"""View files that ``check`` reads (views.py)."""
 
 OF_TRACE = "trace_operator"
-"""What an analysis needs of a trace: its own operators, or those of the one that a Systems report is linked to."""
+"""The need of analyses that read a trace: the report's own operators, or those of the trace linked to a Systems
+report."""
 
 
 def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool = True) -> None:
-    """Raises NotCapturedError where none of the alternatives of a need has rows.
+    """Raise NotCapturedError if all alternatives of a need are empty.
 
-    ``alone`` says that no report stands beside this one: NotLinkedError where the analysis joins one.
+    ``alone`` means that no other report is joined; an analysis that joins one then raises NotLinkedError.
     """
     for tables in analysis.needs:
         if analysis.joins == "trace" and alone and tables == (OF_TRACE,) and not captures.has_rows(cursor, OF_TRACE):

@@ -1,4 +1,4 @@
-"""Writes what an analysis found as CSV, a million rows in about a second: DuckDB makes the text of each line."""
+"""Write an analysis as CSV, about one million rows per second: DuckDB formats each line."""
 
 import csv
 import io
@@ -16,29 +16,28 @@ from profiledb.query.header import Analysis
 from profiledb.report.schema import identifier, quote
 
 LARGE = 100_000
-"""Rows of the largest table from which on a report is worth the import of pyarrow, which takes 0.1 s."""
+"""If the largest table of a report has at least this many rows, importing pyarrow (0.1 s) pays off."""
 
 _BATCH = 20_000
-_BUFFER = "4MB"  # what DuckDB makes ahead, about a batch: all cores have work, and memory stays as it is
+_BUFFER = "4MB"  # DuckDB reads ahead about one batch: enough to keep all cores busy without using more memory
 
 
 def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str, Any], out: BinaryIO) -> int:
-    r"""Runs an analysis and writes its rows as CSV in UTF-8, the names of the columns first.
+    r"""Run an analysis and write its rows as CSV in UTF-8, with the column names as the first row.
 
-    Numbers have the format of their column, or the shortest text that means the same; from 1e36 on the last digits of a
-    formatted one can be wrong. What is missing or not a number is nothing. No text is a formula
-    (profiledb.spreadsheet). A text stands in quotation marks where it has one of ``"``, ``,`` and ``\n`` in it: each
-    line is what ``csv.writer(out, lineterminator="\n")`` of Python 3.11 writes. Nothing is written before the query has
-    succeeded.
+    Numbers use the format of their column, or the shortest text that preserves the value; from 1e36 on, the last digits
+    of a formatted number can be wrong. Missing values and NaN become empty cells. Text that a spreadsheet would run as
+    a formula is defused (profiledb.spreadsheet). Text that contains ``"``, ``,`` or ``\n`` is quoted: each line equals
+    the output of ``csv.writer(out, lineterminator="\n")`` in Python 3.11. Nothing is written before the query succeeds.
 
     Returns:
         The number of rows.
 
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
-        BrokenPipeError: the reader has closed the pipe.
-        NotCapturedError: the report lacks the tables that the analysis needs.
-        ReportNotFoundError: the report is gone.
+        BrokenPipeError: the reader closed the pipe.
+        NotCapturedError: the report lacks a table that the analysis needs.
+        ReportNotFoundError: the report was deleted.
     """
     header = io.StringIO()
     asked = request.build(library, report.id, name, params)
@@ -58,7 +57,7 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
 
 
 def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, values: Mapping[str, Any]) -> str:
-    """A query with one text column: the lines of the CSV file, in the order of the analysis."""
+    """Return a query with a single text column: the lines of the CSV file, in the order of the analysis."""
     query = sql.rstrip().removesuffix(";")
     formats = {column.name: column.format for column in analysis.columns}
     found = _execute(cursor, f"DESCRIBE {query}", values).fetchall()
@@ -67,15 +66,15 @@ def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, 
         for name, kind, *_ in found
     )
     cells = [_cell(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
-    if len(cells) == 1:  # a line without any character is no row
+    if len(cells) == 1:  # an empty line would not count as a row
         cells = [f"""coalesce(nullif({cells[0]}, ''), '""')"""]
     separated = ", ',', ".join(cells)
-    # concat takes NULL for ''
+    # concat treats NULL as ''
     return f"SELECT concat({separated}, chr(10)) AS line FROM (SELECT {defused} FROM (\n{query}\n))"
 
 
 def _execute(cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Runs a query with its values as literals: the first parameter that DuckDB binds makes it import pandas, 0.3 s."""
+    """Run a query with its values as literals: binding a parameter makes DuckDB import pandas, which takes 0.3 s."""
     cursor.execute(f"PREPARE output AS {query}")
     literals = {name: quote(None if value is None else str(value)) for name, value in values.items()}
     given = ", ".join(f"{identifier(name)} := {literal}" for name, literal in literals.items())
@@ -83,7 +82,7 @@ def _execute(cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str,
 
 
 def _cell(column: str, kind: str, spec: str) -> str:
-    """An expression for the text of a cell, NULL where it is missing."""
+    """Return a SQL expression for the text of a cell, NULL if its value is missing."""
     if spec:
         return f"format('{{:{spec}}}', {_number(column)})"
     if kind in ("DOUBLE", "FLOAT"):
@@ -92,7 +91,7 @@ def _cell(column: str, kind: str, spec: str) -> str:
         return f"if({column} IS NULL, NULL, if({column}, 'True', 'False'))"
     if kind != "VARCHAR":
         return f"{column}::VARCHAR"
-    # One after the other, because replace() takes longer than all the rest
+    # test first, because replace() costs more than everything else
     return (
         f"""CASE WHEN contains({column}, '"') THEN '"' || replace({column}, '"', '""') || '"' """
         f"""WHEN contains({column}, ',') OR contains({column}, chr(10)) THEN '"' || {column} || '"' ELSE {column} END"""
@@ -104,15 +103,15 @@ def _number(column: str) -> str:
 
 
 def _pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, bytes]]:
-    """The lines of a result, many at a time, with their number."""
+    """Yield batches of lines, each with its number of lines."""
     while rows := lines.fetchmany(_BATCH):
         yield len(rows), "".join(line for (line,) in rows).encode()
 
 
 def _large_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, memoryview]]:
-    """The same by pyarrow, in a third of the time: no line becomes an object of Python."""
+    """Yield the same batches through pyarrow in a third of the time, without creating a Python object per line."""
     for batch in lines.to_arrow_reader(_BATCH):
         column = batch.column(0)
-        _, offsets, text = column.buffers()  # the lines lie one after the other
+        _, offsets, text = column.buffers()  # the lines are contiguous
         ends = memoryview(offsets).cast("B").cast("i")
         yield len(column), memoryview(text)[ends[column.offset] : ends[column.offset + len(column)]]

@@ -1,7 +1,7 @@
-"""Answers that are worked out when a report is taken in, because every look at them would take too long.
+"""Answers that are computed when a report is imported, because computing them on demand would take too long.
 
-They are those of analyses whose header says ``stored``, for the default parameters and the whole report. An answer
-counts as long as its SQL is the one that made it, so that a changed analysis never needs a new conversion.
+They cover analyses whose header says ``stored``, for the default parameters and the whole report. An answer is valid
+only for the SQL that computed it, so changing an analysis never requires a new conversion.
 """
 
 import re
@@ -17,13 +17,14 @@ from profiledb.report.store import CATALOG
 from profiledb.selection import apply
 
 DEEP = 30
-"""Ranges around a kernel, on average, that make an answer too expensive to store where there are many kernels."""
+"""Mean depth of ranges around a kernel above which an answer is too expensive to store if the report has many
+kernels."""
 PAIRS = 3_000_000
-"""Pairs of a kernel and a range around it up to which their depth does not matter."""
+"""Number of (kernel, enclosing range) pairs up to which the depth does not matter."""
 
 
 def write(db: duckdb.DuckDBPyConnection) -> None:
-    """Stores the answers in the report that ``db`` writes (store.create), where it has the data for them."""
+    """Store the answers that the report's data allows in the report that ``db`` is writing (store.create)."""
     wanted = [analysis for analysis in header.analyses().values() if analysis.stored]
     if not wanted:
         return
@@ -44,7 +45,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def _nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether kernels lie in so many ranges at once that an answer which counts them in each would take minutes."""
+    """Return True if ranges nest so deeply that counting each kernel in every enclosing range would take minutes."""
     (pairs, kernels) = db.execute(
         """
         SELECT coalesce(sum(range.level + 1), 0), count(*) FROM kernel JOIN range ON range.pre = kernel.thread_range
@@ -55,7 +56,7 @@ def _nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
 
 
 def query(cursor: duckdb.DuckDBPyConnection, asked: Request) -> str | None:
-    """SQL that reads the stored answer of a request; None where there is none."""
+    """Return SQL that reads the stored answer to a request, or None if there is none."""
     analysis = asked.analysis
     if not analysis.stored or not asked.plain:
         return None
@@ -68,7 +69,7 @@ def _table(name: str) -> str:
 
 
 def _with_defaults(analysis: Analysis) -> str:
-    """The query with its parameters as literals: a table cannot be made from a prepared statement."""
+    """Return the query with its parameters as literals: a table cannot be created from a prepared statement."""
     defaults = header.bind(analysis, {})
     sql = re.sub(r"\$(\w+)", lambda match: quote(defaults[match[1]]), analysis.sql)
     return sql.rstrip().removesuffix(";")

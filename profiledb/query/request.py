@@ -1,4 +1,4 @@
-"""What an analysis is asked: everything that its answer goes by, for pages, command line and exports alike."""
+"""Requests: everything that an answer depends on, for pages, command line and exports alike."""
 
 import hashlib
 from collections.abc import Hashable, Mapping
@@ -15,15 +15,15 @@ from profiledb.selection import model
 from profiledb.selection.model import Selection
 
 Key = tuple[Hashable, ...]
-"""The key of a value that is worked out from a report (``key``)."""
+"""The cache key of a value derived from a report (``key``)."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """An analysis of a part of a report.
+    """A request to run an analysis on a part of a report.
 
-    ``values`` are what its SQL takes, the defaults included; ``partner`` names the report that it joins, None where it
-    joins none, or none is linked.
+    ``values`` are the parameters of its SQL, defaults included. ``partner`` names the report that it joins; None if it
+    joins none or none is linked.
     """
 
     report_id: str
@@ -34,16 +34,15 @@ class Request:
 
     @property
     def includes(self) -> tuple[str, ...]:
-        """The files of views that its answer builds on: those of the analysis, and where it keeps units, of ranges."""
+        """Return the view files of the analysis, plus ``ranges`` if the selection keeps only units inside ranges."""
         return (*self.analysis.includes, *(["ranges"] if self.selection.within != "all" else []))
 
     @property
     def plain(self) -> bool:
-        """Whether it asks for the whole report with all parameters at their defaults, as stored answers do."""
+        """Return True if it covers the whole report with default parameters, as stored answers do."""
         return self.selection == Selection(mode=self.analysis.mode) and self.values == header.bind(self.analysis, {})
 
     def key(self, library: Library) -> Key:
-        """Return the key of the answer."""
         partners: dict[str, str] = {self.analysis.joins or "ncu": self.partner} if self.partner else {}
         asked = (self.selection, tuple(sorted(self.values.items())))
         version, by_phases = fingerprint(self.analysis), self.analysis.by_phases
@@ -59,18 +58,19 @@ def key(
     *,
     by_phases: bool = True,
 ) -> Key:
-    """Return a key that differs wherever a value that is worked out from a report may differ.
+    """Return a key that differs whenever a value derived from a report could differ.
 
-    A report's file never changes; its time counts because a report can be deleted and taken in again. So do the times
-    of its sidecars, which may be replaced, of the reports that it is linked to, and of a user's own phases.
+    A report's file never changes, but its modification time counts because a report can be deleted and imported again.
+    The key also covers the modification times of its sidecars, which may be replaced, of linked reports, and of the
+    user's own phases file.
 
     Args:
         library: the library of the report.
         report_id: the report.
-        version: what is worked out, and the text of the SQL or the rules that do it.
+        version: identifies the computation, with the text of its SQL or rules.
         asked: the selection and the parameters.
-        partners: ids of the linked reports that the value is worked out from as well, by kind of link.
-        by_phases: whether the phases of a user's file are part of it.
+        partners: ids of the linked reports that the value also depends on, by kind of link.
+        by_phases: whether the value depends on the phases of the user's file.
     """
     linked = tuple(sorted(partners.items()))
     files = [library.path(one) for one in (report_id, *partners.values())]
@@ -83,9 +83,9 @@ def key(
 
 
 def build(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> Request:
-    """The request of an analysis with these parameters, its own and those of a selection.
+    """Build the request for an analysis from its own parameters and those of a selection.
 
-    A mode that changes nothing is left out: one answer for both.
+    Resets a mode that does not affect the answer to the default, so that both requests share one answer.
 
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
@@ -107,10 +107,10 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
 
 @cache
 def fingerprint(analysis: Analysis) -> str:
-    """What changes with the SQL of an analysis, or with a view that it builds on."""
+    """Return a hash of the SQL of an analysis and of the views that it builds on."""
     return hashlib.sha256(f"{views.sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]
 
 
 def stamp(path: Path) -> int:
-    """What changes with a file: the time of its last change in ns, 0 where there is none."""
+    """Return the modification time of a file in ns, or 0 if it does not exist."""
     return path.stat().st_mtime_ns if path.exists() else 0

@@ -1,4 +1,4 @@
-"""The cache of all that is worked out from reports: one computation however many threads ask, bounded by bytes."""
+"""A size-bounded cache of values derived from reports. Concurrent requests for one key compute its value once."""
 
 import pickle
 import threading
@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from profiledb.errors import WarpdeckError
 
 MOST_BYTES = 16_000_000
-"""Bound of a cache in bytes, where its owner names none."""
+"""Default size limit of a cache in bytes."""
 _ENTRY_BYTES = 600
-"""Bytes that an entry takes besides its key and its value: headers of objects, and its place in the OrderedDict."""
+"""Overhead of an entry in bytes, besides its key and value: object headers and its slot in the OrderedDict."""
 
 Value = TypeVar("Value")
 
@@ -26,11 +26,11 @@ class _Turn:
 
 
 class SingleFlightCache:
-    """Values by key, up to a number of bytes; the least recently used go first. May be shared by threads.
+    """A thread-safe LRU cache bounded by the total size of its values.
 
     Args:
-        most_bytes: the bound. The value that was put last stays, however large it is.
-        aside: a context in which the thread waits or computes, such as one that lets other page scripts run.
+        most_bytes: the limit in bytes. The most recently added value stays, whatever its size.
+        aside: a context that the thread holds while it waits or computes, such as one that lets other page scripts run.
     """
 
     def __init__(
@@ -44,16 +44,15 @@ class SingleFlightCache:
         self._bytes = 0
 
     def __len__(self) -> int:
-        """Return the number of values."""
         return len(self._entries)
 
     @property
     def bytes(self) -> int:
-        """Return the bytes that the values and their keys take."""
+        """Return the total size of the values and their keys."""
         return self._bytes
 
     def find(self, key: Hashable) -> Any:
-        """Return the value of a key, None where the cache has none."""
+        """Return the value of a key, or None if the key is not cached."""
         with self._lock:
             if key not in self._entries:
                 return None
@@ -61,7 +60,7 @@ class SingleFlightCache:
             return self._entries[key][0]
 
     def put(self, key: Hashable, value: Value, size: int) -> Value:
-        """Keep a value of ``size`` bytes and return it."""
+        """Store a value of ``size`` bytes and return it."""
         size += _ENTRY_BYTES + len(pickle.dumps(key))
         with self._lock:
             if key in self._entries:
@@ -73,9 +72,9 @@ class SingleFlightCache:
         return value
 
     def shared(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        """Return the value of a key, which nobody may change; ``make`` returns it with its size in bytes.
+        """Return the shared value of a key, calling ``make`` for the value and its size in bytes if it is not cached.
 
-        What ``make`` raises is kept for nobody: the next caller tries again.
+        Callers must not mutate the value. Errors that ``make`` raises are not cached: the next caller tries again.
         """
         found: Value | None = self.find(key)
         if found is None:
@@ -86,10 +85,10 @@ class SingleFlightCache:
         return found
 
     def copy_of(self, key: Hashable, make: Callable[[], Value], keep: type[WarpdeckError] | None = None) -> Value:
-        """Return a copy of the value of a key for the caller alone; ``make`` makes the value where there is none.
+        """Return a private copy of the value of a key; ``make`` computes it if it is not cached.
 
         Raises:
-            WarpdeckError: ``make`` raised it. An error of the type ``keep`` is kept like a value.
+            WarpdeckError: raised by ``make``. Errors of the type ``keep`` are cached like values.
         """
 
         def pickled() -> tuple[bytes | WarpdeckError, int]:
@@ -109,7 +108,7 @@ class SingleFlightCache:
 
     @contextmanager
     def turn(self, key: Hashable) -> Iterator[None]:
-        """Let one thread at a time compute the value of a key, aside; others wait, aside too."""
+        """Let one thread at a time compute the value of a key; all of them enter the ``aside`` context."""
         with self._lock:
             turn = self._turns.setdefault(key, _Turn())
             turn.waiting += 1

@@ -1,8 +1,8 @@
-"""The files of views and macros that analyses share, each with what it builds on.
+"""Files of SQL views and macros that analyses share, and the dependencies between them.
 
-``selection/selected.sql`` answers to the name ``selection``, ``report/sidecar.sql`` to ``sidecar``, and a file in
-``analyses/<topic>/views`` or ``rules/findings/views`` to its own. A header like that of an analysis says which others
-one needs::
+``selection/selected.sql`` has the name ``selection`` and ``report/sidecar.sql`` the name ``sidecar``. A file in
+``analyses/<topic>/views`` or ``rules/findings/views`` has its own name. A header like that of an analysis lists the
+files that it depends on::
 
     -- Prose, any number of lines.
     -- includes: selection, power
@@ -22,7 +22,7 @@ _LINE = re.compile(r"^-- ?(?:(?P<key>includes): )?(?P<text>.*)$")
 
 @dataclass(frozen=True)
 class Views:
-    """A file of views: its name, the SQL that creates them, and the names of those that it builds on."""
+    """A view file: its name, its SQL, and the names of the files that it depends on."""
 
     name: str
     sql: str
@@ -31,7 +31,7 @@ class Views:
 
 @cache
 def files() -> dict[str, Views]:
-    """All files of views by name."""
+    """Return all view files by name."""
     package = resources.files("profiledb")
     texts = {
         "selection": package.joinpath("selection", "selected.sql"),
@@ -48,10 +48,10 @@ def _views(name: str, text: str) -> Views:
 
 
 def needed(names: Iterable[str]) -> tuple[Views, ...]:
-    """These files and all that they build on, each after those that it needs.
+    """Return these files and their dependencies, each after the files that it depends on.
 
     Raises:
-        AnalysisError: there is none of a name.
+        AnalysisError: no file has one of the names.
     """
     ordered: dict[str, Views] = {}
     for name in names:
@@ -63,10 +63,10 @@ def needed(names: Iterable[str]) -> tuple[Views, ...]:
 
 
 def everything() -> tuple[Views, ...]:
-    """All files, each after those that it needs."""
+    """Return all view files, each after the files that it depends on."""
     return needed(files())
 
 
 def sql(names: Iterable[str]) -> str:
-    """SQL that creates what these files hold, and all that they build on."""
+    """Return the SQL that creates the views of these files and of their dependencies."""
     return "\n".join(one.sql for one in needed(names))

@@ -1,6 +1,5 @@
-"""What if: the calls, copies and kernels of a report as a graph that is replayed with a change.
+"""What-if predictions: replay the calls, copies and kernels of a report as a graph with a change applied.
 
-``recording`` reads a report, ``graph`` finds out what waits for what, ``changes`` edits the graph, ``simulation``
-replays it, ``critical_path`` tells what its length consists of, and ``prediction`` puts a number with an interval to
-it.
+``recording`` reads a report, ``graph`` infers the dependencies, ``changes`` edits the graph, ``simulation`` replays it,
+``critical_path`` breaks its length down, and ``prediction`` returns the predicted length with an interval.
 """

@@ -1,4 +1,4 @@
-"""Changes to a program: each edits the graph of a recording within a part of it."""
+"""Changes to a program. Each edits the graph of a recording within a part of it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,11 +9,11 @@ from profiledb.replay.graph import DEVICE_WAITS, LAUNCH_NS, STREAM_WAITS, Graph,
 from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
 
 FEW_BYTES = 64
-"""A copy of so few bytes to the host reads a number."""
+"""A copy to the host of at most this many bytes reads a scalar."""
 HOST_WORK_NS = 500_000
-"""Host work between two launches that takes longer is more than the framework's own."""
+"""Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
 IN_GRAPH_NS = 1_000
-"""Between two kernels of one CUDA graph, at most."""
+"""Upper bound of the lag between two kernels of a CUDA graph, in ns."""
 _ALLOCATIONS = frozenset({
     "cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "cudaMallocManaged", "cuMemCreate", "cuMemMap", "cuMemUnmap",
     "cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemRelease", "cudaHostAlloc", "cudaFreeHost",
@@ -26,9 +26,9 @@ class Part:
     """The part of a recording that a change applies to.
 
     Attributes:
-        calls: the calls that begin in it.
-        operations: the operations of these calls.
-        ranges: begin and end of every range by name, on each thread, in ns of the capture: rows of thread, begin, end.
+        calls: the calls that start in it.
+        operations: the operations that these calls launched.
+        ranges: the ranges by name, as rows of thread, start and end, in ns of the capture.
     """
 
     calls: Flags
@@ -38,14 +38,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    """A change: ``apply`` returns the graph with it, None where it changes nothing.
+    """A change. ``apply`` returns the changed graph, or None if the change has no effect.
 
     Attributes:
-        name: of the command line.
-        title: as a page shows it; {value} stands for the value.
-        assumes: one sentence; {value} as above.
-        value: what the value means, empty for none.
-        values: the values that are tried where nobody names one.
+        name: its name on the command line.
+        title: its title on pages; {value} stands for the value.
+        assumes: one sentence on what it assumes, with {value} as above.
+        value: the meaning of its value; empty if it takes none.
+        values: the values to try if the user names no change.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Change:
 
 
 def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
-    """The host waits for the GPU nowhere: results of a few bytes are read later, all at once."""
+    """Remove all waits of the host for the GPU. Results of a few bytes are read later, all at once."""
     calls, operations = graph.recording.calls, graph.recording.operations
     few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
     reads = np.zeros(len(calls), np.bool_)
@@ -73,7 +73,7 @@ def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Copies of pageable memory to the GPU come from pinned memory and return at once."""
+    """Make copies from pageable memory to the GPU as fast as from pinned memory, and asynchronous."""
     calls, operations = graph.recording.calls, graph.recording.operations
     copies = np.flatnonzero(operations.from_host & operations.pageable & part.operations)
     if not len(copies):
@@ -99,7 +99,7 @@ def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def _pinned_rate(graph: Graph) -> float:
-    """Return the bytes per ns of large copies from pinned memory to the GPU; 0 if the recording has none."""
+    """Return the rate of large copies from pinned memory to the GPU in bytes per ns, or 0 if the recording has none."""
     operations = graph.recording.operations
     large = operations.from_host & ~operations.pageable & (operations.bytes >= 1 << 20)
     took = graph.length[large]
@@ -107,7 +107,7 @@ def _pinned_rate(graph: Graph) -> float:
 
 
 def _follows(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -> Integers:
-    """Return the call right after each of these in its chain, where it is a wanted one."""
+    """Return the call right after each of these in its chain, if it is one of the wanted calls."""
     found = []
     for one in np.unique(chain[calls]):
         mine = np.flatnonzero(chain == one)
@@ -118,7 +118,7 @@ def _follows(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -
 
 
 def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
-    """The host's own work in a range takes no time; its calls and kernels stay."""
+    """Remove the host's own work in a range; its calls and kernels stay."""
     spans = part.ranges.get(value)
     calls = graph.recording.calls
     if spans is None or not len(calls):
@@ -141,7 +141,7 @@ def _begin(part: Part, start: Integers) -> int:
 
 
 def _covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
-    """Return how much of each interval the union of some spans covers."""
+    """Return the time in each interval that the union of the spans covers."""
     spans = spans[np.argsort(spans[:, 0])]
     until = np.maximum.accumulate(spans[:, 1])
     low = np.maximum(spans[:, 0], np.concatenate([[spans[0, 0]], until[:-1]]))
@@ -158,7 +158,7 @@ def _covered(spans: Integers, begin: Integers, end: Integers) -> Integers:
 
 
 def _ranges(graph: Graph, part: Part) -> list[str]:
-    """Return the ranges that the part consists of which hold most of the host's own work, five at most."""
+    """Return the ranges of the part with the most host work, at most five."""
     took = {}
     for name in part.ranges:
         changed = host_code(graph, part, name)
@@ -168,7 +168,7 @@ def _ranges(graph: Graph, part: Part) -> list[str]:
 
 
 def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
-    """All launches of the part become launches of CUDA graphs; the host keeps what takes long, and its waits."""
+    """Launch the part through CUDA graphs. Long pieces of host work and waits stay."""
     launches = np.zeros(len(graph.chain), np.bool_)
     launches[graph.recording.operations.call[part.operations]] = True
     if launches.sum() < 2:
@@ -186,7 +186,7 @@ def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Kernels of a class, or whose name holds a text, are several times as fast."""
+    """Speed up kernels of a class, or with a text in their names, by a factor."""
     wanted, _, times = value.rpartition(":")
     operations = graph.recording.operations
     codes = [
@@ -202,7 +202,7 @@ def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
 
 
 def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Elementwise kernels that follow each other in a stream are one, which takes as long as the longest of them."""
+    """Fuse consecutive elementwise kernels of a stream into one that takes as long as the longest of them."""
     operations = graph.recording.operations
     codes = [code for code, class_ in enumerate(operations.classes) if class_ == "elementwise"]
     mine = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
@@ -225,7 +225,7 @@ def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Memory is allocated before the part: calls that allocate and free it take no time and wait for nothing."""
+    """Allocate memory before the part: calls that allocate or free it take no time and wait for nothing."""
     gone = named(graph.recording.calls, _ALLOCATIONS) & part.calls
     if not gone.any():
         return None
@@ -234,12 +234,12 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Memory that is set, as gradients to zero, is not: neither the call nor the operation takes time."""
+    """Skip memory sets, such as zeroing gradients: neither the call nor the operation takes time."""
     return _without(graph, (graph.recording.operations.kind == MEMSET) & part.operations)
 
 
 def data_on_gpu(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Copies from the host to the GPU are not made: the data is there already."""
+    """Skip copies from the host to the GPU, as if the data were already there."""
     operations = graph.recording.operations
     from_host = operations.from_host & (operations.bytes > FEW_BYTES) & part.operations
     return _without(graph, from_host)
@@ -260,7 +260,7 @@ def _without(graph: Graph, gone: Flags) -> Graph | None:
 
 
 def _classes(graph: Graph, part: Part) -> list[str]:
-    """Return the three classes of kernels that take most, twice as fast."""
+    """Return the three kernel classes with the most time, each at twice the speed."""
     operations = graph.recording.operations
     took: dict[str, int] = {}
     for code, class_ in enumerate(operations.classes):
@@ -312,4 +312,4 @@ CHANGES = {
 }  # fmt: skip
 """All changes by name, in the order of the documentation."""
 VERSION = 1
-"""Changes with what a prediction goes by: kept ones of another version are worked out anew."""
+"""The version of the changes and the prediction model. Stored predictions of another version are recomputed."""

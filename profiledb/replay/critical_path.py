@@ -1,4 +1,4 @@
-"""The critical path of a replay: from its last event back, each time to the event that it waited for."""
+"""The critical path of a replay, traced back from its last event, each time to the event that it waited for."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _OTHERS = {COPY: "copies", MEMSET: "memory sets"}
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the critical path: ``kind`` is a class of kernels, copies, CUDA calls, host code ...; times in ns."""
+    """A part of the critical path. ``kind`` is a kernel class, copies, CUDA calls, host code ...; times in ns."""
 
     kind: str
     name: str
@@ -96,7 +96,7 @@ class _Walk:
 
 
 def _chain_before(graph: Graph, replayed: Replayed) -> list[int]:
-    """Return for each call the one of its chain that ended last before it."""
+    """Return, for each call, the earlier call of its chain that ended last."""
     found, last = [-1] * len(graph.chain), dict[int, int]()
     for i, one in enumerate(graph.chain.tolist()):
         j = last.get(one, -1)

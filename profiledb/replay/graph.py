@@ -1,7 +1,8 @@
-"""What waits for what: calls for calls before them, operations for calls and operations, calls for operations.
+"""The dependency graph of a recording, in which calls and operations wait for earlier calls and operations.
 
 Daydream (Zhu et al., USENIX ATC 2020) replays such graphs of PyTorch programs and predicts the effect of a change
-within 10 to 15 %. Theirs is told by a modified framework; this one is told by times alone, so that it fits any program.
+within 10 to 15 %. It gets the dependencies from a modified framework. This module infers them from times alone, so that
+it works for any program.
 """
 
 import re
@@ -16,51 +17,52 @@ DEVICE_WAITS = frozenset({
     "cudaDeviceSynchronize", "cudaThreadSynchronize", "cuCtxSynchronize", "cudaFree", "cuMemFree", "cudaFreeHost",
     "cuMemFreeHost", "cudaHostUnregister", "hipDeviceSynchronize", "hipFree",
 })  # fmt: skip
-"""Calls that return when the GPU has done everything that was launched before."""
+"""Calls that return once the GPU has finished all work launched earlier."""
 STREAM_WAITS = frozenset({
     "cudaStreamSynchronize", "cuStreamSynchronize", "cudaEventSynchronize", "cuEventSynchronize",
     "hipStreamSynchronize", "hipEventSynchronize",
 })  # fmt: skip
-"""Calls that return when one stream has come to some point."""
+"""Calls that return once a stream has reached a certain point."""
 _COPIES = ("cudaMemcpy", "cuMemcpy", "hipMemcpy", "cudaMemset", "cuMemset")
 _VERSION = re.compile(r"(_v\d+)?(_pt[sd]s?z?)?$")
 
 LEAST_RUN = 8
-"""Calls in a row, in the mean, that one of two threads makes while the other one waits for it."""
+"""Minimum mean length of a run of consecutive calls on one of two threads for the other to count as waiting for it."""
 MOST_OVERLAP = 0.02
-"""Share of the turns of two threads whose calls overlap, at most, if one waits for the other."""
+"""Maximum fraction of the turns of two threads with overlapping calls for one to count as waiting for the other."""
 QUEUED = 200
-"""Operations before a launch that the GPU has not begun, at least, if the launch waits for a place in its queue."""
+"""Minimum number of earlier operations that the GPU has not started for a launch to count as queued."""
 LONG_LAUNCH_NS = 30_000
 LAUNCH_NS = 5_000
-"""A call that only puts something into a stream takes about so long."""
+"""Typical duration of a call that only enqueues work, in ns."""
 NEAR_NS = 3_000
-"""Between the end of an operation and the begin of the next one in its stream, at most, if that was ready."""
+"""Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
-"""The same between streams, where an event stands between them."""
+"""The same limit between operations of different streams that an event synchronizes."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A program that can be replayed; times in ns. Numbers of calls and operations are those of the recording.
+    """A program that can be replayed; times in ns. Calls and operations are numbered as in the recording.
 
     Attributes:
-        chain: of each call, the number of its chain: a thread, or several that hand over to each other.
-        gap: before each call, the host's own work since the end of the call before it in the chain; negative where
-            calls of a chain overlap.
-        cost: of each call, unless it waits.
+        chain: the chain of each call: a thread, or several that hand over to each other.
+        gap: the host's own work before each call, since the end of the previous call in the chain; negative if calls of
+            a chain overlap.
+        cost: the duration of each call, unless it waits.
         waits: calls that wait for operations to end.
-        queued: launches that wait for an operation to begin: the queue of the GPU is full.
-        after_wait: how long calls of both kinds go on after that.
-        length: of each operation on the GPU.
-        stream_before: the operation before each one in its stream, -1 for the first.
-        after: an operation of another stream that one waits for.
-        launch_lag: from the begin of its call to the begin of each operation, if nothing else holds it back.
-        stream_lag: the same from the end of the operation before it in its stream; negative where they overlap.
-        other_lag: the same from the end of the operation of another stream.
-        partners: operations of several GPUs that are one collective: it moves data once the last of them has begun.
-        order: events in the order of the capture: ``3 * i`` call i begins, ``3 * i + 1`` it ends, ``3 * j + 2``
-            operation j begins; ``-1 - k`` collective k has begun on all GPUs. An event needs only earlier ones.
+        queued: launches that wait for an operation to start, because the queue of the GPU is full.
+        after_wait: how long calls of both kinds continue after the wait.
+        length: the duration of each operation on the GPU.
+        stream_before: the previous operation in the stream of each operation, or -1 for the first.
+        after: the operation of another stream that an operation waits for.
+        launch_lag: the time from the start of its call to the start of each operation, if nothing else delays it.
+        stream_lag: the time from the end of the previous operation in its stream; negative if they overlap.
+        other_lag: the time from the end of the operation of the other stream.
+        partners: operations of several GPUs that form one collective, which moves data once the last of them has
+            started.
+        order: events by time: ``3 * i`` if call i starts, ``3 * i + 1`` if it ends, ``3 * j + 2`` if
+            operation j starts, ``-1 - k`` once collective k has started on all GPUs. An event needs only earlier ones.
     """
 
     recording: Recording
@@ -81,12 +83,12 @@ class Graph:
 
 
 def base_name(name: str) -> str:
-    """Return the name of a call without its version."""
+    """Return the name of a call without its version suffix."""
     return _VERSION.sub("", name)
 
 
 def build(recording: Recording) -> Graph:
-    """Find out what waits for what in a recording."""
+    """Infer the dependencies of a recording."""
     calls, operations = recording.calls, recording.operations
     chain = _chains(recording)
     stream_before = _stream_before(operations)
@@ -108,19 +110,19 @@ def build(recording: Recording) -> Graph:
 
 
 def named(calls: Calls, names: frozenset[str]) -> Flags:
-    """Return which calls have one of these names, whatever their version."""
+    """Return a mask of the calls with one of these names, in any version."""
     codes = [code for code, name in enumerate(calls.names) if base_name(name) in names]
     return np.isin(calls.name, codes)
 
 
 def copying(calls: Calls) -> Flags:
-    """Return which calls copy or set memory."""
+    """Return a mask of the calls that copy or set memory."""
     codes = [code for code, name in enumerate(calls.names) if name.startswith(_COPIES)]
     return np.isin(calls.name, codes)
 
 
 def _chains(recording: Recording) -> Integers:
-    """Number the chains: PyTorch's main thread and its autograd thread are one, because one waits for the other."""
+    """Assign calls to chains. PyTorch's main thread and autograd thread form one, because one waits for the other."""
     calls, operations, threads = recording.calls, recording.operations, recording.threads
     counts = np.bincount(calls.thread, minlength=len(threads))
     launchers = set(calls.thread[operations.call[operations.call >= 0]].tolist())
@@ -136,7 +138,7 @@ def _chains(recording: Recording) -> Integers:
 
 
 def _hand_over(calls: Calls, first: Flags, second: Flags) -> bool:
-    """Whether two threads take turns: hardly any of their calls overlap, and many of one come in a row."""
+    """Return True if two threads take turns: few of their calls overlap, and one of them makes many calls in a row."""
     at = np.flatnonzero(first | second)
     ours = second[at]
     turns = ours[1:] != ours[:-1]
@@ -160,7 +162,7 @@ def _gaps(calls: Calls, chain: Integers, waiting: set[int]) -> Integers:
 
 
 def _known_ends(calls: Calls, mine: Integers, waiting: set[int]) -> Integers:
-    """Return the latest end before each call but the first of a chain; a call that still waits then has no end yet."""
+    """Return the latest end before each call of a chain but the first. A call that still waits then has no end yet."""
     found, until, pending = [], int(calls.start[0]), list[int]()
     for i in mine.tolist():
         begin, end = int(calls.start[i]), int(calls.end[i])
@@ -183,7 +185,7 @@ def _stream_before(operations: Operations) -> Integers:
 
 
 def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, tuple[int, ...]]:
-    """Return for calls that wait for operations which ones: at most one a stream."""
+    """Return the operations that each waiting call waits for, at most one per stream."""
     launched = np.flatnonzero(operations.call >= 0)
     last_own = np.full(len(calls), -1, np.int64)
     last_own[operations.call[launched]] = launched
@@ -203,13 +205,13 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
         last = []
         for mine, times in zip(streams, issues, strict=True):
             at = bisect_right(times, start) - 1
-            # The clocks of host and GPU differ a little, but what has not begun yet is not waited for.
+            # Tolerate a small clock offset between host and GPU, but never wait for an operation that has not started.
             while at >= 0 and (operations.end[mine[at]] > end + NEAR_NS or operations.start[mine[at]] >= end):
                 at -= 1
             if at >= 0:
                 last.append(int(mine[at]))
         if last and not device_waits[i]:
-            # Which stream is told by what ended meanwhile, else by where the chain launched last.
+            # Choose the stream whose last operation ended during the call, or else the chain's last launch target.
             latest = max(last, key=lambda j: operations.end[j])
             own = [j for j in last if operations.stream[j] == used[i]]
             last = own if own and operations.end[latest] <= start else [latest]
@@ -219,7 +221,7 @@ def _waits(calls: Calls, operations: Operations, chain: Integers) -> dict[int, t
 
 
 def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own: Integers) -> Integers:
-    """Return the stream into which the chain of each call launched last; -1 before its first launch."""
+    """Return the stream that the chain of each call last launched into, or -1 before its first launch."""
     found = np.full(len(calls), -1, np.int64)
     for one in np.unique(chain):
         mine = np.flatnonzero(chain == one)
@@ -231,7 +233,7 @@ def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own
 
 
 def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
-    """Return launches that wait for a place in the queue of their GPU, and the operation that makes it by beginning."""
+    """Map launches that wait for a slot in the GPU's queue to the operation whose start frees it."""
     found: dict[int, int] = {}
     launched = operations.call >= 0
     long = np.zeros(len(operations), np.bool_)
@@ -250,7 +252,11 @@ def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
 
 
 def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, int]:
-    """Return operations that begin as one of another stream of their GPU ends, long after their own launch."""
+    """Map operations to an operation of another stream on their GPU whose end they wait for.
+
+    Such an operation starts right after the other one ends, and long after its own launch and the previous one in its
+    stream.
+    """
     called, follows = operations.call >= 0, before >= 0
     returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
     known = np.maximum(returned, np.where(follows, operations.end[before] if len(operations) else 0, -1))
@@ -272,8 +278,8 @@ def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, 
 def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[int, int]) -> tuple[Integers, Integers]:
     """Return the lags after the launch and in the stream.
 
-    One of them, or ``after``, held an operation back. How long the others would have taken is not recorded: they are
-    the usual ones of their kind, and no longer than they can be.
+    One of the two, or the operation in ``after``, delayed each operation. The recording does not show how long the
+    other lags would have been, so they get the median of their kind, capped at the observed time.
     """
     start, called, follows = operations.start, operations.call >= 0, before >= 0
     launch = np.where(called, start - (calls.start[operations.call] if len(calls) else 0), 0)
@@ -292,7 +298,7 @@ def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[in
 
 
 def _partners(operations: Operations) -> list[tuple[int, ...]]:
-    """Return the operations of each collective: on every GPU the one with the same number among those of its name."""
+    """Return the operations of each collective: on every GPU, the one with the same index among those of its name."""
     codes = [code for code, class_ in enumerate(operations.classes) if class_ == "communication"]
     mine = np.flatnonzero((operations.kind == KERNEL) & np.isin(operations.name, codes))
     devices = np.unique(operations.device[mine])
@@ -302,7 +308,7 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
     for code in np.unique(operations.name[mine]):
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
         if len({len(one) for one in lists}) != 1:
-            continue  # not the same collectives on all of them
+            continue  # the GPUs did not run the same collectives
         groups = list(zip(*(one.tolist() for one in lists), strict=True))
         found += [one for one in groups if max(operations.start[list(one)]) < min(operations.end[list(one)])]
     return found
@@ -311,12 +317,12 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
 def _order(
     calls: Calls, operations: Operations, needed: dict[int, tuple[int, ...]], partners: list[tuple[int, ...]]
 ) -> list[int]:
-    """Order the events by time. ``needed`` are the operations that have to begin before a waiting call ends."""
+    """Order the events by time. ``needed`` lists the operations that must start before a waiting call ends."""
     waiting = np.array(sorted(needed), np.int64)
     begun = np.array([operations.start[list(members)].max() for members in partners], np.int64)
     last = np.array([operations.start[list(needed[i])].max() for i in waiting.tolist()], np.int64)
     times = np.concatenate([calls.start, operations.start, begun, calls.end[waiting]])
-    # At one moment: ends of calls that waited for earlier operations, begins of calls, operations, all the rest.
+    # Ties: ends of calls that waited for earlier operations, then starts of calls, operations, collectives, other ends.
     sizes = (len(calls), len(operations), len(partners))
     kind = np.concatenate([np.repeat([1, 2, 3], sizes), np.where(last < calls.end[waiting], 0, 4)])
     events = np.concatenate([

@@ -1,4 +1,4 @@
-"""Predictions as plain data for programs and as Markdown for people."""
+"""Write predictions as plain data for programs and as Markdown for people."""
 
 from typing import Any
 
@@ -7,13 +7,14 @@ from profiledb.library.catalog import Manifest
 from profiledb.replay.prediction import Predicted, WhatIf
 
 MOST_PIECES = 10
-"""Parts of the critical path that are told."""
+"""Number of parts of the critical path in the output."""
 
 
 def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
     """Return predictions as plain data: times in ns, shares in percent.
 
-    The lengths beside ``baseline_ns`` are those with all changes that were asked for together, or with the best one.
+    The lengths after ``baseline_ns`` are those with all requested changes together, or with the best change if none was
+    requested.
     """
     told = found.together or next(iter(found.predictions), None)
     return {
@@ -59,7 +60,7 @@ def _share(ns: int, baseline_ns: int) -> float:
 
 
 def markdown(report: Manifest, found: WhatIf) -> str:
-    """Return the predictions as a document: what was replayed, a row a change, and the critical path."""
+    """Return the predictions as a document: the replayed part, one row per change, and the critical path."""
     part = f"{words.counted(found.steps, 'step')} take" if found.steps else "The program takes"
     lines = [
         f"# What if: {words.plain(report.name)}",

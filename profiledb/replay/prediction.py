@@ -1,4 +1,4 @@
-"""How long a program would take with a change, and how sure that is."""
+"""Predict how long a program would take with a change, and with what uncertainty."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,21 +19,22 @@ from profiledb.replay.recording import Integers
 from profiledb.replay.simulation import Replayed
 
 MOST_ERROR_PCT = 3.0
-"""A report whose unchanged replay is further off than this share of its length is not replayed."""
+"""Maximum error of the unchanged replay, in percent of its length; above it, the report is not replayed."""
 USUAL = 95
-"""Percentile of lags up to which they are usual."""
+"""Percentile up to which lags count as usual."""
 MODEL_ERROR = 0.15
-"""Share by which the saving of a change is off: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
+"""Relative error of a predicted saving: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
 MOST_CHANGES = 20
-"""Changes of one question: each is a replay of its own."""
+"""Maximum number of changes per question; each needs a replay of its own."""
 LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
-"""How many times as fast kernels may be said to run."""
+"""Bounds of the speedup of kernels that a question may assume."""
 LEAST_SAVING_PCT = 0.5
-"""A change that saves less is not listed unless somebody names it."""
+"""Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
-"""Share of kernels without the call that launched them, at most."""
+"""Maximum fraction of kernels without the call that launched them."""
 MOST_OPERATIONS = 400_000
-"""Operations that are replayed: a longer program repeats itself, and steps in its middle tell as much."""
+"""Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
+representative."""
 _STEPS = """
 SELECT global_tid, start_ns, end_ns FROM "range"
 WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
@@ -61,9 +62,9 @@ _MOST_RANGES = 200_000
 
 @dataclass(frozen=True)
 class Predicted:
-    """The part of a program with changes: lengths in ns, with an interval of about 95 %.
+    """A prediction for the part of a program with changes: lengths in ns, with an interval of about 95 %.
 
-    ``parts`` are the kinds of the critical path with the changes, the longest first, in ns.
+    ``parts`` are the kinds on the critical path with the changes, the longest first, in ns.
     """
 
     changes: tuple[tuple[str, str], ...]
@@ -76,21 +77,21 @@ class Predicted:
 
     @property
     def next(self) -> str:
-        """The kind that most of the critical path consists of then."""
+        """Return the kind that takes the most of the critical path with the changes."""
         return self.parts[0][0] if self.parts else ""
 
     @property
     def next_pct(self) -> float:
-        """Its share of the length in percent."""
+        """Return its share of the length in percent."""
         return 100 * self.parts[0][1] / self.predicted_ns if self.parts and self.predicted_ns else 0.0
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Predictions for a part of a report, times in ns of the capture.
+    """Predictions for a part of a report; times in ns of the capture.
 
-    ``error_pct`` is the share of the length that nothing in the report explains; ``together`` has all changes that were
-    asked for.
+    ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
+    all requested changes applied.
     """
 
     begin_ns: int
@@ -106,7 +107,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Window:
-    """The replayed part of a recording: its bounds on a thread, and those of its steps, in ns of the capture."""
+    """The replayed part of a recording: its bounds on a thread and those of its steps, in ns of the capture."""
 
     begin_ns: int
     end_ns: int
@@ -115,16 +116,16 @@ class Window:
 
 
 def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = ()) -> WhatIf:
-    """Predict the effect of changes, each alone and all together; without any, of all that apply, the best first.
+    """Predict the effect of changes, each alone and all together. Without any, try all that apply, the best first.
 
     Args:
         library: holds the report.
         report_id: the report.
-        wanted: names of changes with their values, empty for none.
+        wanted: names of changes with their values, empty if a change takes none.
 
     Raises:
-        AnalysisError: a change does not exist, or has no or a wrong value.
-        NotCapturedError: the report has no calls or no operations, or its replay is too far off.
+        AnalysisError: a change does not exist, or its value is missing or invalid.
+        NotCapturedError: the report has no calls or no operations, or its unchanged replay is too inaccurate.
     """
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
@@ -156,7 +157,7 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
 
 
 def kinds(pieces: Sequence[critical_path.Piece]) -> tuple[tuple[str, int], ...]:
-    """Return the parts of a critical path by kind, the longest first, in ns."""
+    """Return the length of a critical path by kind, the longest first, in ns."""
     counted: Counter[str] = Counter()
     for piece in pieces:
         counted[piece.kind] += piece.ns
@@ -211,7 +212,7 @@ def _check(recorded: recording.Recording) -> None:
 
 
 def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
-    """Return the steady part of the program, or all of it if nothing repeats; of a long one, steps in its middle."""
+    """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
     spans = _steps(library, report_id, db)
     if spans:
         spans = _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
@@ -224,7 +225,7 @@ def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> 
 
 
 def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> list[tuple[int, int, int]]:
-    """Return thread, begin and end of the steps that count, on the thread that has the first of them."""
+    """Return thread, start and end of the steps that count, on the thread of the first of them."""
     try:
         if not len(answer_store.run(library, report_id, "steady_part", {})):
             return []
@@ -252,7 +253,7 @@ def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
 
 
 def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> list[tuple[int, int, int]]:
-    """Return as many steps around the middle one as hold ``MOST_OPERATIONS``, at least one."""
+    """Return as many steps around the middle one as ``MOST_OPERATIONS`` allows, at least one."""
     low = high = len(spans) // 2
     total = counts[low]
     while high - low + 1 < len(spans):
@@ -283,10 +284,9 @@ def _part(built: Graph, window: Window, ranges: Mapping[str, Integers]) -> Part:
 
 
 def usual(built: Graph) -> Graph:
-    """Return the graph without unusual lags: each is at most the 95th percentile of its kind, and so is what calls add
-    to a wait.
+    """Return the graph with each lag capped at the 95th percentile of its kind, and the time after waits likewise.
 
-    What a replay of it is shorter by, nothing that the capture holds explains.
+    If a replay of it is shorter, nothing in the capture explains the difference.
     """
     operations, calls = built.recording.operations, built.recording.calls
     launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
@@ -303,7 +303,7 @@ def usual(built: Graph) -> Graph:
 
 
 def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
-    """Return when the thread of the window comes to moments of the recording in a replay."""
+    """Map times of the recording on the window's thread to times of a replay."""
     calls = built.recording.calls
     threads = built.recording.threads
     ours = calls.thread == (threads.index(window.thread) if window.thread in threads else -1)
@@ -324,7 +324,7 @@ def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) 
 
 
 def _end(built: Graph, window: Window, replayed: Replayed) -> int:
-    """Return when the host has left the window and its last operation has ended."""
+    """Return the time at which the host has left the window and its last operation has ended."""
     calls, operations = built.recording.calls, built.recording.operations
     host = int(_moments(built, window, replayed, np.array([window.end_ns]))[0])
     launched = operations.call >= 0
@@ -340,13 +340,13 @@ def _length(built: Graph, window: Window, replayed: Replayed) -> int:
 
 
 def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return from the begin of each step to that of the next one."""
+    """Return the time from the start of each step to the start of the next one."""
     begins = np.array([begin for begin, _ in window.steps] + [window.end_ns] * bool(window.steps), np.int64)
     return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
 
 
 class _Case:
-    """A program, and its lengths as recorded and without waits that nothing explains; in ns."""
+    """A program with its length as recorded and without unexplained waits, in ns."""
 
     def __init__(self, built: Graph, window: Window, ranges: Mapping[str, Integers]) -> None:
         self.graph, self.window = built, window
@@ -358,12 +358,12 @@ class _Case:
         self.error_pct = 100 * abs(self.explained - self.baseline) / self.baseline if self.baseline else 0.0
 
     def path(self) -> list[critical_path.Piece]:
-        """Return the critical path of the program as it is."""
+        """Return the critical path of the unchanged program."""
         begin = int(_moments(self.graph, self.window, self._original, np.array([self.window.begin_ns]))[0])
         return critical_path.pieces(self.graph, self._original, begin, begin + self.baseline)
 
     def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
-        """Return the length with changes; None if they change nothing."""
+        """Return the prediction with changes, or None if they have no effect."""
         changed = self.graph
         for change, value in chosen:
             changed = change.apply(changed, self.part, value) or changed
@@ -382,7 +382,7 @@ class _Case:
         )  # fmt: skip
 
     def _uncertainty(self, changed: Graph, replayed: Replayed, length: int) -> float:
-        """Return half of the interval: what differs between steps, the error of such models, and unexplained waits."""
+        """Return half of the interval, from the spread between steps, the model error, and unexplained waits."""
         spread = 0.0
         if len(self._steps) > 2:
             gained = self._steps - _step_lengths(changed, self.window, replayed)

@@ -1,4 +1,4 @@
-"""The calls and operations of a report as arrays, in the order in which they began."""
+"""The calls and operations of a report as arrays, ordered by start time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ SELECT min(call.start_ns) FROM (
 ) AS operation JOIN api_call AS call USING (call_id)
 WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
 """
-"""The host runs ahead: operations of a part may have been launched before it."""
+"""The host runs ahead, so operations of a part may have been launched before it."""
 _KERNEL_NAMES = "SELECT name_id, coalesce(short, demangled, ''), coalesce(class, '') FROM kernel_name"
 
 KERNEL, COPY, MEMSET, GRAPH = range(4)
@@ -58,7 +58,7 @@ KERNEL, COPY, MEMSET, GRAPH = range(4)
 
 @dataclass(frozen=True)
 class Calls:
-    """CUDA calls that no other call of their thread holds, by begin; times in ns of the capture.
+    """CUDA calls that are not nested in another call of their thread, by start; times in ns of the capture.
 
     ``thread`` is an index into ``Recording.threads``, ``name`` one into ``names``.
     """
@@ -75,10 +75,10 @@ class Calls:
 
 @dataclass(frozen=True)
 class Operations:
-    """Kernels, copies, memory sets and whole CUDA graphs, by begin; times in ns of the capture.
+    """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
-    ``call`` is the index in ``Calls`` of the call that launched the operation, -1 if the capture lacks it; ``name`` is
-    an index into ``names`` and ``classes``, -1 for everything but kernels.
+    ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
+    is an index into ``names`` and ``classes``, or -1 if the operation is not a kernel.
     """
 
     start: Integers
@@ -101,7 +101,7 @@ class Operations:
 
 @dataclass(frozen=True)
 class Recording:
-    """Everything that a capture recorded of CUDA on the host and on the GPUs; ``threads`` are global thread ids."""
+    """The CUDA activity in a capture, on the host and on the GPUs; ``threads`` are global thread ids."""
 
     calls: Calls
     operations: Operations
@@ -109,7 +109,7 @@ class Recording:
 
 
 def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording:
-    """Read the calls and operations of a part of the report whose tables the connection finds; bounds in ns."""
+    """Read the calls and operations of a part of the connection's report; bounds in ns."""
     bounds = {"begin": begin_ns, "end": end_ns}
     (lead,) = db.execute(_LEAD, bounds).fetchone() or (None,)
     bounds["begin"] = min(begin_ns, lead or begin_ns)
@@ -147,7 +147,7 @@ def _operations(
 
 
 def _look_up(wanted: Integers, ids: Integers, places: Integers) -> Integers:
-    """Return the place of each id; -1 if it is unknown."""
+    """Return the place of each id, or -1 for unknown ids."""
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(ids, kind="stable")
@@ -156,9 +156,9 @@ def _look_up(wanted: Integers, ids: Integers, places: Integers) -> Integers:
 
 
 def outermost(start: Integers, end: Integers, thread: Integers) -> Integers:
-    """Return for each call the index of the outermost call of its thread that holds it, or its own.
+    """Return, for each call, the index of the outermost call of its thread that contains it, or its own index.
 
-    The calls stand in the order of their begin, the longest first.
+    Calls must be sorted by start time, the longest first.
     """
     found = np.arange(len(start))
     for one in range(int(thread.max(initial=-1)) + 1):

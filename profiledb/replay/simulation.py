@@ -1,19 +1,19 @@
-"""The replay of a graph: when each call and each operation begins and ends, and what each waited for."""
+"""Replay a graph: compute when each call and operation starts and ends, and what each waited for."""
 
 from dataclasses import dataclass
 
 from profiledb.replay.graph import Graph
 
 ORIGIN, LAUNCH, STREAM, OTHER = range(4)
-"""What decided when an event took place: nothing, its launch, its stream, or an operation of another one."""
+"""What determined the start of an operation: nothing, its launch, its stream, or an operation of another stream."""
 
 
 @dataclass(frozen=True)
 class Replayed:
     """Times of a replay, in ns on the clock of the capture.
 
-    ``cause`` says what decided the begin of each operation, ``awaited`` which operation each call waited for, -1 if
-    none.
+    ``cause`` says what determined the start of each operation. ``awaited`` is the operation that each call waited for,
+    or -1.
     """
 
     call_begin: list[int]
@@ -25,12 +25,12 @@ class Replayed:
 
     @property
     def length_ns(self) -> int:
-        """The time from the first begin to the last end."""
+        """Return the time from the first start to the last end."""
         return max([*self.call_end, *self.end], default=0) - min([*self.call_begin, *self.begin], default=0)
 
 
 def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop: calls would take as long again)
-    """Replay a graph. It takes about a microsecond an event."""
+    """Replay a graph, which takes about a microsecond per event."""
     calls, operations = graph.recording.calls, graph.recording.operations
     chain, gap, cost = graph.chain.tolist(), graph.gap.tolist(), graph.cost.tolist()
     length, launched = graph.length.tolist(), operations.call.tolist()

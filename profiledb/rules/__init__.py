@@ -1,1 +1,1 @@
-"""Rules of the settings: which kernel is of which class, which range is which phase."""
+"""Configurable rules: kernel classes, phases, series of reports, and retention."""

@@ -1,6 +1,6 @@
-"""Kernel classes (matmul, attention, ...): the patterns that sort kernel names into them, and their fixed colors.
+"""Kernel classes (matmul, attention, ...): the patterns that assign kernel names to them, and their fixed colors.
 
-The rules stand in classes.toml; DuckDB's RE2 applies them, so that one engine decides everywhere.
+The rules are in classes.toml. DuckDB's RE2 always evaluates them, so that results agree everywhere.
 """
 
 import re
@@ -33,13 +33,13 @@ class KernelClass:
     """A class of kernels.
 
     Attributes:
-        name: identifier, as it stands in tables and links.
-        title: what people read.
-        patterns: RE2 patterns of the demangled name, searched without regard to case.
-        ranks: for each pattern its place in the order of all patterns of all classes; the lowest that matches decides.
-        light, dark: the color in the two themes, ``#RRGGBB``; the same on every page.
-        besides: for each pattern what another kernel of the report must be called for it to hold, or nothing; empty
-            where no pattern asks for company.
+        name: identifier in tables and links.
+        title: display name.
+        patterns: RE2 patterns, searched case-insensitively in the demangled name.
+        ranks: for each pattern, its position among the patterns of all classes; the lowest rank that matches wins.
+        light, dark: the color in each theme, ``#RRGGBB``, the same on every page.
+        besides: for each pattern, a pattern that another kernel of the report must match, or an empty string; empty if
+            no pattern has such a condition.
     """
 
     name: str
@@ -53,7 +53,7 @@ class KernelClass:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One ``[[class]]`` of a file, checked."""
+    """A validated ``[[class]]`` entry of a file."""
 
     name: str
     title: str = ""
@@ -65,7 +65,7 @@ class _Entry:
 
 @dataclass(frozen=True, order=True)
 class _Ranked:
-    """A pattern of a class at its place in the order of all; the lowest rank that matches decides."""
+    """A pattern of a class with its rank among all patterns; the lowest rank that matches wins."""
 
     rank: int
     name: str
@@ -74,15 +74,15 @@ class _Ranked:
 
 
 def load(override: Path | None = None) -> list[KernelClass]:
-    """The kernel classes in the order in which charts stack them, ``other`` last.
+    """Return the kernel classes in the order in which charts stack them, with ``other`` last.
 
     Args:
-        override: a user's own file. Its patterns are asked before the bundled ones; it may introduce classes, and
-            give those that exist another title or color.
+        override: a user's own file. Its patterns take precedence over the bundled ones. It may add classes and change
+            the title or color of existing ones.
 
     Raises:
-        ConfigError: the user's file cannot be read or an entry of it is wrong; the message names file, class and
-            pattern, the detail holds RE2's own words.
+        ConfigError: the user's file cannot be read or has an invalid entry; the message names file, class and pattern,
+            and the detail holds RE2's error message.
     """
     bundled = _read(BUNDLED)
     own = _read(override) if override else []
@@ -94,13 +94,13 @@ def load(override: Path | None = None) -> list[KernelClass]:
 
 
 def case_sql(column: str, classes: Sequence[KernelClass], names: str = "") -> str:
-    """A SQL expression: the class's name for the kernel name in ``column`` (an expression; NULL gives ``other``).
+    """Return a SQL expression for the class of the kernel name in ``column``. NULL maps to ``other``.
 
     Args:
-        column: the name to classify.
+        column: a SQL expression for the name to classify.
         classes: the classes to choose from.
-        names: a query of all kernel names of the report, in one column, where patterns look for company; without it
-            those that ask for company do not hold.
+        names: a single-column query of all kernel names of the report, for patterns that require another kernel.
+            Without it, those patterns never match.
     """
     ranked = sorted(
         _Ranked(rank, c.name, pattern, beside)
@@ -116,7 +116,7 @@ def case_sql(column: str, classes: Sequence[KernelClass], names: str = "") -> st
 
 
 def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, str]:
-    """The class's name of each kernel name of one report, through DuckDB: the answer that ``case_sql`` gives there."""
+    """Return the class of each kernel name of a report, evaluated by DuckDB with the same ``case_sql``."""
     with duckdb.connect() as db:
         db.execute("CREATE TABLE kernel AS SELECT unnest(?::VARCHAR[]) AS name", [list(dict.fromkeys(names))])
         rows = db.execute(f"SELECT name, {case_sql('name', classes, 'SELECT name FROM kernel')} FROM kernel")
@@ -124,7 +124,7 @@ def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, 
 
 
 def colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, str]:
-    """The color of each class, by the class's name, as ``#RRGGBB``."""
+    """Return the color of each class by name, as ``#RRGGBB``."""
     return {c.name: c.dark if theme == "dark" else c.light for c in classes}
 
 
@@ -136,7 +136,7 @@ def _read(path: Path) -> list[_Entry]:
 
 
 def _entry(path: Path, raw: reader.Entry) -> _Entry:
-    """The entry with its colors checked."""
+    """Convert an entry after checking its colors."""
     for theme in ("light", "dark"):
         if theme in raw and not re.fullmatch("#[0-9A-Fa-f]{6}", raw[theme]):
             raise _FORM.wrong(f"{path}: class {raw['name']!r}: {theme} must be a color such as #0072B2.")
@@ -144,13 +144,13 @@ def _entry(path: Path, raw: reader.Entry) -> _Entry:
 
 
 def _ranked(entries: Sequence[_Entry]) -> list[_Ranked]:
-    """Every pattern of the entries, in order."""
+    """Return every pattern of the entries, in order."""
     each = ((entry, pattern) for entry in entries for pattern in entry.patterns)
     return [_Ranked(rank, entry.name, pattern, entry.beside) for rank, (entry, pattern) in enumerate(each)]
 
 
 def _merge(name: str, entries: Sequence[_Entry], ranked: Sequence[_Ranked], added: Sequence[str]) -> KernelClass:
-    """All entries of a class as one; for title and colors the first that gives them counts."""
+    """Merge all entries of a class. The first entry that sets a title or color wins."""
     mine = [entry for entry in entries if entry.name == name]
     own = [one for one in ranked if one.name == name]
     spare = _SPARE_COLORS[added.index(name) % len(_SPARE_COLORS)] if name in added else ("", "")
@@ -170,7 +170,7 @@ def _matches(column: str, patterns: Iterable[str]) -> str:
 
 
 def _company(beside: str, names: str) -> str:
-    """SQL that begins a condition: whether a kernel of the report is called so; nothing where none is asked for."""
+    """Return the SQL condition for a kernel with a matching name, ending in AND, or "" if none is required."""
     if not beside:
         return ""
     return f"EXISTS (SELECT 1 FROM ({names}) AS kernels(beside) WHERE {_matches('kernels.beside', [beside])}) AND "

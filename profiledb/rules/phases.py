@@ -1,6 +1,6 @@
-"""Phases of a program (forward, backward, optimizer): the patterns that find them in the names of ranges.
+"""Phases of a program (forward, backward, optimizer), recognized by patterns of range names.
 
-The rules stand in phases.toml. Nothing of them is kept in a report: they are applied at each query, by DuckDB's RE2.
+The rules are in phases.toml. Reports do not store phases: DuckDB's RE2 applies the rules in each query.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from profiledb.rules import reader
 
 BUNDLED = Path(__file__).with_name("phases.toml")
 NONE = "none"
-"""The phase of what lies in no range that has one."""
+"""The phase of work outside any range with a phase."""
 
 ALL = "all"
-"""What analyses call everything together; no phase can be called so."""
+"""The name that analyses use for all phases together; no phase may have it."""
 
 _FORM = reader.Form(
     "phase",
@@ -30,7 +30,7 @@ _FORM = reader.Form(
 
 @dataclass(frozen=True)
 class Phase:
-    """A phase: its name in tables, and what people read."""
+    """A phase: its name in tables, and its display name."""
 
     name: str
     title: str
@@ -38,28 +38,28 @@ class Phase:
 
 @dataclass(frozen=True)
 class Rules:
-    """The phases in the order in which pages show them, ``none`` last, and (pattern, phase) in the order of asking."""
+    """The phases in display order, ``none`` last, and (pattern, phase) pairs in order of precedence."""
 
     phases: tuple[Phase, ...]
     patterns: tuple[tuple[str, str], ...]
 
 
 def load(override: Path | None = None) -> Rules:
-    """The phases; the patterns of a user's own file are asked before the bundled ones.
+    """Return the phases. Patterns of a user's own file take precedence over the bundled ones.
 
     Raises:
-        ConfigError: the user's file cannot be read or an entry of it is wrong; the message names file and entry.
+        ConfigError: the user's file cannot be read or has an invalid entry; the message names file and entry.
     """
     return _load(override, override.stat().st_mtime_ns if override and override.exists() else 0)
 
 
 def current() -> Rules:
-    """The phases by this process's settings."""
+    """Return the phases that the settings of this process configure."""
     return load(config.load().phases)
 
 
 def apply(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``phase_of`` and ``phase_place`` (phase.sql) of this cursor speak of the phases of the settings."""
+    """Redefine ``phase_of`` and ``phase_place`` (phase.sql) on this cursor for the configured phases."""
     known = current()
     whens = " ".join(
         f"WHEN regexp_matches(name, {quote(pattern)}, 'i') THEN {quote(name)}" for pattern, name in known.patterns

@@ -1,4 +1,4 @@
-"""Files of rules: TOML of entries of one kind, each with a name and RE2 patterns (classes.toml, phases.toml)."""
+"""Read TOML files of rules: entries of one kind, each with a name and RE2 patterns (classes.toml, phases.toml)."""
 
 import re
 import tomllib
@@ -17,13 +17,13 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """What a file of rules must look like.
+    """The schema of a rules file.
 
     Attributes:
-        kind: the key of its entries, and what messages call one of them.
-        title: what messages call all of them.
-        keys: the keys of an entry with their types; ``name`` must be there, ``patterns`` are texts.
-        hint: what to do where a file is wrong.
+        kind: the key of its entries, and the word for one of them in messages.
+        title: the word for all of them in messages.
+        keys: the keys of an entry with their types; ``name`` is required, and ``patterns`` are strings.
+        hint: how to fix an invalid file.
     """
 
     kind: str
@@ -32,15 +32,15 @@ class Form:
     hint: str
 
     def wrong(self, message: str, detail: str = "") -> ConfigError:
-        """The error of that message."""
+        """Return the error for an invalid file, with the hint."""
         return ConfigError(message, hint=self.hint, detail=detail)
 
 
 def read(path: Path, form: Form) -> list[Entry]:
-    """The entries of a file; what the patterns say is left to ``check_patterns``.
+    """Return the entries of a file. ``check_patterns`` validates their patterns.
 
     Raises:
-        ConfigError: the file cannot be read or an entry of it is wrong; the message names file and entry.
+        ConfigError: the file cannot be read or has an invalid entry; the message names file and entry.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -67,10 +67,10 @@ def _checked(path: Path, number: int, entry: object, form: Form) -> Entry:
 
 
 def check_patterns(path: Path, entries: Sequence[Entry], form: Form) -> None:
-    """Lets RE2 judge each pattern by itself, ``beside`` included, so that the error names the one that is wrong.
+    """Validate each pattern separately with RE2, ``beside`` included, so that the error names the invalid one.
 
     Raises:
-        ConfigError: a pattern is none, or matches every name; the detail holds RE2's own words.
+        ConfigError: a pattern is invalid or matches every name; the detail holds RE2's error message.
     """
     with duckdb.connect() as db:
         for entry in entries:

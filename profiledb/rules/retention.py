@@ -1,4 +1,4 @@
-"""How long what is kept: the rules of the file that WARPDECK_RETENTION names. Without one nothing is ever removed."""
+"""Retention rules from the file that WARPDECK_RETENTION names. Without that file, nothing is ever deleted."""
 
 import math
 import tomllib
@@ -17,13 +17,14 @@ _TEXTS = ("kind", "series", "space")
 
 @dataclass(frozen=True)
 class Rule:
-    """Reports that go after so many days.
+    """A rule that deletes reports of a given age. All conditions must hold.
 
     Args:
-        days: since they were taken in.
-        kind: of these alone, as nsys or ncu; empty: of every kind.
-        series: of series whose names fit this pattern, with ``*`` for any text; empty: of all, and of none.
-        space: of this space alone, and of no other besides; empty: of all, and of none.
+        days: age in days since the import.
+        kind: only reports of this kind, such as nsys or ncu; empty for every kind.
+        series: only reports in series whose names match this pattern, with ``*`` for any text; empty for all reports,
+            whether in a series or not.
+        space: only reports that are in this space and in no other; empty for all reports, whether in a space or not.
     """
 
     days: float
@@ -33,19 +34,19 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """What it says, as a part of a sentence."""
+        """Return the rule in words, as part of a sentence."""
         told = [f"{name} {value}" for name in _TEXTS if (value := getattr(self, name))]
         return ", ".join([f"older than {self.days:g} days", *told])
 
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules of a file; without any of them nothing goes.
+    """The rules of a file. Without any of them, nothing is deleted.
 
     Args:
-        uploads_days: after so many days a file of the inbox goes whose report is in the library.
-        total_gb: 10**9 bytes that the reports may take; above that the oldest go.
-        rules: which reports go by their age.
+        uploads_days: delete files from the inbox after this many days if their reports are in the library.
+        total_gb: size limit of all reports in units of 10**9 bytes; above it, the oldest are deleted.
+        rules: which reports to delete by age.
     """
 
     uploads_days: float | None = None
@@ -54,10 +55,10 @@ class Rules:
 
 
 def load(path: Path) -> Rules:
-    """Reads the rules.
+    """Read the rules.
 
     Raises:
-        ConfigError: the file cannot be read, or an entry of it is wrong: then none of its rules counts.
+        ConfigError: the file cannot be read or has an invalid entry; then none of its rules applies.
     """
     try:
         with path.open("rb") as file:
@@ -88,7 +89,7 @@ def _rule(path: Path, told: Any) -> Rule:
 
 
 def _known(path: Path, told: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """A misspelled condition must not turn a rule about few reports into one about all."""
+    """Reject unknown keys: a misspelled condition must not turn a rule about few reports into one about all."""
     for name in told:
         if name not in names:
             raise ConfigError(f"{path}: {name!r} is no rule of retention.", hint=f"It has {', '.join(names)}.")

@@ -1,4 +1,4 @@
-"""Which reports belong together, and where commit, date and versions are told: the rules of series.toml."""
+"""The rules of series.toml: which reports form a series, and which facts hold their commit, date and versions."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from profiledb.errors import ConfigError
 
 BUNDLED = Path(__file__).with_name("series.toml")
 FACTS = ("gpu", "kind", "command", "name")
-"""Facts beside those of ``meta.`` and ``label.``."""
+"""Facts besides those under ``meta.`` and ``label.``."""
 MOST_BYTES = 100_000
 _FACT = re.compile(rf"(?:{'|'.join(FACTS)})|(?:meta|label)\.\S+")
 _HINT = "Fix the file, or start without it; profiledb/rules/series.toml shows the format."
@@ -21,7 +21,7 @@ _HINT = "Fix the file, or start without it; profiledb/rules/series.toml shows th
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules; see series.toml for each."""
+    """The rules; series.toml documents each of them."""
 
     program: tuple[str, ...]
     apart: tuple[str, ...]
@@ -33,16 +33,16 @@ class Rules:
 
 
 def current() -> Rules:
-    """The rules by this process's settings."""
+    """Return the rules that the settings of this process configure."""
     own = config.load().series
     return load(own)
 
 
 def load(override: Path | None = None) -> Rules:
-    """The rules; those of a user's own file take the place of the bundled ones.
+    """Return the rules. Those in a user's own file replace the bundled ones.
 
     Raises:
-        ConfigError: the file cannot be read, or an entry of it is wrong; the message names both.
+        ConfigError: the file cannot be read or has an invalid entry; the message names both.
     """
     try:
         stamp = override.stat().st_mtime_ns if override else 0

@@ -1,4 +1,4 @@
-"""A library made by the real worker, and the dashboard on a copy of it."""
+"""A library created by the real worker, and the dashboard on a copy of it."""
 
 import shutil
 from collections.abc import Callable
@@ -26,26 +26,27 @@ STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s
 
 Dashboard = Callable[..., AppTest]
 
-# As app/.streamlit/config.toml has it, which only a server reads: Streamlit would collect garbage after each script.
+# Set as in app/.streamlit/config.toml, which only a server reads: Streamlit collects garbage after each script by
+# default.
 config.set_option("runner.postScriptGC", False)
-# Each AppTest would look for components of Streamlit among all installed packages, as a server does when it starts.
+# Cache the scan of all installed packages for Streamlit components, which a server does once but every AppTest repeats.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def at_page(at: AppTest, url: str) -> AppTest:
-    """Turns to the page at an address, as a browser that opens its link: ``switch_page`` goes by names of files."""
+    """Go to the page at an address, like a browser that opens its link: ``switch_page`` takes file names."""
     at._page_hash = calc_hash(url)
     return at
 
 
 def picker(at: AppTest) -> Selectbox[Any]:
-    """The report switcher above the page."""
+    """Return the report switcher above the page."""
     return next(box for box in at.selectbox if str(box.key).startswith("report-picker"))
 
 
 @pytest.fixture(scope="session")
 def built(once: Once, sample_data: Path) -> Path:
-    """A data folder with an inbox (the samples, some reports of strangers, a broken file) and its library."""
+    """A data folder whose inbox holds the samples, some reports of the corpus and a broken file, and its library."""
     strangers = [CORPUS / name for name in STRANGERS if (CORPUS / name).is_file()]
 
     def fill(data: Path) -> None:
@@ -61,9 +62,9 @@ def built(once: Once, sample_data: Path) -> Path:
 
 @pytest.fixture
 def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the data folder that a test may change; the dashboard of the test reads it.
+    """A writable copy of the data folder, which the dashboard of the test reads.
 
-    What another test has asked of the same reports is answered already.
+    It shares the stored answers of other tests on the same reports.
     """
     copy = tmp_path / "data"
     copy_data(built, copy)
@@ -73,19 +74,18 @@ def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder with nothing in it."""
+    """An empty data folder."""
     return _use(tmp_path / "data", monkeypatch)
 
 
 @pytest.fixture
 def library(data: Path) -> Library:
-    """The library of the test."""
     return Library(data / "library")
 
 
 @pytest.fixture
 def dashboard() -> Dashboard:
-    """Opens the dashboard at a page (its address without the slash) with query parameters, and draws it."""
+    """Return a function that opens a page of the dashboard, by address without the slash, with query parameters."""
 
     def open_(page: str = "", **query: str) -> AppTest:
         at = AppTest.from_file(str(MAIN), default_timeout=60)

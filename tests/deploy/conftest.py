@@ -1,4 +1,4 @@
-"""The services of a team, which the tests here share."""
+"""The team services that the deployment tests share."""
 
 from tests.support.composed import composed
 

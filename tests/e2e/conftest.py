@@ -1,4 +1,4 @@
-"""A browser for all modules, in which each test is a stranger, and a machine that is busy."""
+"""A browser for all modules, in which each test starts as a new visitor, and a fixture that keeps the CPU busy."""
 
 import os
 import subprocess
@@ -19,31 +19,31 @@ BUSY_PER_CORE = 10
 
 ONE_RENDERER = "--renderer-process-limit=1"
 SITE = "http://127.0.0.1:1/"
-"""Of the site of all dashboards, because a site has no port. Nobody listens there."""
+"""An address of the same site as all dashboards, because sites ignore ports. No server listens there."""
 
 PATIENCE_MS = 60_000
 KEEP_A_DOCUMENT = "timeline"
-"""The folder of modules whose tests all look at one page."""
+"""The folder of modules whose tests all use one page."""
 
 
 @pytest.fixture(autouse=True)
 def patience() -> None:
-    """What a test expects may take its time on a busy machine."""
+    """Raise the timeout of expectations, for busy machines."""
     expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser for the tests of all modules. Playwright's loop ends with them: other tests run their own."""
+    """A browser for the tests of all modules. Playwright's loop ends with them, because other tests run their own."""
     with pages.browser([ONE_RENDERER]) as browser:
         yield browser
 
 
 @pytest.fixture(scope="package")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What all pages share: one process, which keeps scripts of Streamlit and of charts compiled.
+    """The context of all pages, in one renderer process that keeps Streamlit and chart scripts compiled.
 
-    It lives as long as a page of the site is open, so that an empty one is.
+    The process lives while any page of the site is open, so an empty one stays open.
     """
     with browser.new_context(viewport=house.VIEWPORT) as context:
         kept = context.new_page()
@@ -54,7 +54,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="package")
 def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder that the tests of a process share (house.py); they leave its reports as they are."""
+    """A data folder that the tests of a process share (house.py); they must not change its reports."""
     built = once("house", lambda folder: house.build(folder, with_sidecars))
     folder = tmp_path_factory.mktemp("house") / "data"
     copy_data(built, folder)
@@ -64,13 +64,13 @@ def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def library(data: Path) -> Library:
-    """The library of the house."""
+    """The shared library of the tests."""
     return Library(data / "library")
 
 
 @pytest.fixture(scope="package")
 def address(data: Path) -> Iterator[str]:
-    """The dashboard of the house, which looks after no inbox."""
+    """The shared dashboard, which does not watch an inbox."""
     settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
     with pages.dashboard(settings) as running:
         yield running
@@ -78,8 +78,10 @@ def address(data: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def visitor(context: BrowserContext) -> Iterator[Page]:
-    """A page that stays open from test to test of a module, as people have it open: a document costs five times what a
-    turn within it does (``house.show``)."""
+    """A page that stays open across the tests of a module.
+
+    Loading a new document costs five times as much as navigating within it (``house.show``).
+    """
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     yield page
@@ -88,7 +90,7 @@ def visitor(context: BrowserContext) -> Iterator[Page]:
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, context: BrowserContext) -> Iterator[Page]:
-    """A page without the cookies of others; tests of the timeline keep its document (``TimelinePage.open``)."""
+    """A page without cookies of other tests; timeline tests reuse its document (``TimelinePage.open``)."""
     if request.node.path.parent.name == KEEP_A_DOCUMENT:
         yield from kept_open(request)
         return
@@ -99,7 +101,7 @@ def page(request: pytest.FixtureRequest, context: BrowserContext) -> Iterator[Pa
 
 
 def kept_open(request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The visitor's page, as a new one looks; without a document after a test that failed."""
+    """The visitor's page, reset to a fresh state, and to a blank document after a failed test."""
     page: Page = request.getfixturevalue("visitor")
     failed = request.session.testsfailed
     house.forget(page.context, page)
@@ -113,7 +115,7 @@ def kept_open(request: pytest.FixtureRequest) -> Iterator[Page]:
 
 @pytest.fixture
 def busy_machine() -> Iterator[None]:
-    """Many more processes that want to run than there are cores, as long as the test takes."""
+    """Load the machine with many more runnable processes than cores while the test runs."""
     loop = [sys.executable, "-c", "import os\nos.nice(5)\nwhile os.getppid() == int(os.environ['PARENT']): pass"]
     environment = os.environ | {"PARENT": str(os.getpid())}
     count = BUSY_PER_CORE * (os.cpu_count() or 1)

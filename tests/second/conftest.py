@@ -1,4 +1,4 @@
-"""All samples of nsys with what lies beside them, as a library and as raw exports."""
+"""All nsys samples with their sidecars, as a library and as raw exports."""
 
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
@@ -22,19 +22,19 @@ Rows = list[dict[str, Any]]
 EXPORTS = {
     path.stem: path for path in (*sorted(SAMPLES.glob("*.sqlite")), *sorted(ddp_samples.FOLDER.glob("*.sqlite")))
 }
-"""Export of each sample by the name of its report."""
+"""The export of each sample by report name."""
 WITHOUT_GPU = {"openmp_regions"}
 ON_A_GPU = [name for name in EXPORTS if name not in WITHOUT_GPU]
 
 CHOSEN = ("transformer_training", "launches_graph", "ddp_strong_2_rank0")
-"""Ranges of two threads with a warm-up, whole graphs, and a rank with collectives: `make test` asks these alone."""
+"""Ranges of two threads with a warm-up, whole graphs, and a rank with collectives: `make test` runs only these."""
 REASON = "the second computation of every sample"
 EVERY = pytest.mark.parametrize("sample", slow_but(CHOSEN, ON_A_GPU, REASON), indirect=True)
-"""Marks tests that hold for each of them."""
+"""Parametrizes a test by every sample."""
 
 
 def but(wrong: Collection[str], reason: str, names: Iterable[str] = ON_A_GPU) -> pytest.MarkDecorator:
-    """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
+    """Parametrize a test by sample, marking those with a known wrong answer as expected failures."""
     mark = pytest.mark.xfail(strict=True, reason=reason)
     samples = slow_but(CHOSEN, names, REASON)
     marked = [pytest.param(*one.values, marks=[*one.marks, mark]) if one.values[0] in wrong else one for one in samples]
@@ -42,7 +42,7 @@ def but(wrong: Collection[str], reason: str, names: Iterable[str] = ON_A_GPU) ->
 
 
 class Sample:
-    """A sample: its raw export, and what analyses answer of its report."""
+    """A sample: its raw export, and the answers of analyses on its report."""
 
     def __init__(self, library: Library, name: str) -> None:
         self.name, self.library = name, library
@@ -55,11 +55,11 @@ class Sample:
 
     @property
     def facts(self) -> Path:
-        """What the program says of itself."""
+        """Return the file of facts that the program recorded about itself."""
         return EXPORTS[self.name].with_suffix(".meta.json")
 
     def ask(self, name: str, **params: Any) -> Rows:
-        """The rows of an analysis; None where a cell is missing."""
+        """Return the rows of an analysis, with None for missing cells."""
         key = (name, *sorted(params.items()))
         if key not in self._asked:
             frame = analysis.run(self.library, self.report.id, name, params)
@@ -69,7 +69,7 @@ class Sample:
 
 
 def known(value: Any) -> Any:
-    """The value as Python has it; None for any of the ways to say that there is none."""
+    """Convert a value to a plain Python object, with None for any representation of a missing value."""
     if isinstance(value, list | tuple | dict):
         return value
     if pd.isna(value):
@@ -79,11 +79,11 @@ def known(value: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def sample_of(with_sidecars: Library, ddp: Library) -> Callable[[str], Sample]:
-    """Answers a sample by its name, which keeps what it has been asked."""
+    """Return a function that returns a sample by name. Samples cache their answers."""
     return cache(lambda name: Sample(ddp if name in ddp_samples.NAMES else with_sidecars, name))
 
 
 @pytest.fixture
 def sample(request: pytest.FixtureRequest, sample_of: Callable[[str], Sample]) -> Sample:
-    """The sample that a test is parametrized with, by its name."""
+    """The sample that parametrizes the test, by name."""
     return sample_of(request.param)

@@ -1,4 +1,4 @@
-"""What advice must not name: what a program uses already, and the words of what it does not use."""
+"""Check advice for features that a program already uses, and for terms of frameworks that it does not use."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -20,7 +20,7 @@ IN_USE = {
     "expandable segments": r"expandable_segments",
     "HIP": r"\bcuda[A-Z]|\bCUDA\b|\bnsys\b|\bncu\b|nvidia-smi|cuBLAS|cuDNN|cudnn_|CUTLASS|\bNCCL\b|nvtx",
 }
-"""By trait the words of advice to begin with it; of HIP the names of another platform."""
+"""For each trait in use, a pattern of advice that recommends it; for HIP, a pattern of CUDA names."""
 WORDS = {
     ("PyTorch",): r"(?i)\btorch|DataLoader|pin_memory|\.item\(\)|\.to\(|F\.gelu",
     ("JAX", "XLA"): r"\bjax\b|\blax\b|jnp\.|--xla_",
@@ -37,11 +37,11 @@ WORDS = {
     ("OpenACC",): r"`update device|`parallel loop`",
     ("OpenMP offload",): r"target teams|target data|target update",
 }
-"""Words of advice for programs with one of these traits alone."""
+"""Patterns of advice that only fits programs with one of these traits."""
 
 
 def wrong(lines: Iterable[str], traits: Collection[str]) -> list[str]:
-    """The lines that name what the program uses already, or something that it does not use at all."""
+    """Return the lines that recommend a feature already in use or mention a framework that the program does not use."""
     banned = [IN_USE[trait] for trait in traits if trait in IN_USE]
     banned += [pattern for owners, pattern in WORDS.items() if not set(owners) & set(traits)]
     if "DDP" in traits and "own all-reduce" not in traits:

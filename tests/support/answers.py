@@ -1,4 +1,4 @@
-"""What each analysis answers of each report when nothing is chosen: asked once for all tests of a process."""
+"""Answers of every analysis on each report with default parameters, computed once per test process."""
 
 import pandas as pd
 import pytest
@@ -9,9 +9,9 @@ from profiledb.query import analysis, header
 
 
 class Answers:
-    """Frames of the report that was asked last; groups.py has tests of a report run one after the other.
+    """Cached frames of the most recent report; groups.py runs the tests of a report one after another.
 
-    A test leaves them as they are.
+    Tests must not modify the frames.
     """
 
     def __init__(self, library: Library) -> None:
@@ -20,10 +20,10 @@ class Answers:
         self._kept: dict[str, pd.DataFrame | NotCapturedError] = {}
 
     def frame(self, report: str, name: str) -> pd.DataFrame:
-        """The rows of an analysis, by the name of the report's file.
+        """Return the rows of an analysis of a report, by file name.
 
         Raises:
-            NotCapturedError: the report lacks what it needs.
+            NotCapturedError: the report lacks data that the analysis needs.
         """
         if report != self._report:
             self._report, self._kept = report, {}
@@ -42,14 +42,14 @@ class Answers:
 
 
 def joined(found: header.Analysis) -> dict[str, str]:
-    """The parameters without which an analysis of two reports has no second one."""
+    """Return the parameters that give an analysis of two reports its second report."""
     return {"ncu": "kernels.ncu-rep"} if found.joins == "ncu" else {}
 
 
 def fitting(library: Library, name: str) -> list[header.Analysis]:
-    """The analyses that can be asked of the report of this name.
+    """Return the analyses that apply to the report of this name.
 
-    Those that ask a linked trace are left out where the report has no operators of its own: none is linked here.
+    Analyses that read a linked trace are left out unless the report has operators of its own: no trace is linked here.
     """
     own = "operator" in library.find(name).rows
     return [one for one in header.analyses().values() if one.joins != "trace" or own]
@@ -57,5 +57,5 @@ def fitting(library: Library, name: str) -> list[header.Analysis]:
 
 @pytest.fixture(scope="session", name="answers")
 def make_answers(every_report: Library) -> Answers:
-    """The answers of every report that there is."""
+    """Return the answers of every report."""
     return Answers(every_report)

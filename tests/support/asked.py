@@ -1,4 +1,4 @@
-"""A small report to ask questions in SQL of."""
+"""A small report for SQL questions."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.support.page_reports import empty
 
 
 def small(folder: Path) -> tuple[Library, Manifest]:
-    """A library of one report with three kernels, and that report."""
+    """Create a library with one report of three kernels, and return both."""
     library = Library(folder / "library")
     path = folder / "small.duckdb"
     with store.create(path, ready=empty()) as db:
@@ -30,6 +30,6 @@ def small(folder: Path) -> tuple[Library, Manifest]:
 
 
 def limits(rows: int = 100, seconds: float = 20.0, most_bytes: int = 1 << 20) -> Bounds:
-    """Bounds as a page has them, or narrower."""
+    """Return the limits of a page, or narrower ones."""
     usual = question_limits.page_limits(config.load())
     return Bounds(seconds, 1024, usual.threads, rows, most_bytes)

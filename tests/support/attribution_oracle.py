@@ -1,7 +1,7 @@
-"""Random captures with NVTX ranges, and what their report must hold, found by comparing everything with everything.
+"""Random captures with NVTX ranges, and their expected reports, found by comparing everything with everything.
 
-A capture here is one process; an export holds many of them, because a load takes a second whatever it loads. All times
-come from a small grid, so that edges coincide often.
+A capture here is one process. An export holds many of them, because a load takes a second whatever its size. All times
+are on a small grid, so that edges often coincide.
 """
 
 import random
@@ -13,17 +13,17 @@ from typing import Any
 from tests.support import exports
 
 BEGIN = 5
-"""Begin of the capture; everything happens later."""
+"""Start of the capture; all events are later."""
 
 WORDS = ("step", "step", "a", "b", "a/b", "back\\", "it's", 'say "x"', "a#2", "step#1", "", "two\nlines", "é\0%_")
 WARMUPS = ("warmup", "Warm-up 1", "my warm_up")
 DOMAINS = {3: "lib", 4: "it's", 9: None}
-"""Domains by number; the last one is never named."""
+"""Domains by number; the last one has no name."""
 
 
 @dataclass
 class Range:
-    """A row of NVTX_EVENTS; ``end`` of one never closed is set once the whole export is known."""
+    """A row of NVTX_EVENTS. ``end`` of an open range is set once the whole export is known."""
 
     id: int
     start: int
@@ -41,11 +41,11 @@ class Range:
         return f"{domain}:{self.text}" if domain else self.text
 
     def holds(self, start: int, end: int) -> bool:
-        """Whether it holds what its thread does in this time."""
+        """Return True if it contains an interval of its thread."""
         return self.end_tid is None and self.start <= start and self.end >= end and self.end >= self.start
 
     def encloses(self, other: "Range") -> bool:
-        """Whether it is a range around the other one."""
+        """Return True if it encloses the other range."""
         if self is other or self.tid != other.tid or not self.holds(other.start, other.end):
             return False
         return (self.start, self.end) != (other.start, other.end) or self.id < other.id
@@ -73,7 +73,7 @@ class Operation:
 
 @dataclass
 class Capture:
-    """A process: what it did, and the names of its threads."""
+    """A process: its ranges, calls and operations, and the names of its threads."""
 
     pid: int
     ranges: list[Range] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Capture:
 
     @cached_property
     def drivers(self) -> dict[int, int]:
-        """Threads that work for another one, and that thread."""
+        """Map threads that work for another thread to that thread."""
         found = {}
         for tid in {call.tid for call in self.calls} - {self.main}:
             calls = [call for call in self.calls if call.tid == tid]
@@ -104,12 +104,12 @@ class Capture:
         return self.pid + ((self.pid >> 24) & 0xFFFFFF)
 
     def around(self, call: Call, mode: str) -> set[int]:
-        """Ids of all ranges that hold a call."""
+        """Return the ids of all ranges that contain a call."""
         threads = {call.tid, self.drivers.get(call.tid) if mode == "process" else None}
         return {r.id for r in self.ranges if r.tid in threads and r.holds(call.start, call.end)}
 
     def parents(self, one: Range) -> set[int | None]:
-        """Ids of the tightest ranges around a range, any of which may be its parent."""
+        """Return the ids of the tightest ranges around a range, any of which may be its parent."""
         outer = [r for r in self.ranges if one.end_tid is None and r.encloses(one)]
         if not outer:
             return {None}
@@ -118,7 +118,7 @@ class Capture:
         return {r.id for r in tight if not any(r.encloses(o) and not o.encloses(r) for o in tight)}
 
     def call_of(self, operation: Operation) -> Call | None:
-        """The first call with the same correlation id."""
+        """Return the first call with the same correlation id."""
         return next((c for c in self.calls if c.correlation == operation.correlation), None)
 
 
@@ -126,8 +126,8 @@ class Export:
     """Many captures in the tables of one export.
 
     Args:
-        seeds: of the captures, one each.
-        shortest: how long a call takes at least.
+        seeds: one per capture.
+        shortest: minimum duration of a call.
     """
 
     def __init__(self, seeds: range, *, shortest: int = 0) -> None:
@@ -181,7 +181,7 @@ class Export:
         capture.ranges.append(Range(self._next("nvtx"), start, end, rnd.random() < 0.95, kind, *where))
 
     def tables(self) -> exports.Tables:
-        """The rows of the export, for exports.write; texts of ranges are in the row or in the table of strings."""
+        """Return the rows of the export, for exports.write. Range texts are in the row or in the string table."""
         strings = sorted(
             {r.text for c in self.captures for r in c.ranges} | {n for c in self.captures for n in c.names.values()}
         )

@@ -1,4 +1,4 @@
-"""Conversions by the real worker that may take no longer than a bound, and questions to what they made."""
+"""Convert exports with the real worker under a CPU time limit, and query the resulting reports."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.conftest import Ingest
 from tests.support import exports
 
 CPU_S = 20
-"""What the conversion of each may take, in seconds of CPU time: most take three, and took minutes once."""
+"""CPU time limit of a conversion in seconds. Most take three; some once took minutes."""
 
 Query = Callable[[str], list[tuple[Any, ...]]]
 Convert = Callable[[exports.Tables], Query]
@@ -20,7 +20,7 @@ Convert = Callable[[exports.Tables], Query]
 
 @pytest.fixture(name="convert")
 def make_convert(ingest: Ingest, inbox: Path, empty_library: Library) -> Convert:
-    """Converts an export of these tables with the real worker, in bounded time; returns a way to query the report."""
+    """Return a function that converts an export of some tables with the real worker and returns a way to query it."""
 
     def run(tables: exports.Tables) -> Query:
         exports.write(inbox / "made.sqlite", tables)

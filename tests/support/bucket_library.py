@@ -1,4 +1,4 @@
-"""Libraries whose files are in a bucket, and their objects."""
+"""Libraries that store their files in a bucket, and their object stores."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from profiledb.library.library import Library
 
 
 def open_in_bucket(folder: Path, catalog: Catalog, url: str, most_mb: float = 1000) -> Library:
-    """Open a library of a bucket on a machine with this folder."""
+    """Open a library in a bucket, with this folder for its local files."""
     return Library(BucketStorage(folder, catalog.object_index, url, most_mb), catalog)
 
 
 def store_of(library: Library) -> ObjectStore:
-    """Return the objects of a library and their copies."""
+    """Return the object store of a library."""
     assert isinstance(library.storage, BucketStorage)
     return library.storage.store

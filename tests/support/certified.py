@@ -1,4 +1,4 @@
-"""The OpenID provider of certified.mjs on this machine, and people who fill in its forms without a browser."""
+"""Run the OpenID provider of certified.mjs locally, and fill in its forms without a browser."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ PEOPLE: Mapping[str, Mapping[str, object]] = {
     "expired": {"told": {"realm": {"roles": "gpu-chief"}}, "wrong": {"exp": 1}},
     "replayed": {"told": {"realm": {"roles": "gpu-chief"}}, "wrong": {"nonce": "of another login"}},
 }
-"""By login: what the provider tells, and what it signs in place of the truth; of Ada nothing that matters."""
+"""Claims that the provider returns, and claims that it signs incorrectly, by login; Ada's incorrect claim is
+harmless."""
 SECRETS = """
 [auth.client_kwargs]
 prompt = "login"
 """
-"""What Streamlit's secrets need besides: it asks for select_account, which OpenID Connect lets a provider refuse."""
+"""Extra Streamlit secrets: by default, it requests select_account, which a provider may refuse under OpenID Connect."""
 _ACTION = re.compile(r'<form[^>]* action="([^"]+)"')
 
 
 @contextmanager
 def provider(dashboard: str) -> Iterator[str]:
-    """Runs the provider for a dashboard of this address; gives its own."""
+    """Run the provider for a dashboard at this address, and yield the provider's address."""
     port = free_port()
     script = Path(__file__).with_suffix(".mjs")
     command = ["node", str(script), str(MODULES), str(port), dashboard, json.dumps(PEOPLE)]
@@ -59,7 +60,7 @@ def provider(dashboard: str) -> Iterator[str]:
 
 
 def sign_in(address: str, name: str) -> dict[str, str]:
-    """Logs in at a dashboard by the provider's forms; the cookies that the browser then has for it."""
+    """Log in to a dashboard through the provider's forms, and return the resulting cookies."""
     with httpx.Client(follow_redirects=True, timeout=60) as browser:
         form = browser.get(f"{address}{way_in(address)}")
         for fields in ({"prompt": "login", "login": name, "password": "any"}, {"prompt": "consent"}):

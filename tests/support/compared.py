@@ -1,4 +1,4 @@
-"""Comparisons as tests ask for them: a side of a library's report, and the command line."""
+"""Helpers for tests of comparisons: one side of a comparison, and the command line."""
 
 import io
 import subprocess
@@ -16,24 +16,24 @@ from tests.conftest import ROOT
 
 
 def side(library: Library, report_id: str, **params: Any) -> Side:
-    """A report under a selection."""
+    """Return a report under a selection as one side of a comparison."""
     return matching.gather(lambda one, **more: analysis.run(library, report_id, one, {**params, **more}))
 
 
 def process(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
-    """``python -m profiledb compare``, as a user would run it."""
+    """Run ``python -m profiledb compare`` as a user would."""
     words = [sys.executable, "-m", "profiledb", *_words(library, argv)]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
-    """The same in this process, which has everything imported."""
+    """Run the same command in this process, where all imports are already loaded."""
     words = _words(library, argv)
     out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with redirect_stdout(out), redirect_stderr(errors):
         try:
             status = cli.main(words)
-        except SystemExit as end:  # a wrong command line
+        except SystemExit as end:  # an invalid command line
             status = int(end.code or 0)
         out.flush()
         errors.flush()

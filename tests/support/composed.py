@@ -1,8 +1,8 @@
-"""The services of a team as docker-compose.yml has them, as processes of this machine.
+"""The services of a team from docker-compose.yml, run as local processes.
 
-Commands, environments, secrets, order and checks of health are those of that file, of the Dockerfile and of
-deploy/. What differs is said here: a path of a container is a folder of the test, and a service with its port is an
-address of this machine. The image of PostgreSQL is the installed one, that of rclone the package of its name.
+Commands, environments, secrets, start order and health checks come from that file, the Dockerfile and deploy/. This
+module defines the differences: a container path is a folder of the test, and a service and its port are a local
+address. The installed PostgreSQL replaces its image, and the rclone package the rclone image.
 """
 
 import json
@@ -33,23 +33,23 @@ from tests.support.postgres import Server
 from tests.support.proxied import proxied
 
 PORTS = {"database": 5432, "storage": 9000, "worker": 9102, "app1": 8501, "app2": 8501, "proxy": 8080}
-"""On which port of its container each service listens."""
+"""The container port of each service."""
 QUICK = {"WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.3"}
-"""What is not as in the file, for the sake of time."""
+"""Settings that differ from the file to save time."""
 _STARTS_S = 200.0
 _VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
 _PATHS = re.compile(r"(?<![\w/])/(data|run/secrets)(?![\w-])")
 
 
 def services(profile: str) -> dict[str, dict[str, Any]]:
-    """The services of a profile by their names."""
+    """Return the services of a profile by name."""
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     read = yaml.safe_load(_VARIABLE.sub(lambda found: os.environ.get(found[1]) or found[2], text))
     return {name: one for name, one in read["services"].items() if profile in one["profiles"]}
 
 
 def dockerfile() -> tuple[dict[str, str], list[str]]:
-    """The environment of an image of ours, without its PATH, and its command."""
+    """Return the environment of Warpdeck's own image, without PATH, and its command."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     given = shlex.split(re.findall(r"^ENV (.+)$", text, re.MULTILINE)[-1])
     environment = dict(one.split("=", 1) for one in given if not one.startswith("PATH="))
@@ -57,11 +57,11 @@ def dockerfile() -> tuple[dict[str, str], list[str]]:
 
 
 class Composed:
-    """The services of the profile ``team``; each copy of one that has several is named with a number.
+    """The services of the profile ``team``. Replicas of a service are named with a number.
 
     Args:
-        folder: for everything that they write; ``log`` there has what each prints.
-        more: of the environment of our services, beside what the file says.
+        folder: for all files of the services; its folder ``log`` holds their output.
+        more: extra environment variables of Warpdeck's own services.
     """
 
     def __init__(self, folder: Path, more: dict[str, str]) -> None:
@@ -77,44 +77,44 @@ class Composed:
 
     @property
     def inbox(self) -> Path:
-        """The folder that people drop reports into."""
+        """Return the folder that users drop reports into."""
         return self._local_path("app1", "/data/inbox")
 
     @property
     def shared(self) -> Shared:
-        """Its database."""
+        """Open and return the shared database."""
         return open_database(self.database.url("warpdeck"))
 
     @property
     def ours(self) -> list[str]:
-        """Workers and servers."""
+        """Return the names of the workers and servers."""
         return [name for name, one in self._services.items() if one["image"].startswith("warpdeck:")]
 
     def alive(self, name: str) -> bool:
-        """Whether it runs, and is the process that was started at first."""
+        """Return True if the process that was first started for the service is still running."""
         return self._running[name].poll() is None
 
     def objects(self, names: str) -> list[Path]:
-        """The objects of reports in the bucket whose names match, as files."""
+        """Return the report objects in the bucket whose names match, as files."""
         return list((self.folder / "storage/data/warpdeck/library/reports").glob(f"*/{names}"))
 
     def copies(self, names: str) -> list[Path]:
-        """Copies of them on this machine."""
+        """Return their local copies."""
         return list(self._local_path("app1", "/data/cache").glob(f"*/reports/{names}"))
 
     def address(self, name: str) -> str:
-        """Where a service is reached."""
+        """Return the address of a service."""
         return f"http://127.0.0.1:{self._ports[name]}"
 
     def start(self) -> None:
-        """Starts everything, each service when those that it depends on are well, and waits until all are."""
+        """Start all services, each once its dependencies are healthy, and wait until all are healthy."""
         for name in self._services:
             self._begin(name)
         for name in self._services:
             self._wait(name)
 
     def stop(self) -> None:
-        """Ends everything, and waits for it."""
+        """Stop all services and wait for them to exit."""
         for process in self._running.values():
             with suppress(psutil.NoSuchProcess):
                 psutil.Process(process.pid).resume()
@@ -128,30 +128,30 @@ class Composed:
         self._stack.close()
 
     def log(self, name: str) -> str:
-        """What a service has printed."""
+        """Return the output of a service."""
         return (self.folder / "log" / name).read_text(encoding="utf-8", errors="replace")
 
     def is_well(self, name: str) -> bool:
-        """What the check of health that the file has for a service says now."""
+        """Run the health check of a service once, and return True if it passes."""
         kind, *argv = self._services[name]["healthcheck"]["test"]
         assert kind == "CMD", argv
         found = shutil.which(argv[0], path=self._path())
-        if found is None:  # a program that only the image has
+        if found is None:  # a program that exists only in the image
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", self._ports[name])) == 0
         argv = [self._local(name, part) for part in argv]
         return subprocess.run(argv, env=self._environment(name), capture_output=True, check=False).returncode == 0
 
     def pause(self, name: str) -> None:
-        """Has a service stand still, as a machine does that hangs; ``go_on`` ends it."""
+        """Suspend a service, like a machine that hangs, until ``go_on``."""
         self.database.pause() if name == "database" else psutil.Process(self._running[name].pid).suspend()
 
     def go_on(self, name: str) -> None:
-        """Ends the pause."""
+        """Resume a suspended service."""
         self.database.go_on() if name == "database" else psutil.Process(self._running[name].pid).resume()
 
     def kill(self, name: str) -> None:
-        """Ends a service at once; ``again`` brings it back, with what it had kept."""
+        """Kill a service. ``again`` restarts it with its stored data."""
         if name == "database":
             self.database.stop()
         else:
@@ -159,7 +159,7 @@ class Composed:
             self._running.pop(name).wait()
 
     def again(self, name: str) -> None:
-        """Starts it anew."""
+        """Restart a killed service."""
         self.database.start() if name == "database" else self._run(name)
 
     def _begin(self, name: str) -> None:
@@ -224,7 +224,7 @@ class Composed:
         return os.pathsep.join((*programs, str(Path(sys.executable).parent), os.environ["PATH"]))
 
     def _local(self, name: str, text: str) -> str:
-        """What a text of a service's container says on this machine."""
+        """Translate a text from a service's container to this machine."""
         text = text.replace("$$", "$").replace("0.0.0.0", "127.0.0.1")
         for other, port in PORTS.items():
             copy = next(one for one in self._ports if one.split("-")[0] == other)
@@ -233,7 +233,10 @@ class Composed:
         return _PATHS.sub(lambda found: str(self._local_path(name, found[0])), text)
 
     def _local_path(self, name: str, path: str) -> Path:
-        """A path of a service's container: our own services share a volume, and all the secrets."""
+        """Return the local path for a container path.
+
+        Warpdeck's own services share a volume, and all services share the secrets.
+        """
         if path.startswith("/run/secrets"):
             return self.folder / path.removeprefix("/run/")
         own = "members" if self._services[name]["image"].startswith("warpdeck:") else name
@@ -247,7 +250,7 @@ def _copies(name: str, one: dict[str, Any]) -> list[str]:
 
 @contextmanager
 def started(folder: Path, **more: str) -> Iterator[Composed]:
-    """The services, started; they end with the block."""
+    """Start the services, and stop them when the block ends."""
     team = Composed(folder, QUICK | more)
     try:
         team.start()
@@ -258,6 +261,6 @@ def started(folder: Path, **more: str) -> Iterator[Composed]:
 
 @pytest.fixture(scope="session")
 def composed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
-    """The services of a team, for all tests of a process; needs.py skips where PostgreSQL or nginx is missing."""
+    """Start the team's services once per test process; needs.py skips tests if PostgreSQL or nginx is missing."""
     with started(tmp_path_factory.mktemp("team")) as team:
         yield team

@@ -1,8 +1,8 @@
-"""Connections of libraries that are gone: the next library of the process takes one over, with the views on it.
+"""Reuse the connections of discarded libraries, with their views, for the next library of the process.
 
-Most tests make a library of their own, and each opens a database and creates views on it before it can ask anything,
-which takes longer than the question. The views hold nothing of a report: they are bound at each query. A connection is
-handed on when its library is gone, nothing is left on it but views of ours, and its settings are what they were.
+Most tests create a library. Opening a database and creating its views takes longer than the query under test. Views
+hold no report data: DuckDB binds them in each query. A connection is reused once its library is gone, if nothing
+remains on it but Warpdeck's views and its settings are unchanged.
 """
 
 import tempfile
@@ -45,7 +45,7 @@ def _settings(db: duckdb.DuckDBPyConnection) -> tuple[Any, ...]:
 
 
 def _forgotten(self: Attachments) -> None:
-    """A connection that a library gives up is of no more use to anybody."""
+    """Detach a connection that its library gives up, so that it is not reused."""
     if self in _handed:
         _handed.pop(self).detach()
     _forget(self)

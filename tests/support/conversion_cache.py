@@ -1,8 +1,8 @@
-"""Reports that a run has taken in: a folder for each content of files, which all its processes share.
+"""A cache of imported reports for one run, shared by all test processes: one folder per set of file contents.
 
-A conversion takes seconds, and dozens of tests want the same samples. The same bytes under the same names and settings
-are taken in once; whoever wants to change anything has a copy. Nothing outlives the run, so that nothing is stale.
-`make test` names one folder for the runs of pytest that it consists of.
+A conversion takes seconds, and dozens of tests use the same samples. Files with the same content, names and settings
+are imported once; tests that modify them copy them first. The cache does not outlive the run, so no entry is ever
+stale. `make test` uses one folder for all of its pytest runs.
 """
 
 import fcntl
@@ -20,14 +20,14 @@ _OWN = f"{VARIABLE}.pid"
 
 
 def pytest_configure() -> None:
-    """Makes the folder, in the first process of a run; those that it starts inherit its name."""
+    """Create the folder in the first process of a run; its child processes inherit the name."""
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = tempfile.mkdtemp(prefix="warpdeck-kept-")
         os.environ[_OWN] = str(os.getpid())
 
 
 def pytest_unconfigure() -> None:
-    """Removes the folder, in the process that made it."""
+    """Remove the folder in the process that created it."""
     if os.environ.get(_OWN) == str(os.getpid()):
         shutil.rmtree(os.environ.pop(VARIABLE), ignore_errors=True)
         del os.environ[_OWN]
@@ -35,14 +35,14 @@ def pytest_unconfigure() -> None:
 
 @contextmanager
 def folders(groups: Sequence[Sequence[Path]], fill: Callable[[dict[Path, list[Path]]], None]) -> Iterator[list[Path]]:
-    """A folder for each group of files, in which ``fill`` has taken them in; nobody else fills them meanwhile.
+    """Yield an imported folder for each group of files, holding a lock on each.
 
-    ``fill`` is given those of the folders that are empty, with their files.
+    ``fill`` receives the folders that are still empty, with their files.
     """
     base = Path(os.environ[VARIABLE])
     of_folder = {base / _key(files): list(files) for files in groups}
     with ExitStack() as locks:
-        for folder in sorted(of_folder):  # everybody in the same order, so that no two wait for each other
+        for folder in sorted(of_folder):  # lock in one global order, to avoid deadlocks
             lock = locks.enter_context(folder.with_suffix(".lock").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         missing = {folder: files for folder, files in of_folder.items() if not folder.with_suffix(".done").exists()}
@@ -57,10 +57,10 @@ def folders(groups: Sequence[Sequence[Path]], fill: Callable[[dict[Path, list[Pa
 
 
 def share_answers(library: Path) -> None:
-    """Has a library without answers keep them where all that call this keep theirs (``query/answer_store.py``).
+    """Make a library without answers store them in the folder that all callers share (``query/answer_store.py``).
 
-    An answer is found by its report's file and time of change, too, which links share: a report that a test publishes,
-    replaces or damages has answers of its own.
+    The key of an answer includes the file and modification time of its report, which hard links share. A report that a
+    test publishes, replaces or damages therefore has its own answers.
     """
     shared = Path(os.environ[VARIABLE]) / "answers"
     shared.mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def share_answers(library: Path) -> None:
 
 
 def _key(files: Sequence[Path]) -> str:
-    """A name for the contents and names of files, and for the settings under which they are taken in."""
+    """Return a key for the names and contents of files and the settings of their import."""
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
     told = [repr(item) for item in settings if not item[0].startswith(("WARPDECK_TEST_", "WARPDECK_DATA"))]
     told += [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]

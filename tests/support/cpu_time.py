@@ -1,9 +1,9 @@
-"""Where the processor's time goes, by test and by kind of work: ``pytest -n 0 -p tests.support.cpu_time --spent FILE``.
+"""Measure CPU time by test and by kind of work: ``pytest -n 0 -p tests.support.cpu_time --spent FILE``.
 
-The file gets a line of JSON a phase of a test, at once, with CPU seconds (user and system) of this process and of all
-below it, running or ended, and at the end one a kind of work. Sums of files are comparable on a busy machine, where
-wall time is not. Of a kind, what a server took counts where it ends; parts of a browser are told apart, which no parent
-waits for.
+The file receives a line of JSON for each phase of a test as it ends, with CPU seconds (user and system) of this process
+and all of its descendants, running or exited, and finally one line for each kind of work. Sums over files are
+comparable even on a busy machine, unlike wall time. A server's CPU time counts when it exits. Browser subprocesses are
+tracked separately, because no parent waits for them.
 """
 
 import json
@@ -22,9 +22,9 @@ import pytest
 KINDS: defaultdict[str, float] = defaultdict(float)
 TIMES: Counter[str] = Counter()
 SEEN: dict[psutil.Process, tuple[str, float]] = {}
-"""Kinds and CPU seconds of the processes of browsers, when they were looked at last."""
+"""Kind and last measured CPU seconds of each browser process."""
 PARTS = {f"chromium {kind}" for kind in ("gpu-process", "renderer", "utility", "zygote")}
-"""Those that nobody waits for when they end."""
+"""Kinds of browser subprocesses that no parent waits for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +55,7 @@ def _counted(kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _try_wait(process: Any, flags: int) -> tuple[int, int]:
-    """What Popen does, with what the process and those that it waited for took."""
+    """Do what Popen does, and add up the CPU time of the process and of the children that it waited for."""
     try:
         pid, status, used = os.wait4(process.pid, flags)
     except ChildProcessError:
@@ -95,7 +95,7 @@ def _phase(item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
 
 
 def _running() -> float:
-    """CPU seconds of the processes below this one that run, of what ended below them, and of all parts of browsers."""
+    """Return CPU seconds of running descendants, of their exited children, and of all browser subprocesses."""
     took = 0.0
     for process in psutil.Process().children(recursive=True):
         try:
@@ -112,7 +112,7 @@ def _running() -> float:
 
 
 def _part_of_browser(words: list[str]) -> str:
-    """What a process does for a browser, by its command line: nothing, for most."""
+    """Return the browser component that a command line runs; empty for most processes."""
     if words and Path(words[0]).name == "node":
         return "playwright"
     if not words or "chrom" not in words[0]:

@@ -1,4 +1,4 @@
-"""The samples of data-parallel training as a library, and their exports by name."""
+"""A library of the samples of data-parallel training, and their exports by name."""
 
 import sqlite3
 from contextlib import closing
@@ -17,7 +17,7 @@ needs_ddp = pytest.mark.skipif(not NAMES, reason="no samples of data-parallel tr
 
 @pytest.fixture(scope="session", name="ddp")
 def make_ddp(once: Once) -> Library:
-    """A library of them, with what lies beside each."""
+    """Return a library of the samples, with their sidecar files."""
     return Library(once("ddp_samples", fill) / "library")
 
 
@@ -26,6 +26,6 @@ def fill(folder: Path) -> None:
 
 
 def rows(name: str, sql: str) -> list[tuple[Any, ...]]:
-    """What the export of a sample answers."""
+    """Run SQL on the raw export of a sample."""
     with closing(sqlite3.connect(f"{(FOLDER / name).with_suffix('.sqlite').as_uri()}?immutable=1", uri=True)) as db:
         return db.execute(sql).fetchall()

@@ -1,4 +1,4 @@
-"""Differences to what nsys prints that are meant: told in the header of the analysis, or by what nsys says itself."""
+"""Deliberate differences from nsys, documented in the header of the analysis or by a message of nsys."""
 
 import re
 
@@ -8,21 +8,21 @@ TOLD = {
     ("start_end_unclosed.qdrep", name): "nsys leaves its times empty where no event"
     for name in ("nvtx_sum", "nvtx_startend_sum")
 } | {("host_python.nsys-rep", "nvtx_kern_sum"): "two calls of its process share counts once"}
-"""By report and analysis, words of the sentence in the header that tells it."""
+"""For each report and analysis, words of the header sentence that documents the difference."""
 SKIPPED = {
     "copies_without_enums.sqlite": "nsys skips what needs tables of enumerations, which this export of 2022.2 lacks;"
     " the numbers of copies and memory kinds are known without them",
 }
-"""Reports of which nsys prints nothing although they have the data, and why."""
+"""Reports for which nsys prints nothing although they have the data, with the reason."""
 
 
 def reason(report: str, analysis: str, *, silent: bool = False) -> str:
-    """Why a difference is meant; empty where nothing tells it.
+    """Return the documented reason for a difference, or an empty string.
 
     Args:
-        report: the name of the report's file.
+        report: the file name of the report.
         analysis: the analysis that differs.
-        silent: whether nsys prints nothing at all.
+        silent: True if nsys prints nothing at all.
     """
     if silent and report in SKIPPED:
         return SKIPPED[report]

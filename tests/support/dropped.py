@@ -1,4 +1,4 @@
-"""Files to drop into an inbox, and a converter with a fault."""
+"""Files to drop into an inbox, and a faulty converter."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def job_of(library: Library, path: Path) -> Job:
 
 
 def stand_in(folder: Path, commands: str) -> Path:
-    """A converter with a fault that the real one shows only on a full or broken machine."""
+    """Write a converter with a fault that the real one shows only on a full or broken machine."""
     script = folder / "nsys"
     version = "NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0"
     script.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; exit; fi\n{commands}\n')

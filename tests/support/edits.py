@@ -1,4 +1,4 @@
-"""Exports of the corpus with rows that no report of it has: on them the real nsys says what is right."""
+"""Exports of the corpus with extra rows that no report of it has; the real nsys provides the expected values."""
 
 import shutil
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.exports import MAIN, OTHER, PID
 from tests.support.oracle import RANGE_STATS, TABLE_STATS, WORK_STATS, Case, by_name
 
-# What the reports of the corpus do not have: start/end ranges, one without an end, equal totals, functions that differ
+# Cases that no report of the corpus has: start/end ranges, one without an end, equal totals, functions that differ
 # only in their version, names with two ids, wide grids, durations of 0, huge and unknown copies, unknown GPUs,
 # kernels that began before their call returned, and kernels of another process with the same correlation ids.
 WORK = """
@@ -39,7 +39,7 @@ UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET "end" = start + 1, bytes = 50000000000, co
 WHERE rowid = 2;
 """
 
-# What the reports of the corpus do not have: ranges of both styles nested around calls, two domains, ranges of one name
+# Cases that no report of the corpus has: ranges of both styles nested around calls, two domains, ranges of one name
 # in each other, ranges that cross, one without an end, one that ends on another thread, and kernels of another process.
 RANGES = """
 INSERT INTO NVTX_EVENTS (start, "end", eventType, text, globalTid, domainId)
@@ -63,7 +63,7 @@ DELETE FROM NVTX_EVENTS WHERE rowid NOT IN (SELECT min(rowid) FROM NVTX_EVENTS G
 UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = globalPid + 16777216 WHERE rowid % 19 = 0;
 """
 
-# The tables as nsys 2023.4 declares them; an export has those that have rows.
+# The tables as nsys 2023.4 declares them; an export has only those with rows.
 RANKS = "CREATE TABLE MPI_RANKS (globalTid INTEGER NOT NULL, rank INTEGER NOT NULL);"
 P2P = """CREATE TABLE MPI_P2P_EVENTS (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER,
     commHandle INTEGER, tag INTEGER, remoteRank INTEGER, size INTEGER, requestHandle INTEGER);"""
@@ -82,7 +82,7 @@ NAMES = """INSERT INTO StringIds (id, value) VALUES (900001, 'MPI_Send'), (90000
     (900003, 'MPI_Wait'), (900004, 'MPI_Init'), (900005, 'Wait'), (900006, 'twin b'), (900007, 'Twin'),
     (900008, 'twin a'), (900009, 'twin a'), (900010, 'a.f90');"""
 
-# Calls of four kinds that start together in two processes, without an end, thread, name, size or rank, and large ones.
+# Calls of four kinds that start together in two processes, some without an end, thread, name, size or rank; large ones.
 MPI = f"""
 {RANKS} {P2P} {COLLECTIVES} {WAITS} {OTHERS}
 INSERT INTO MPI_RANKS VALUES ({MAIN}, 3), ({OTHER}, 0), ({MAIN + (1 << 24)}, 1);
@@ -129,7 +129,7 @@ UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET virtualAddress = 1 WHERE rowid > 20;
 
 @dataclass(frozen=True)
 class Edit:
-    """What is done to the export of a report, and what is compared on it."""
+    """SQL to apply to the export of a report, and the cases to compare on it."""
 
     report: str
     script: str
@@ -171,7 +171,7 @@ EDITS = {
 
 
 def write_all(folder: Path, export: Callable[[str], Path]) -> None:
-    """Writes ``NAME.sqlite`` for each of the edits; ``export`` answers the export of a report."""
+    """Write ``NAME.sqlite`` for each edit; ``export`` returns the export of a report."""
     for name, edit in EDITS.items():
         made = shutil.copyfile(export(edit.report), folder / f"{name}.sqlite")
         with closing(sqlite3.connect(made)) as db:

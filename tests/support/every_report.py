@@ -1,6 +1,6 @@
-"""Every report there is, as cases of one check: the samples, and strangers' reports where they lie beside the project.
+"""All reports as parameters of a test: the samples and, if present, the reports of the corpus.
 
-``make test`` runs a check on the few of ``CHOSEN``, ``.ci/run`` on all.
+``make test`` runs such a test on the reports in ``CHOSEN``, ``.ci/run`` on all of them.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,7 +15,7 @@ REFUSED = {"corrupt.nsys-rep", "corrupt.ncu-rep", "not_nsys.sqlite"}
 
 
 def companions(folder: Path) -> set[str]:
-    """The exports beside reports of Nsight Systems: each is read with its report."""
+    """Return the names of the exports beside Systems reports, which are read together with their reports."""
     return {f"{path.stem}.sqlite" for path in folder.glob("*.nsys-rep")}
 
 
@@ -33,13 +33,13 @@ CHOSEN = {
     "details_page_4090.csv": "a table of ncu",
     "start_end_unclosed.qdrep": "a range that never ends, and no kernel",
 }
-"""The reports that differ most in what they hold, each with its reason."""
+"""The reports that differ most in their content, each with the reason."""
 
 
 def slow_but(chosen: Collection[Any], cases: Iterable[Any], reason: str) -> list[Any]:
-    """Cases as parameters, of which all but the chosen ones are slow for this reason."""
+    """Return the cases as parameters, marking all but the chosen ones as slow for this reason."""
     return [pytest.param(case, marks=[] if case in chosen else pytest.mark.slow(reason)) for case in cases]
 
 
 EVERY_REPORT = pytest.mark.parametrize("name", slow_but(CHOSEN, FILES, "every report there is"))
-"""Marks a check of what may differ by report, which takes the name of one."""
+"""Parametrize a test by the name of each report."""

@@ -1,4 +1,4 @@
-"""Small nsys exports made by hand: an SQLite file with the tables and rows that a test names."""
+"""Small hand-made nsys exports: SQLite files with the tables and rows that a test specifies."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from profiledb.report import store
 from tests.support.page_reports import empty
 
 PID = 0x1000007000000
-"""A global process id (process 7), and with a thread number added a global thread id."""
+"""A global process id (process 7); plus a thread number, it is a global thread id."""
 MAIN = PID + 70
 OTHER = PID + 71
 
@@ -29,7 +29,7 @@ Tables = Mapping[str, tuple[Sequence[str], Rows]]
 
 
 def write(path: Path, tables: Tables) -> Path:
-    """Writes an export; a column is declared INTEGER, or TEXT where its first value is one."""
+    """Write an export. A column is declared TEXT if its first value is a string, and otherwise INTEGER."""
     strings: Tables = {"StringIds": (("id", "value"), [(1, "one"), (2, "two"), (3, "three")])}
     facts: Tables = {
         "TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("OsDescription", "Linux")]),
@@ -50,18 +50,18 @@ def write(path: Path, tables: Tables) -> Path:
 def kernel(
     start: int, end: int, *, name: int = 1, device: int = 0, correlation: int = 1, pid: int = PID
 ) -> tuple[Any, ...]:
-    """A kernel row of one block of 32 threads."""
+    """Return a kernel row with one block of 32 threads."""
     return (start, end, device, 1, 7, correlation, pid, name, name, 1, 1, 1, 32, 1, 1, 16, 0, 0)
 
 
 def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
-    """The kernel table."""
+    """Return the kernel table with these rows."""
     return {"CUPTI_ACTIVITY_KIND_KERNEL": (KERNEL, rows)}
 
 
 @contextmanager
 def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The connection that writes a report file, with an SQLite export loaded in this process."""
+    """Load an SQLite export into a new report file in this process, and yield the connection."""
     with store.create(database, access=sqlite.access(export), ready=empty()) as db:
         load.load_export(db, sqlite.open_export(db, export))
         yield db

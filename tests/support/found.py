@@ -1,4 +1,4 @@
-"""What tests of rules share: a rule on a report, and times computed from the raw export, without our SQL."""
+"""Helpers of rule tests: judge a rule on a report, and compute times from its raw export without Warpdeck's SQL."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -12,31 +12,31 @@ from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 
 Span = tuple[int, int]
-"""Begin and end, ns."""
+"""Start and end in ns."""
 
 
 def judged(library: Library, report: str, rule: str, **params: Any) -> Finding:
-    """What a rule says of a report, by its id or file name; of all of it unless ``params`` select a part."""
+    """Judge a rule on a report, given by id or file name, under the selection in ``params``."""
     (finding,) = judge.judge(library, library.find(report), params, [rulebook.load()[rule]])
     assert "error" not in finding.facts, finding.facts["error"]
     return finding
 
 
 def rows(sample: str, sql: str, folder: Path = SAMPLES) -> list[tuple[Any, ...]]:
-    """What the raw export of a sample answers."""
+    """Run SQL on the raw export of a sample."""
     with closing(sqlite3.connect(f"{(folder / sample).with_suffix('.sqlite').as_uri()}?immutable=1", uri=True)) as db:
         return db.execute(sql).fetchall()
 
 
 def spans(sample: str, *tables: str, folder: Path = SAMPLES) -> list[Span]:
-    """Times of the rows of those tables of CUPTI that the export has: KERNEL, MEMCPY, MEMSET, GRAPH_TRACE."""
+    """Return the times of the rows in the CUPTI tables that exist: KERNEL, MEMCPY, MEMSET, GRAPH_TRACE."""
     there = {name for (name,) in rows(sample, "SELECT name FROM sqlite_master", folder)}
     names = [f"CUPTI_ACTIVITY_KIND_{table}" for table in tables]
     return [one for name in names if name in there for one in rows(sample, f'SELECT start, "end" FROM {name}', folder)]
 
 
 def union(several: Iterable[Span]) -> int:
-    """How long at least one of them lasts."""
+    """Return the total time that at least one span covers."""
     total, reached = 0, None
     for start, end in sorted(several):
         if reached is None or end > reached:
@@ -46,12 +46,12 @@ def union(several: Iterable[Span]) -> int:
 
 
 def bare(several: Sequence[Span], beside: Sequence[Span]) -> int:
-    """How long at least one of ``several`` lasts, and none of ``beside``."""
+    """Return the total time that ``several`` cover and ``beside`` do not."""
     return union([*several, *beside]) - union(beside)
 
 
 def window(sample: str, folder: Path = SAMPLES) -> Span:
-    """From the first to the last operation of a sample of one GPU."""
+    """Return the span from the first to the last operation of a single-GPU sample."""
     every = spans(sample, "KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE", folder=folder)
     return min(start for start, _ in every), max(end for _, end in every)
 

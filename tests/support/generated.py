@@ -1,7 +1,7 @@
-"""Exports with random rows, on which the real nsys says what is right.
+"""Exports with random rows; the real nsys provides the expected values.
 
-Real captures have one process, one GPU and few ties. These have what they lack: several processes that count the same
-correlations, two GPUs, several contexts, flushes of the profiler, equal times and every memory kind.
+Real captures have one process, one GPU and few ties. These add several processes that use the same correlation ids, two
+GPUs, several contexts, profiler flushes, equal times and every memory kind.
 """
 
 import random
@@ -20,10 +20,10 @@ FLUSHES = ("CUDA profiling data flush overhead", "CUDA profiling stop overhead",
 
 
 def write(path: Path, sample: Path, chance: random.Random) -> None:
-    """Writes an export of nsys 2023.4: the sample with its operations and calls replaced by random ones."""
+    """Write an nsys 2023.4 export: the sample with its operations and calls replaced by random ones."""
     shutil.copyfile(sample, path)
     with closing(sqlite3.connect(path)) as db:
-        # The installed nsys 2023.4 is what reads it, and newer ones round in another way
+        # read by the installed nsys 2023.4; newer versions round differently
         db.execute("UPDATE META_DATA_EXPORT SET value = '3.7.2' WHERE name = 'EXPORT_SCHEMA_VERSION'")
         columns = [row[1] for row in db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)")]
         values = db.execute("SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1").fetchone()
@@ -51,7 +51,7 @@ def _random_rows(
     count, unit, span = pick([5, 30, 80]), pick([1000, 10**6]), pick([50, 300])
 
     def times() -> dict[str, object]:
-        start = chance.randrange(span)  # 0 as well: nsys leaves such operations out
+        start = chance.randrange(span)  # 0 included: nsys leaves such operations out
         return {"start": start * unit, "end": (start + chance.randrange(pick([2, 6, 20]))) * unit}
 
     def operation() -> dict[str, object]:
@@ -81,6 +81,6 @@ def _random_rows(
 
 
 def write_all(folder: Path, sample: Path) -> None:
-    """Writes ``SEED.sqlite`` for each of the seeds."""
+    """Write ``SEED.sqlite`` for each seed."""
     for seed in SEEDS:
         write(folder / f"{seed}.sqlite", sample, random.Random(seed))

@@ -1,7 +1,7 @@
-"""Tests that one process of several runs one after the other, because they share what takes long to make.
+"""Group tests that share an expensive setup, so that one worker process runs them one after another.
 
-pytest-xdist's own ``--dist loadgroup`` does nothing with pytest 9.2: xdist 3.8 writes a test's group into
-``item._nodeid``, which pytest reads no more. Nor has it an order in which long tests begin first.
+``--dist loadgroup`` of pytest-xdist does nothing with pytest 9.2: xdist 3.8 writes a test's group into
+``item._nodeid``, which pytest no longer reads. It also cannot start long tests first.
 """
 
 import re
@@ -10,9 +10,9 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
-"""Where tests of a module share a server, a browser, a report made once, or what is asked of the same samples."""
+"""Folders in which the tests of a module share a server, a browser, a report, or answers on the same samples."""
 FOLDERS = ("tests/deploy/", "tests/e2e/timeline/")
-"""Where tests of a folder share one."""
+"""Folders in which all tests share one setup."""
 REPORTS = (
     "tests/ingest/ncu/test_ncu_agree.py",
     "tests/parity/test_every_report.py",
@@ -20,33 +20,33 @@ REPORTS = (
     "tests/profiledb/selection/test_selection.py",
     "tests/second/",
 )
-"""Where tests of the same report share its answers; its name is their parameter."""
+"""Modules in which tests of the same report share its answers; the report is their parameter."""
 
 MODE = re.compile(r"^(thread|process)-|-(thread|process)$")
-"""What the parameters of some of them have beside the report."""
+"""Prefix or suffix of some of these parameters besides the report."""
 
 BROWSER = "tests/e2e/"
-"""Where tests in browsers are, and those that run by themselves: `make test` collects no others for them."""
+"""The folder of tests that run in browsers or alone: `make test` collects such tests only there."""
 
 SERVED = re.compile(r"[\[-]swift[\]-]")
 """A parameter of tests that share five servers, which take seconds to start."""
 
 FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
-"""Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
+"""Long tests: started last, they would keep one process busy after all others have finished."""
 
 INTEGRATION = {"built", "dashboard", "ddp", "ingest", "nginx", "nsys_samples", "postgres", "s3"}
-"""Fixtures that draw pages, start a server or a worker, or take samples in."""
+"""Fixtures that render pages, start a server or a worker, or import samples."""
 
 
 class ByGroup(LoadScopeScheduling):
-    """Gives each process a group at a time, large ones first."""
+    """Schedule one group at a time on each process, large groups first."""
 
     def _split_scope(self, nodeid: str) -> str:
         return group(nodeid)
 
 
 def group(nodeid: str) -> str:
-    """The name of a test's group: its module, or its parameter; a group of its own for most."""
+    """Return the group of a test: its module or its parameter, or for most tests a group of its own."""
     if SERVED.search(nodeid):
         return "swift"
     if nodeid.startswith(FOLDERS):
@@ -58,7 +58,7 @@ def group(nodeid: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by what they use, before ``-m`` reads the markers, and puts those first that take long."""
+    """Mark tests by their fixtures before ``-m`` reads the markers, and move long tests to the front."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "busy_machine" in fixtures:
@@ -73,5 +73,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByGroup:
-    """The scheduler of ``-n``."""
+    """Return the scheduler for ``-n``."""
     return ByGroup(config, log)

@@ -1,5 +1,7 @@
-"""Exports that no profiler writes, or hardly ever: ranges that nest or cross by the thousand, ids that repeat, cells
-that hold anything. Each is small; what a conversion makes of it must be, too."""
+"""Exports that profilers never or rarely write: thousands of nested or crossing ranges, repeated ids, arbitrary cells.
+
+Each export is small, and so must be the cost of converting it.
+"""
 
 import math
 import random
@@ -19,16 +21,16 @@ EXTREMES: tuple[Any, ...] = (
     None, 0, 1, -1, 2**31, -(2**31) - 1, 2**53, 2**61, 2**62, 2**63 - 1, -(2**63), 1e308, -1e308, math.inf, 1.5,
     "text", "", "NaN", "1e30", "99999999999999999999999", "\N{SNOWMAN}", "a'b\"c;--", b"\x00\xff\xfe", b"",
 )  # fmt: skip
-"""Cells of any column; SQLite stores anything anywhere."""
+"""Values for cells of any column; SQLite stores any type in any column."""
 
 Range = tuple[int, int | None, str, int]
-"""Start and end (ns), name, PUSHED or STARTED; the end of one never closed is None."""
+"""Start and end in ns, name, PUSHED or STARTED. The end of an open range is None."""
 Work = tuple[int, int, int, int]
-"""Start and length of a call, start and end of its kernel (ns)."""
+"""Start and length of a call, start and end of its kernel, in ns."""
 
 
 def capture(ranges: Sequence[Range], work: Sequence[Work]) -> exports.Tables:
-    """Ranges and calls of one thread; call and kernel number n, from 1, have the correlation id n."""
+    """Return ranges and calls of one thread. Call n and kernel n, counted from 1, have the correlation id n."""
     events = [(start, end, kind, name, None, MAIN, 0) for start, end, name, kind in ranges]
     calls = [(start, start + length, MAIN, n, 1, 0, 0) for n, (start, length, *_) in enumerate(work, 1)]
     ran = [kernel(start, end, correlation=n) for n, (_, _, start, end) in enumerate(work, 1)]
@@ -40,19 +42,19 @@ def capture(ranges: Sequence[Range], work: Sequence[Work]) -> exports.Tables:
 
 
 def overlapping(starts: Sequence[int], after: int) -> list[Work]:
-    """Calls of 3 ns, and kernels of 15 ns that begin 10 ns after each other, from the moment ``after`` on."""
+    """Return calls of 3 ns, and kernels of 15 ns that start every 10 ns from ``after`` on."""
     return [(start, 3, after + 10 * n, after + 10 * n + 15) for n, start in enumerate(starts)]
 
 
 def deep(depth: int) -> exports.Tables:
-    """Ranges in each other, all open at once, and a call in each."""
+    """Return nested ranges that are all open at once, with a call in each."""
     end = 20 * depth
     ranges = [(10 * n, end - n, f"level {n % 7}", PUSHED) for n in range(depth)]
     return capture(ranges, overlapping([10 * n + 3 for n in range(depth)], end))
 
 
 def never_popped(count: int) -> exports.Tables:
-    """Ranges that are pushed, one after the other, and never popped."""
+    """Return consecutive ranges that are pushed but never popped."""
     ranges = [(10 * n, None, f"lost {n % 3}", PUSHED) for n in range(count)]
     return capture(
         [*ranges, (10 * count, 20 * count, "last", PUSHED)], overlapping([10 * n + 3 for n in range(count)], 20 * count)
@@ -60,13 +62,13 @@ def never_popped(count: int) -> exports.Tables:
 
 
 def crossing(count: int, at_once: int) -> exports.Tables:
-    """Start/end ranges of which so many are open at once, each crossing all others, and a call after each start."""
+    """Return start/end ranges, ``at_once`` of them open at a time, that all cross, with a call after each start."""
     ranges = [(10 * n, 10 * (n + at_once) + 5, f"request {n % 5}", STARTED) for n in range(count)]
     return capture(ranges, overlapping([10 * n + 6 for n in range(count)], 10 * (count + at_once)))
 
 
 def moments(count: int) -> exports.Tables:
-    """Ranges and calls of no length, many at each moment, inside ranges that begin or end there."""
+    """Return many ranges and calls of zero length at each moment, inside ranges that start or end there."""
     chance = random.Random(1)
     points = [(t := chance.randrange(1000), t, f"point {n % 5}", PUSHED) for n in range(count)]
     around = [(n, 5000 - n, "around", PUSHED) for n in range(1000)]
@@ -75,7 +77,7 @@ def moments(count: int) -> exports.Tables:
 
 
 def threads(count: int) -> exports.Tables:
-    """Threads with ranges, and as many without, any of which could drive any of these."""
+    """Return threads with ranges and as many without, any of which could drive any other."""
     ranges = [(10 * n, 10 * n + 5000, PUSHED, "work", None, PID + 1000 + t, 0) for t in range(count) for n in range(3)]
     calls = [
         (start, start + 3, PID + 1000 + count + t, 1, 1, 0, 0) for t in range(count) for start in range(0, 400, 20)
@@ -84,7 +86,7 @@ def threads(count: int) -> exports.Tables:
 
 
 def one_correlation(count: int) -> exports.Tables:
-    """Calls and kernels that all have the same correlation id."""
+    """Return calls and kernels that all have the same correlation id."""
     return {
         **kernels(*(kernel(10 * n + 5, 10 * n + 9, correlation=7) for n in range(count))),
         "CUPTI_ACTIVITY_KIND_RUNTIME": (CALL, [(10 * n, 10 * n + 2, MAIN, 7, 1, 0, 0) for n in range(count)]),
@@ -92,7 +94,7 @@ def one_correlation(count: int) -> exports.Tables:
 
 
 def repeated_ids(count: int) -> exports.Tables:
-    """Ids of everything that others refer to, again and again with another text."""
+    """Return many rows with the same id but different texts, for every table that others refer to."""
     again = range(count)
     return {
         **kernels(*(kernel(10 * n, 10 * n + 5) for n in again)),
@@ -118,7 +120,7 @@ def repeated_ids(count: int) -> exports.Tables:
 
 
 def write_extremes(path: Path) -> Path:
-    """Writes an export with every table that is read, and in every column, beside plain cells, each of ``EXTREMES``."""
+    """Write an export with every table that the loader reads, each column holding plain cells and all ``EXTREMES``."""
     with closing(sqlite3.connect(path)) as db:
         for table, columns in wanted_columns().items():
             names = ", ".join(f'"{column}"' for column in columns)

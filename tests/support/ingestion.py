@@ -1,9 +1,9 @@
-"""The worker over what is in an inbox, as ``python -m ingest --once``: by a process of its own, or by one that waits.
+"""Run the worker on an inbox, as ``python -m ingest --once``, in a new process or in a waiting one.
 
-Most tests want a small file taken in, and what takes the time is a worker that starts: imports, the server that forks
-conversions, what that prepares. A process of each test process stays instead, with its server: it runs the same command
-again and again, with the settings that it was started with. Where a test has settings of its own, and where the process
-is busy, a worker is started as a user would.
+Most tests import a small file, and starting the worker takes most of the time: its imports and its fork server. Each
+test process therefore keeps one waiting process with its fork server, which runs the command repeatedly with the
+settings it was started with. A test with settings of its own, or one that finds the process busy, starts a worker as a
+user would.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_DASHBOARD = ("WARPDECK_TEST_", "WARPDECK_DATA", "WARPDECK_INBOX", "WARPDECK_LIBRARY", "WARPDECK_WORKER")
-"""Settings that do not matter to a worker that is told its folders."""
+"""Settings that do not affect a worker whose folders are given on the command line."""
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """What ``python -m ingest --once`` printed and returned, and the CPU seconds that it took with all it started."""
+    """Output and exit status of ``python -m ingest --once``, and the CPU seconds of it and all of its children."""
 
     status: int
     lines: list[str]
@@ -36,7 +36,7 @@ class Ingested:
 
 
 def once(argv: list[str], environment: dict[str, str]) -> Ingested:
-    """Runs the worker once, with these arguments and environment variables besides those of this process."""
+    """Run the worker once with these arguments and extra environment variables."""
     waiting = None if environment else _waiting(_settings())
     if waiting and waiting.lock.acquire(blocking=False):
         try:
@@ -51,7 +51,7 @@ def once(argv: list[str], environment: dict[str, str]) -> Ingested:
 
 
 class Waiting:
-    """A process that runs the worker when it is asked to."""
+    """A process that runs the worker on request."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -66,13 +66,13 @@ class Waiting:
         try:
             print(json.dumps(argv), file=self._process.stdin, flush=True)
             return Ingested(**json.loads(self._process.stdout.readline()))
-        except BaseException:  # a test that ran out of its time: what this one still says is for nobody
+        except BaseException:  # a test timed out: the rest of this answer must not reach the next request
             self._process.kill()
             _waiting.cache_clear()
             raise
 
     def end(self) -> None:
-        with self._process:  # closes its standard input, upon which it ends, and waits for it
+        with self._process:  # closing stdin makes it exit; the context manager waits for that
             pass
 
 
@@ -85,13 +85,13 @@ def _waiting(_: tuple[tuple[str, str], ...]) -> Waiting:
 
 
 def _settings() -> tuple[tuple[str, str], ...]:
-    """The settings of this process: what waits has those that it was started with."""
+    """Return the settings of this process; a waiting process has those it was started with."""
     ours = sorted((name, value) for name, value in os.environ.items() if name.startswith("WARPDECK_"))
     return tuple(item for item in ours if not item[0].startswith(OF_THE_DASHBOARD))
 
 
 def pytest_sessionfinish() -> None:
-    """Ends what waits."""
+    """Stop the waiting processes."""
     while _ALL:
         _ALL.pop().end()
     _waiting.cache_clear()
@@ -103,7 +103,7 @@ def _spent(who: int) -> float:
 
 
 def main() -> None:
-    """Runs the worker for each line of arguments, and answers with a line, until standard input is closed."""
+    """Run the worker for each line of arguments and answer with one line, until standard input is closed."""
     from ingest import arguments, command
     from ingest.conversion import processes
     from ingest.conversion.fork_client import ForkClient

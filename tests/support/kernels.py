@@ -1,4 +1,4 @@
-"""Runs a program as on a kernel without Landlock or inotify: a filter of system calls answers as such a kernel does."""
+"""Run a program as on a Linux kernel without Landlock or inotify: a seccomp filter makes their system calls fail."""
 
 import ctypes
 import errno
@@ -9,21 +9,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LANDLOCK, INOTIFY = (444,), (253, 294)
-"""Their system calls on x86-64."""
+"""The system call numbers of both on x86-64."""
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _NO_NEW_PRIVS, _SECCOMP, _FILTER = 38, 22, 2
 
 
 def without(*calls: int) -> list[str]:
-    """What stands before the command of the program."""
+    """Return the command prefix that runs a program without these system calls."""
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.support import kernels; kernels.run({calls})"
     return [sys.executable, "-c", start]
 
 
 def run(calls: tuple[int, ...]) -> None:
-    """Becomes the program that the arguments of this one name."""
-    steps = [(_LOAD, 0, 0, 0)]  # the number of the call
+    """Install the filter, and replace this process with the program in its arguments."""
+    steps = [(_LOAD, 0, 0, 0)]  # the system call number
     for call in calls:
         steps += [(_JUMP_IF_EQUAL, 0, 1, call), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
     steps += [(_RETURN, 0, 0, _ALLOW)]

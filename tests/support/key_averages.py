@@ -1,9 +1,9 @@
-"""`python -m tests.support.key_averages STEM [--OPTION ...] WORKLOAD ...`: a trace, and its own profiler's averages.
+"""`python -m tests.support.key_averages STEM [--OPTION ...] WORKLOAD ...`: a trace and the profiler's own averages.
 
 Runs a workload under the PyTorch profiler in its capture window, as `python -m workloads profile --tool torch` does.
-Leaves STEM.pt.trace.json.gz, and STEM.key_averages.json: torch.profiler's own key_averages of the same events, by
-operator and by operator with input shapes. Options are those of workloads.tools.TORCH_OPTIONS. Under torchrun each
-rank has files of its own, STEM_rank0 and so on.
+Writes STEM.pt.trace.json.gz and STEM.key_averages.json, which holds torch.profiler's own key_averages of the same
+events, by operator and by operator with input shapes. Options are those of workloads.tools.TORCH_OPTIONS. Under
+torchrun, each rank writes its own files, such as STEM_rank0.
 """
 
 import json
@@ -30,8 +30,8 @@ FACTS = ("key", "count", "flops", "is_async", "is_user_annotation")
 
 @contextmanager
 def traced(stem: Path, extras: dict[str, Any]) -> Iterator[None]:
-    """Traces the body with shapes; ``extras`` are further arguments of torch.profiler.profile."""
-    profiler = torch.profiler.profile(record_shapes=True, **extras)  # of CPU and GPU, where there is one
+    """Trace the block with shapes; ``extras`` are further arguments of torch.profiler.profile."""
+    profiler = torch.profiler.profile(record_shapes=True, **extras)  # of the CPU, and of the GPU if there is one
     with profiler:
         yield
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -45,14 +45,14 @@ def traced(stem: Path, extras: dict[str, Any]) -> Iterator[None]:
 
 
 def row(average: Any) -> dict[str, Any]:
-    """An average with its times in whole ns: PyTorch adds up microseconds in floating point."""
+    """Convert an average, rounding its times to whole ns: PyTorch adds up microseconds in floating point."""
     times = {name.replace("time_total", "ns"): round(getattr(average, name) * 1000) for name in TIMES}
     facts = {name: getattr(average, name) for name in FACTS}
     return facts | times | {"device": str(average.device_type), "shapes": average.input_shapes}
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs what the command line says; returns the exit status."""
+    """Run the command line and return the exit status."""
     rank = os.environ.get("RANK")
     stem = Path(words[0] if rank is None else f"{words[0]}_rank{rank}")
     options = list(takewhile(lambda word: word in TORCH_OPTIONS, words[1:]))

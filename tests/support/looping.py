@@ -1,6 +1,6 @@
-"""Kernels of programs that loop, or do not, made by hand: what each is, and the rows of its kernels.
+"""Synthetic kernel sequences of programs with and without loops.
 
-How many iterations each has is written in tests/data/steps.toml.
+tests/data/steps.toml lists the number of iterations of each.
 """
 
 import random
@@ -13,7 +13,7 @@ import duckdb
 from tests.support.page_reports import insert, kernel, name
 
 Launch = tuple[str, float, int, int]
-"""Name, length and pause before it (µs, the length scaled by what a step takes), stream, grid."""
+"""Name, length and preceding pause (µs; the length is scaled by the step time), stream, grid."""
 Program = Callable[[random.Random], Iterable[Launch]]
 PROGRAMS: dict[str, Program] = {}
 
@@ -24,7 +24,7 @@ def program(made: Program) -> Program:
 
 
 def run(names: Sequence[str] | str, length: float = 10, stream: int = 7, grid: int = 8) -> Iterator[Launch]:
-    """Kernels one after the other; a letter is a name."""
+    """Yield kernels one after another; each letter is a name."""
     return ((one, length, stream, grid) for one in names)
 
 
@@ -33,7 +33,7 @@ def pause(length: float) -> Launch:
 
 
 def fill(db: duckdb.DuckDBPyConnection, chosen: str) -> None:
-    """Writes a program's kernels into an empty report."""
+    """Write a program's kernels into an empty report."""
     ids: dict[str, int] = {}
     rows: list[dict[str, Any]] = []
     now, numbers = 0.0, count(1)
@@ -58,7 +58,7 @@ def plain(_: random.Random) -> Iterable[Launch]:
 
 @program
 def warm_up(_: random.Random) -> Iterable[Launch]:
-    """What sets up runs once, and the first steps load code."""
+    """Setup kernels run once, and the first steps are slow because they load code."""
     yield from run("ijklm")
     for step in range(20):
         yield from run("abcde", 10 * (20, 5, 2)[step] if step < 3 else 10)
@@ -124,7 +124,7 @@ def runge_kutta(_: random.Random) -> Iterable[Launch]:
 
 @program
 def strang_splitting(_: random.Random) -> Iterable[Launch]:
-    """Two directions, the order of which turns from step to step."""
+    """Two directions whose order alternates from step to step."""
     for step in range(24):
         one, other = "xyzs" * 3, "uvs" * 3
         yield from run(one + other if step % 2 else other + one)
@@ -215,7 +215,7 @@ def setup_loop(_: random.Random) -> Iterable[Launch]:
 
 @program
 def beside_another_stream(chance: random.Random) -> Iterable[Launch]:
-    """Communication at any time on a stream of its own."""
+    """Communication at random times on a stream of its own."""
     for _step in range(25):
         for one in "abcd":
             yield from run(one)

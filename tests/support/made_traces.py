@@ -1,4 +1,4 @@
-"""Small traces by hand: events in microseconds, as the PyTorch profiler writes them, taken in by the real worker."""
+"""Small hand-made traces in the format of the PyTorch profiler (times in µs), imported by the real worker."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ PID, MAIN, AUTOGRAD = 100, 100, 101
 
 
 def event(cat: str, name: str, start: float, end: float, tid: int = MAIN, **args: Any) -> dict[str, Any]:
-    """A complete event, whose arguments may have names with underscores for spaces."""
+    """Return a complete event. Underscores in argument names become spaces."""
     told = {key.replace("_", " "): value for key, value in args.items()}
     return {"ph": "X", "cat": cat, "name": name, "pid": PID, "tid": tid, "ts": start, "dur": end - start, "args": told}
 
 
 def operator(name: str, start: float, end: float, tid: int = MAIN, **args: Any) -> dict[str, Any]:
-    """An operator, with arguments such as ``Input_Dims``."""
+    """Return an operator, with arguments such as ``Input_Dims``."""
     return event("cpu_op", name, start, end, tid, **args)
 
 
 def launch(correlation: int, start: float, ran: tuple[float, float], tid: int = MAIN) -> list[dict[str, Any]]:
-    """A launch of one microsecond and the kernel that it ran, from a time to another."""
+    """Return a launch of one microsecond and its kernel, which runs during ``ran``."""
     where: dict[str, Any] = {
         "device": 0,
         "stream": 7,
@@ -39,7 +39,7 @@ def launch(correlation: int, start: float, ran: tuple[float, float], tid: int = 
 
 
 def python(name: str, number: int, parent: int | None, start: float, end: float, **args: Any) -> dict[str, Any]:
-    """A call of a Python function."""
+    """Return a call of a Python function."""
     return event("python_function", name, start, end, Python_id=number, Python_parent_id=parent, **args)
 
 
@@ -49,7 +49,7 @@ def write(
     gpu: str = "NVIDIA H200",
     settings: Mapping[str, int] = MappingProxyType({}),
 ) -> Path:
-    """A trace of these events; ``settings`` are those of the profiler."""
+    """Write a trace of these events; ``settings`` are those of the profiler."""
     properties = [{"id": 0, "name": gpu, "computeMajor": 9, "computeMinor": 0, "numSms": 132}]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "made.pt.trace.json"
@@ -59,7 +59,7 @@ def write(
 
 
 def taken_in(folder: Path, events: Sequence[dict[str, Any]], **settings: int) -> tuple[Library, str]:
-    """A library of a trace of these events, and the id of its report."""
+    """Import a trace of these events, and return the library and the id of the report."""
     ingest_files(folder / "data", [write(folder, events, settings=settings)])
     library = Library(folder / "data" / "library")
     return library, library.list()[0].id
@@ -73,7 +73,7 @@ PRODUCT: dict[str, Any] = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["
 
 
 def linear_layer() -> list[dict[str, Any]]:
-    """A linear layer forward and backward, an operator that calls itself, and a kernel of no operator."""
+    """Return a linear layer's forward and backward, an operator that calls itself, and a kernel without an operator."""
     backward: dict[str, Any] = {"Sequence_number": 7, "Fwd_thread_id": 1}
     return [
         event("user_annotation", "step", 0, 100),

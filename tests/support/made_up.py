@@ -1,6 +1,6 @@
-"""A format that no tool writes, and a trace in it of ten kernels and five ranges; times are in ns.
+"""An invented format, and a trace in it with ten kernels and five ranges; times are in ns.
 
-This module is the format: a line of JSON after its magic.
+This module implements the format: a magic line, followed by a line of JSON.
 """
 
 import json
@@ -27,23 +27,23 @@ KIND = "made-up"
 ENDINGS = {".madeup": 1000}
 MISNAMED = ("does not start like a made-up trace", "Make it up again.")
 COST = 10
-RUNS_TOOLS = True  # so that job.serve leaves this very process what it may read
+RUNS_TOOLS = True  # makes job.serve give this process access to the files it may read
 ARRAY_READERS = ("no.such.module",)
 MAGIC = b"MADE UP 1\n"
 
 PROCESS, MAIN, HELPER = global_tid(7, 0), global_tid(7, 7), global_tid(7, 8)
 MATMUL, SOFTMAX, OWN = "nvjet_sm90_tst_192x128", "softmax_warp_forward", "f"
 TRACE: dict[str, list[tuple[Any, ...]]] = {
-    "range": [  # begin, end, name; all of the main thread
+    "range": [  # start, end, name; all on the main thread
         (0, 1000, "step"), (100, 400, "forward"), (150, 250, "attention"), (400, 900, "backward"),
         (910, 990, "optimizer"),
     ],
-    "call": [  # begin, end, thread, correlation
+    "call": [  # start, end, thread, correlation
         (110, 115, MAIN, 1), (160, 165, MAIN, 2), (200, 205, MAIN, 3), (300, 305, MAIN, 4),
         (450, 455, HELPER, 5), (500, 505, HELPER, 6), (600, 605, HELPER, 7),
         (920, 925, MAIN, 8), (950, 955, MAIN, 9), (1010, 1015, MAIN, 10),
     ],
-    "kernel": [  # begin, end, name, correlation
+    "kernel": [  # start, end, name, correlation
         (120, 170, MATMUL, 1), (170, 200, SOFTMAX, 2), (210, 260, MATMUL, 3), (310, 360, MATMUL, 4),
         (460, 560, MATMUL, 5), (520, 580, SOFTMAX, 6), (610, 700, MATMUL, 7),
         (930, 940, OWN, 8), (960, 980, OWN, 9), (1020, 1060, OWN, 10),
@@ -52,17 +52,17 @@ TRACE: dict[str, list[tuple[Any, ...]]] = {
 
 
 def matches(path: Path) -> bool:
-    """Whether the file begins as all of the format do."""
+    """Return True if the file starts with the magic."""
     return path.is_file() and path.read_bytes().startswith(MAGIC)
 
 
 def access(source: Path) -> Access:
-    """The load needs nothing."""
+    """Return no extra access."""
     return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
-    """The whole reader."""
+    """Read the whole trace into the report."""
     trace = json.loads(source.read_bytes()[len(MAGIC) :])
     names = {name: number for number, name in enumerate(dict.fromkeys(row[2] for row in trace["range"]), 1)}
     kernels = {name: number for number, name in enumerate(dict.fromkeys(row[2] for row in trace["kernel"]), 1)}
@@ -95,7 +95,7 @@ def insert(db: duckdb.DuckDBPyConnection, table: str, columns: str, rows: list[t
 
 
 class Report:
-    """What analyses answer on a trace, after the way of every dropped file: a conversion, then the library."""
+    """A report converted from a trace through the same steps as any dropped file, and its analyses."""
 
     def __init__(self, folder: Path, trace: dict[str, list[tuple[Any, ...]]]) -> None:
         source, work = folder / "run.madeup", folder / "library" / "work" / "one"
@@ -124,6 +124,6 @@ Make = Callable[..., Report]
 
 @pytest.fixture(name="make")
 def make_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Takes a trace in, into the library below a folder; the only line that makes the format known."""
+    """Return a function that imports a trace into the library below a folder. Registering the format takes one line."""
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, __name__))
     return lambda trace, folder=tmp_path: Report(folder, trace)

@@ -1,4 +1,4 @@
-"""Rows of small reports with calls, copies and kernels, for the tests of the analyses of memory and idle time."""
+"""Rows of small reports with calls, copies and kernels, for tests of analyses of memory and idle time."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def copy(number: int, start: int, end: int, size: int, kinds: tuple[int, int], *
 def fill(
     db: duckdb.DuckDBPyConnection, stop: int = 100_000, busy: tuple[tuple[int, int], ...] = (), **tables: Any
 ) -> None:
-    """A report of ``stop`` ns from 0 with the rows of the tables and the names of all functions."""
+    """Fill a report from 0 to ``stop`` ns with the rows of the tables and all function names."""
     insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": stop, "duration_ns": stop}])
     insert(db, "string", [{"string_id": number, "value": value} for number, value in FUNCTIONS.items()])
     insert(db, "enum_value", [{"enum": "CUDA_MEM_KIND", "id": i, "label": label} for i, label in KINDS.items()])
@@ -54,7 +54,7 @@ def fill(
 
 @pytest.fixture(name="gaps")
 def make_gaps(publish: Publish) -> str:
-    """Six gaps before operations at 20, 40, 60, 71, 80 and 90.5 µs and one after the last, in 100 µs."""
+    """Publish 100 µs with six gaps before operations at 20, 40, 60, 71, 80 and 90.5 µs, and one at the end."""
     launches = (
         (20_000, 30_000),
         (40_000, 50_000),
@@ -67,15 +67,15 @@ def make_gaps(publish: Publish) -> str:
     kernels[3]["call_id"] = 3
     kernels[4]["process_range"] = 1
     calls = [
-        call(10, 3, 1_000, 16_000),  # cudaMalloc, with a driver call inside it that must not count twice
+        call(10, 3, 1_000, 16_000),  # cudaMalloc, with a nested driver call that must not count twice
         call(11, 7, 2_000, 5_000),
         call(0, 1, 17_000, 19_000),
-        call(12, 2, 30_500, 31_000),  # the end of a synchronization, then host code
-        call(1, 1, 39_000, 41_000),  # returns after the kernel has begun: only 1 µs of it lies in the gap
+        call(12, 2, 30_500, 31_000),  # the end of a synchronization, followed by host code
+        call(1, 1, 39_000, 41_000),  # returns after the kernel has started: only 1 µs of it lies in the gap
         call(2, 1, 45_000, 46_000),  # long before its gap
         call(3, 1, 70_200, 70_900),
         call(4, 1, 79_000, 79_500, WORKER),
-        call(13, 2, 71_500, 79_900),  # another thread than the one that launches
+        call(13, 2, 71_500, 79_900),  # on another thread than the launch
         call(5, 1, 86_000, 90_400),
     ]
     spent = [

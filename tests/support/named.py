@@ -1,4 +1,4 @@
-"""A report whose every name is an attack."""
+"""A report in which every name is an injection attempt."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ HOSTILE = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>](
 
 
 def hostile(folder: Path) -> tuple[Library, Manifest]:
-    """A report whose every name is an attack."""
+    """Publish a report in which every name is an injection attempt."""
     library, path = Library(folder / "library"), folder / "hostile.duckdb"
     with store.create(path, ready=empty()) as db:
         name = quote(HOSTILE)

@@ -1,4 +1,4 @@
-"""The two roads from a Nsight Compute report, ncu itself and the ncu-report wheel, value by value."""
+"""Compare the two ways to read a Nsight Compute report, ncu and the ncu-report wheel, value by value."""
 
 import math
 from collections.abc import Mapping
@@ -7,24 +7,24 @@ from typing import Any
 from ingest.ncu.tables import Capture
 
 LISTS = ("breakdown:", "group:", "regex:")
-"""Metrics that the wheel alone has: lists of the names of others."""
+"""Prefixes of metrics that only the wheel returns: lists of other metrics' names."""
 Value = tuple[float | None, str | None]
 
 
 def close(printed: float | None, exact: float | None) -> bool:
-    """Whether a number is the other one rounded to two decimals; floats end at about 15 digits."""
+    """Return True if ``printed`` is ``exact`` rounded to two decimals; floats hold about 15 digits."""
     if printed is None or exact is None:
         return printed is exact
-    return math.isclose(printed, exact, rel_tol=1e-12, abs_tol=0.005001)  # 4e7 has no digits for a half
+    return math.isclose(printed, exact, rel_tol=1e-12, abs_tol=0.005001)  # 4e7 leaves no digits for a half
 
 
 def same(printed: Value, exact: Value) -> bool:
-    """Whether a number, or a text, is the other one."""
+    """Return True if the printed number or text matches the exact one."""
     return close(printed[0], exact[0]) and printed[1] == exact[1]
 
 
 def values(capture: Capture) -> dict[tuple[int, str], Value]:
-    """Each metric of each launch."""
+    """Return the value of each metric of each launch."""
     names = list(capture.metrics.ids)
     rows = capture.metrics.table().to_pylist()
     return {
@@ -35,14 +35,14 @@ def values(capture: Capture) -> dict[tuple[int, str], Value]:
 
 
 def instances(capture: Capture) -> dict[tuple[object, ...], float | None]:
-    """Each value within a metric."""
+    """Return each instance value of each metric."""
     names = list(capture.metrics.ids)
     rows = [tuple(row.values()) for row in capture.metrics.instances.table().to_pylist()]
     return {(launch_id, names[metric_id], *keys): value for launch_id, metric_id, *keys, value in rows}
 
 
 def details(capture: Capture) -> dict[tuple[int, str, str, str | None], Value]:
-    """Each row of the details page that has a value."""
+    """Return each row of the details page that has a value."""
     return {
         (one.launch_id, one.section, one.label, one.metric): (one.value, one.text)
         for one in capture.details
@@ -51,7 +51,7 @@ def details(capture: Capture) -> dict[tuple[int, str, str, str | None], Value]:
 
 
 def compared(by_ncu: Capture, by_wheel: Capture) -> tuple[int, list[str]]:
-    """How many values both have alike, and what only one has or has otherwise, a line each."""
+    """Return the number of values that agree, and one line for each value that differs or is missing on one side."""
     wrong: list[str] = []
     pairs: list[tuple[Mapping[Any, Value], Mapping[Any, Value]]] = [
         (values(by_ncu), values(by_wheel)),

@@ -1,4 +1,4 @@
-"""What the tests of Nsight Compute reports share."""
+"""Shared helpers of tests of Nsight Compute reports."""
 
 import mmap
 import struct
@@ -23,13 +23,13 @@ needs_corpus = pytest.mark.skipif(
 
 
 def reports() -> list[Path]:
-    """Every .ncu-rep at hand that is whole."""
+    """Return every available .ncu-rep file that is intact."""
     found = [*CORPUS.glob("*.ncu-rep"), *(ROOT / "sample_reports").glob("*.ncu-rep")]
     return sorted(path for path in found if path.name != "corrupt.ncu-rep")
 
 
 def converted(module: ModuleType, source: Path, work: Path) -> duckdb.DuckDBPyConnection:
-    """A database with what a format makes of a file."""
+    """Convert a file with a format module, and return the database."""
     db = duckdb.connect()
     schema.create(db)
     module.convert(source, db, work)
@@ -37,7 +37,7 @@ def converted(module: ModuleType, source: Path, work: Path) -> duckdb.DuckDBPyCo
 
 
 def metrics(db: duckdb.DuckDBPyConnection, launch_id: int = 0) -> dict[str, tuple[float | str | None, str]]:
-    """Value (number or text) and unit of each metric of a launch."""
+    """Return the value (number or text) and unit of each metric of a launch."""
     rows = db.execute(
         "SELECT name, value, text, unit FROM ncu_metric JOIN ncu_metric_name USING (metric_id) WHERE launch_id = ?",
         [launch_id],
@@ -46,7 +46,7 @@ def metrics(db: duckdb.DuckDBPyConnection, launch_id: int = 0) -> dict[str, tupl
 
 
 def blocks(report: Path) -> Iterator[tuple[Any, list[bytes]]]:
-    """Header and messages of each block of a report."""
+    """Yield the header and the messages of each block of a report."""
     data = report.read_bytes()
     with report.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         places = list(container.list_blocks(view))
@@ -60,7 +60,7 @@ def blocks(report: Path) -> Iterator[tuple[Any, list[bytes]]]:
 
 
 def write(target: Path, written: Iterable[tuple[Any, list[bytes]]]) -> Path:
-    """Writes a report of blocks."""
+    """Write a report from blocks."""
     with target.open("wb") as output:
         output.write(b"NVR\0" + struct.pack("<I", 2) + b"\x08\x07")
         for header, parts in written:
@@ -72,7 +72,7 @@ def write(target: Path, written: Iterable[tuple[Any, list[bytes]]]) -> Path:
 
 
 def with_values(report: Path, target: Path, changed: Mapping[str, bytes | None]) -> Path:
-    """Writes a report again with other values of some metrics, as messages; None leaves a metric out."""
+    """Copy a report with other values for some metrics, given as messages; None removes a metric."""
     found = list(blocks(report))
     strings = [text for header, _ in found for text in decode_message("Strings").FromString(header.strings).text]
     for header, parts in found:

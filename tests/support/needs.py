@@ -1,8 +1,8 @@
-"""What tests need beyond Python, and the one place that decides what becomes of a test where it is missing.
+"""External programs that tests need, and the policy for tests whose programs are missing.
 
-Such a test is skipped, with a reason that says how to get it. ``WARPDECK_TEST_TOOLS=required`` makes it fail,
-so that no skip hides anything. The variable of each of ``NEEDS`` hides it with ``off``.
-``python -m tests.support.needs`` prints the scripts that install what is missing and not hidden.
+Such a test is skipped, with a reason that says how to install the program. ``WARPDECK_TEST_TOOLS=required`` makes it
+fail instead, so that no skip goes unnoticed. Setting the variable of one of ``NEEDS`` to ``off`` hides its program.
+``python -m tests.support.needs`` prints the install scripts of programs that are missing and not hidden.
 """
 
 import os
@@ -23,7 +23,7 @@ REQUIRED = "WARPDECK_TEST_TOOLS"
 
 @dataclass(frozen=True)
 class Need:
-    """A program: how it is found, the variable that names or hides it, and the script that installs it."""
+    """A program: how to find it, the variable that names or hides it, and the script that installs it."""
 
     name: str
     find: Callable[[], object | None]
@@ -44,7 +44,7 @@ class Need:
 
 
 def find_postgres() -> Path | None:
-    """The folder of the newest PostgreSQL server of this machine."""
+    """Return the program folder of the newest PostgreSQL server on this machine."""
     if (named := _named("WARPDECK_POSTGRES")) is None:
         return None
     found = [Path(named)] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_major)
@@ -52,7 +52,7 @@ def find_postgres() -> Path | None:
 
 
 def find_nginx() -> Path | None:
-    """The program nginx, which Debian has where only root looks by itself."""
+    """Return the nginx program, which Debian installs in a folder that is only on root's PATH."""
     if (named := _named("WARPDECK_NGINX")) is None:
         return None
     found = shutil.which(named or "nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -60,7 +60,7 @@ def find_nginx() -> Path | None:
 
 
 def find_oidc() -> Path | None:
-    """The modules of the OpenID provider that tests run, where node is there to run it."""
+    """Return the modules of the tests' OpenID provider, if node is available to run it."""
     if (named := _named("WARPDECK_OIDC")) is None:
         return None
     folder = Path(named) if named else ROOT / ".tools" / "oidc" / "node_modules"
@@ -68,7 +68,7 @@ def find_oidc() -> Path | None:
 
 
 def find_swift() -> Path | None:
-    """The folder of the programs of OpenStack Swift."""
+    """Return the folder of the OpenStack Swift programs."""
     if (named := _named("WARPDECK_SWIFT")) is None:
         return None
     folder = Path(named) if named else ROOT / ".tools" / "swift" / "bin"
@@ -76,7 +76,7 @@ def find_swift() -> Path | None:
 
 
 def _named(variable: str) -> str | None:
-    """What a variable names a tool by, empty where nothing; None where it hides the tool."""
+    """Return the value of a variable that names a tool, empty if unset, or None if it hides the tool."""
     named = os.environ.get(variable, "").strip()
     return None if named.lower() in ("off", "none") else named
 
@@ -107,7 +107,7 @@ _OF_FIXTURES = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests that start a real profiler or read every report by what they need."""
+    """Mark tests that start a real profiler or read every report by the tools that they need."""
     for item in items:
         fixtures = _fixtures(item)
         if fixtures & {"nsys", "ncu"} or _reads_corpus(fixtures):
@@ -118,12 +118,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips or fails a test before any of its fixtures is made."""
+    """Skip or fail a test with missing programs before its fixtures are set up."""
     _require(needed(item))
 
 
 def require(name: str) -> None:
-    """For a fixture that only some parameters of a test ask for."""
+    """Skip or fail a test from within a fixture that only some of its parameters use."""
     _require([NEEDS[name]])
 
 
@@ -137,7 +137,10 @@ def _require(wanted: list[Need]) -> None:
 
 
 def needed(item: pytest.Item) -> list[Need]:
-    """What a test needs: by its fixtures and by its markers (``nsight("ncu")``; ``nsight`` alone means nsys)."""
+    """Return the programs that a test needs, by its fixtures and markers.
+
+    The marker ``nsight("ncu")`` names a program; plain ``nsight`` means nsys.
+    """
     fixtures = _fixtures(item)
     names = fixtures & {"nsys", "ncu"}
     names.update(*(marker.args for marker in item.iter_markers("nsight")))
@@ -150,13 +153,13 @@ def needed(item: pytest.Item) -> list[Need]:
 
 
 def _fixtures(item: pytest.Item) -> set[str]:
-    """The fixtures of a test, without parameters that only bear the name of one."""
+    """Return the fixtures of a test, without parameters that merely have the name of one."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     return set(getattr(item, "fixturenames", ())) - set(parameters)
 
 
 def _reads_corpus(fixtures: set[str]) -> bool:
-    """Whether a test reads the reports of the corpus, most of which only nsys converts; the samples need no tool."""
+    """Return True if a test reads the corpus, most of which only nsys converts; the samples need no tool."""
     return "every_report" in fixtures and CORPUS.exists()
 
 

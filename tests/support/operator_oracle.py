@@ -1,8 +1,8 @@
-"""Operators of a trace by torch.profiler's own rules, in plain Python and whole ns: no SQL and nothing of ours.
+"""Operators of a trace by torch.profiler's own rules, in plain Python and whole ns, without SQL or Warpdeck's code.
 
-The rules are those of EventList in torch/autograd/profiler_util.py: what lies in an event on its thread is its child,
-an event takes its children's time off its own, one that is the only child of an event of the same name is one with it,
-and what ran on the GPU belongs to the operator that its "External id" names.
+The rules are those of EventList in torch/autograd/profiler_util.py. An event inside another one on the same thread is
+its child. An event's self time excludes its children. An only child with the same name as its parent is merged into it.
+GPU work belongs to the operator that its "External id" names.
 """
 
 import json
@@ -18,14 +18,14 @@ LEFT_OUT = (
     "aten::is_leaf", "aten::output_nr", "aten::_version",
 )  # fmt: skip
 RANKS = {"annotation": 0, "python": 1, "operator": 2, "call": 3}
-"""Of events with the same edges, those of a smaller rank are around the others."""
+"""Of events with the same edges, those of a lower rank enclose the others."""
 Figures = tuple[int, int, int, int, int]
 """Calls, CPU total, CPU self, GPU total, GPU self."""
 
 
 @dataclass
 class Node:
-    """An event with what lies in it."""
+    """An event with its children."""
 
     name: str
     kind: str
@@ -49,7 +49,7 @@ class Node:
 
 
 def nodes(trace: Event) -> list[Node]:
-    """All events that nest, with their parents and children, and what each launched."""
+    """Return all events that nest, with their parents, children and launches."""
     lanes: dict[Any, list[Node]] = defaultdict(list)
     for kind in RANKS:
         for event in of_kind(trace, kind):
@@ -85,7 +85,7 @@ def _nest(lane: list[Node]) -> None:
 
 
 def _launch(trace: Event, found: Iterable[Node]) -> None:
-    """By the id of the operator that an event of the GPU names; where it names none, by its call."""
+    """Assign GPU events to the operator with their external id, or if they have none, to that of their call."""
     by_id = {node.external: node for node in found if node.external}
     calls: dict[int, Node] = {}
     for node in found:
@@ -102,7 +102,7 @@ def _launch(trace: Event, found: Iterable[Node]) -> None:
 
 
 def merge(found: list[Node]) -> list[Node]:
-    """The operators that are left once each that is alone in one of its own name is one with it."""
+    """Merge each only child into a parent of the same name, and return the remaining operators."""
     kept = []
     for node in sorted(found, key=lambda node: (node.start, -node.end, RANKS[node.kind], node.order)):
         parent = node.parent
@@ -117,7 +117,7 @@ def merge(found: list[Node]) -> list[Node]:
 
 
 def averages(trace: Event) -> tuple[dict[str, Figures], dict[tuple[str, str | None], Figures]]:
-    """Figures of operators by name, and by name and sizes of the inputs."""
+    """Return the figures of operators by name, and by name and input sizes."""
     by_name: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
     by_shape: dict[tuple[str, str | None], list[int]] = defaultdict(lambda: [0] * 5)
     for node in merge(nodes(trace)):

@@ -1,4 +1,4 @@
-"""What the real nsys prints, and the comparison of our analyses with it, cell by cell."""
+"""Run the real nsys, and compare its output with Warpdeck's analyses cell by cell."""
 
 import csv
 import gzip
@@ -14,7 +14,7 @@ from profiledb.query import header, output
 from profiledb.spreadsheet import defused
 
 Table = list[list[str]]
-"""Rows of texts, header first; empty where nothing was found or the report lacks the data."""
+"""Rows of text, header first; empty if there are no rows or the report lacks the data."""
 
 READABLE = (
     "cpu_only_t4.nsys-rep",
@@ -27,18 +27,18 @@ READABLE = (
     "streams_4090.nsys-rep",
     "wsl2_no_kernels.nsys-rep",
 )
-"""Reports of the corpus that the installed nsys reads."""
+"""Reports of the corpus that the installed nsys can read."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An analysis that carries the name of a report or rule of nsys, and with it its columns, order and numbers."""
+    """An analysis named after a report or rule of nsys, with the same columns, order and numbers."""
 
     analysis: str
     asked: str
-    """How nsys is asked for it, with its options."""
+    """The name that nsys takes for it, with its options."""
     params: tuple[tuple[str, str], ...] = ()
-    """Our parameters of the same meaning."""
+    """The equivalent parameters of the analysis."""
 
     def __str__(self) -> str:
         return self.asked
@@ -49,7 +49,7 @@ def _named(*names: str) -> tuple[Case, ...]:
 
 
 def by_name(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Those of the cases that have other kernel names to offer, with each of the other names."""
+    """Return the cases that offer other kernel names, once for each of the other names."""
     found = [case.analysis for case in cases if "by" in {param.name for param in header.get(case.analysis).params}]
     words = {"base": "short", "mangled": "mangled"}
     return tuple(Case(name, f"{name}:{theirs}", (("by", by),)) for name in found for theirs, by in words.items())
@@ -83,7 +83,7 @@ def _use(threshold: int, **more: int) -> Case:
 
 WITHOUT_OPTIONS = RULES[2:]
 ON_CORPUS = (*STATS, _gaps(1), _use(100), *WITHOUT_OPTIONS)
-"""Thresholds that let the small reports of the corpus have rows."""
+"""Thresholds low enough that the small reports of the corpus have rows."""
 ON_GENERATED = (_gaps(0), _gaps(2), _use(80), _use(150, chunks=7), *WITHOUT_OPTIONS)
 PRINTED_BY_NAME = (
     "cuda_gpu_kern_sum:base",
@@ -96,10 +96,10 @@ ON_SAMPLES = (*STATS, *(case for case in by_name(STATS) if case.asked in PRINTED
 
 
 def ask(nsys: Path, export: Path, cases: Sequence[Case], folder: Path) -> None:
-    """Has nsys print what the cases need about an SQLite export, into files that ``asked`` reads."""
+    """Run nsys on an SQLite export for the cases, writing files that ``asked`` reads."""
     rules = {rule.analysis for rule in RULES}
     stats = [case.asked for case in cases if case.analysis not in rules]
-    # Without rows=-1 the rules would limit the rows before they sort them
+    # Without rows=-1, the rules limit the rows before sorting them
     found = [f"{case.asked}:rows=-1" for case in cases if case.analysis in rules]
     for command, option, names in (("stats", "--report", stats), ("analyze", "-r", found)):
         argv = [str(nsys), command, "-q", "--format", "csv", "-o", str(folder / "asked")]
@@ -109,19 +109,19 @@ def ask(nsys: Path, export: Path, cases: Sequence[Case], folder: Path) -> None:
 
 
 def asked(folder: Path, case: Case) -> Table:
-    """What nsys printed for ``ask``."""
+    """Return the output that ``ask`` wrote for a case."""
     ending = f"_{case.asked.replace(':', '_')}"
     (path,) = [path for path in folder.iterdir() if path.stem.removesuffix("_rows=-1") == f"asked{ending}"]
     return rows(path.read_text(encoding="utf-8"))
 
 
 def on_paper(folder: Path, case: Case) -> Table:
-    """What a newer nsys printed about a sample, from the files beside it; it has no file where it was silent."""
+    """Return a newer nsys's output for a sample, from the files beside it; without a file, nsys printed nothing."""
     return rows(printed(folder, case.asked.replace(":gap=1", "_from_1_ms").replace(":", "_")))
 
 
 def printed(folder: Path, name: str) -> str:
-    """A text beside the samples, of which the large ones are packed; empty where there is none."""
+    """Return the text of a file beside the samples, decompressed if large; empty if it does not exist."""
     path = folder / f"{name}.csv"
     packed = folder / f"{name}.csv.gz"
     data = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes() if path.exists() else b""
@@ -129,7 +129,7 @@ def printed(folder: Path, name: str) -> str:
 
 
 def ours(library: Library, report: str, case: Case) -> Table:
-    """What ``python -m profiledb run`` prints."""
+    """Return the output of ``python -m profiledb run``."""
     written = io.BytesIO()
     try:
         output.write_csv(library, library.find(report), case.analysis, dict(case.params), written)
@@ -139,13 +139,13 @@ def ours(library: Library, report: str, case: Case) -> Table:
 
 
 def rows(text: str) -> Table:
-    """The CSV in what was printed, without notices such as SKIPPED and formulas; nothing where it is a header alone."""
+    """Parse the CSV in an output, ignoring notices such as SKIPPED; empty if there is only a header."""
     table = [[defused(cell) for cell in row] for row in csv.reader(io.StringIO(text)) if len(row) > 1]
     return table if len(table) > 1 else []
 
 
 def differences(expected: Table, actual: Table) -> list[str]:
-    """Cells that differ as text, a line each; empty where the two tables are the same."""
+    """Return a line for each cell that differs as text."""
     found = [f"{len(expected)} rows expected, {len(actual)} found"] if len(expected) != len(actual) else []
     for number, (one, other) in enumerate(zip(expected, actual, strict=False)):
         found += [f"row {number}: {a!r} expected, {b!r} found" for a, b in zip(one, other, strict=True) if a != b]

@@ -1,4 +1,4 @@
-"""Which page asks which analysis, read from the code: the names in its script and in what that imports."""
+"""Analyses that each page queries, read from the code: the names in its script and in the modules that it imports."""
 
 import ast
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from profiledb.query import header
 
 ROOT = Path(__file__).parents[2]
 BAR = ROOT / "app/selection/bar.py"
-"""Stands above every page."""
+"""Part of every page."""
 LEFT_OUT = ("app.page_list", "profiledb.studies.prefetch", "profiledb.studies.html", "profiledb.studies.trace_link")
-"""What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
+"""Modules that name analyses for other reasons: listing pages, preparing reports, writing one file, linking a trace."""
 _ROOMS = ("app.", "profiledb.studies.", "profiledb.findings.program.")
 
 
 def asked(url: str) -> frozenset[str]:
-    """The analyses that the page at this address asks."""
+    """Return the analyses that the page at this address queries."""
     found: set[str] = set()
     todo, seen = [page_list.get_script(url), BAR], set()
     while todo:
@@ -33,7 +33,7 @@ def asked(url: str) -> frozenset[str]:
 
 @cache
 def _read(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
-    """The names of analyses in a file, and the files of ours that it imports."""
+    """Return the analysis names in a file, and Warpdeck's files that it imports."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     return frozenset(texts & header.analyses().keys()), tuple(_imported(tree))

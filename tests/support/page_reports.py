@@ -1,4 +1,4 @@
-"""Small reports written by hand, and their rows, for the tests of analyses."""
+"""Small hand-made reports and their rows, for tests of analyses."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -34,13 +34,13 @@ GP100 = H100 | {"name": "GP100", "compute_capability": "6.0", "max_shared_per_sm
 
 
 def of_kind(kind: str) -> dict[str, int]:
-    """The rows by which a manifest tells that a made report is one of Nsight Compute."""
+    """Return the manifest rows that mark a made report as a Nsight Compute report."""
     return {"ncu_launch": 1} if kind == "ncu" else {}
 
 
 @cache
 def empty() -> store.Ready:
-    """An empty report, made once a process: a table a statement takes most of the time of a small one."""
+    """Return an empty report, created once per process: one statement per table is most of the cost of a small one."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "empty.duckdb"
         with store.create(path):
@@ -49,7 +49,7 @@ def empty() -> store.Ready:
 
 
 def insert(db: duckdb.DuckDBPyConnection, table: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Inserts rows; those in a row that name the same columns by one statement."""
+    """Insert rows, with one statement for consecutive rows of the same columns."""
     for columns, several in groupby(rows, key=tuple):
         values = [list(row.values()) for row in several]
         names = ", ".join(f'"{name}"' for name in columns)
@@ -74,7 +74,7 @@ def name(number: int, short: str, kind: str = "other", demangled: str = "", mang
 
 
 def run(library: Library, report_id: str, analysis_name: str, /, **params: Any) -> list[dict[str, Any]]:
-    """Rows as dictionaries with None where a value is missing."""
+    """Run an analysis and return its rows as dictionaries, with None for missing values."""
     frame = analysis.run(library, report_id, analysis_name, params)
     return records(frame)
 
@@ -94,7 +94,7 @@ def make_library(tmp_path: Path) -> Library:
 
 @pytest.fixture(name="publish")
 def make_publish(library: Library, tmp_path: Path) -> Publish:
-    """Publishes a small report that ``fill`` writes, and answers its id."""
+    """Return a function that publishes a small report written by ``fill`` and returns its id."""
 
     def publish_(fill: Fill, kind: str = "nsys") -> str:
         report_id = f"{len(library.list()):016x}"

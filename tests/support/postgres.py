@@ -1,4 +1,4 @@
-"""A real PostgreSQL of a test's own: one server a process, a database a test, copied from one that has the tables."""
+"""A real PostgreSQL for tests: one server per process, one database per test, copied from one with all tables."""
 
 import os
 import shutil
@@ -21,9 +21,9 @@ from profiledb.library.database import Shared
 from tests.support import needs
 
 PASSWORD = "p4ssw0rd"
-"""Stands in every address, so that a test can look for it where it must not be."""
+"""Part of every address, so that a test can check that it does not leak."""
 USER = "postgres" if os.getuid() == 0 else ""
-"""Who runs the server, which does not run as root."""
+"""The user that runs the server, which refuses to run as root."""
 _QUICK = (
     *("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"),
     *("-c", "shared_buffers=16MB", "-c", "max_connections=100"),
@@ -31,12 +31,12 @@ _QUICK = (
 
 
 class Server:
-    """A cluster in a temporary folder; it ends with this process, however that ends.
+    """A database cluster in a temporary folder. It stops with this process, however the process ends.
 
     Args:
-        port: where it listens on 127.0.0.1, and asks for the password; by itself it has a socket in its folder alone.
-        password: of its one user.
-        options: of the server besides where it listens; by themselves such that a test waits for no disk.
+        port: the port on 127.0.0.1, with password authentication; by default, only a socket in its folder.
+        password: the password of its only user.
+        options: server options besides the address; by default, they avoid waiting for the disk.
     """
 
     def __init__(self, port: int = 0, password: str = PASSWORD, options: Sequence[str] = _QUICK) -> None:
@@ -60,7 +60,7 @@ class Server:
         migrations.move(self.create("template", ""))
 
     def start(self) -> None:
-        """Starts the server, and waits until it answers."""
+        """Start the server and wait until it answers."""
         listens = ("-c", f"listen_addresses={'127.0.0.1' if self.port else ''}", "-p", str(self.port or 5432))
         where = ("-D", str(self.folder / "data"), "-k", str(self.folder), *listens)
         argv = self._argv("postgres", *where, *self._options)
@@ -77,18 +77,18 @@ class Server:
                 return
 
     def stop(self) -> None:
-        """Stops the server: connections end, and nobody answers new ones."""
+        """Stop the server, closing all connections."""
         if self._process:
             self._process.send_signal(2)
             self._process.wait(30)
             self._process = None
 
     def pause(self) -> None:
-        """Has the server stand still with all its connections, as a machine does that hangs."""
+        """Suspend the server and all its connections, like a machine that hangs."""
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Ends the pause."""
+        """Resume the server."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
@@ -99,17 +99,17 @@ class Server:
                 process.send_signal(number)
 
     def remove(self) -> None:
-        """Stops it, and removes all of it."""
+        """Stop the server and delete its folder."""
         self.stop()
         shutil.rmtree(self.folder)
 
     def url(self, name: str) -> str:
-        """The address of a database."""
+        """Return the address of a database."""
         where = f"127.0.0.1:{self.port}/{name}" if self.port else f"/{name}?host={self.folder}"
         return f"postgresql://warpdeck:{self._password}@{where}"
 
     def create(self, name: str = "", template: str = "template") -> str:
-        """Makes a database, by itself one with all tables, and answers its address."""
+        """Create a database, by default one with all tables, and return its address."""
         name = name or f"test_{next(self._numbers)}"
         copied = f" TEMPLATE {template}" if template else ""
         with psycopg.connect(self.url("postgres"), autocommit=True) as db:
@@ -126,7 +126,7 @@ class Server:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """The server of this process; tests/support/needs.py skips a test that asks for it where there is none."""
+    """The server of this process; tests/support/needs.py skips tests if PostgreSQL is missing."""
     needs.require("PostgreSQL")
     server = Server()
     yield server
@@ -135,7 +135,7 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def team(postgres: Server) -> Iterator[Shared]:
-    """An empty database of a team, with its tables."""
+    """An empty team database with its tables."""
     shared = team_database.open_database(postgres.create())
     yield shared
     shared.close()

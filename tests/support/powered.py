@@ -1,4 +1,4 @@
-"""Small reports with a log of power beside them, by hand."""
+"""Small hand-made reports with a power log."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from profiledb.report.sidecar import TABLES
 from tests.support.page_reports import H100, Publish, insert, kernel, name
 
 CAPTURED_NS = 1_767_225_600_000_000_000
-"""Begin of the session: 2026-01-01, UTC."""
+"""Start of the session: 2026-01-01, UTC."""
 MS = 1_000_000
 
 Span = tuple[str, float, float]
-"""Name, begin and end (ms)."""
+"""Name, start and end in ms."""
 
 
 def reading(
@@ -26,7 +26,7 @@ def reading(
 
 
 def at_once(changes: Iterable[tuple[float, float]], low: float, high: float, **more: Any) -> list[dict[str, Any]]:
-    """Readings that see each change of the counter within a nanosecond; the first two tell the extremes of power."""
+    """Return readings that catch each counter change within 1 ns; the first two have the extremes of power."""
     rows: list[dict[str, Any]] = []
     before = None
     for ms, joules in changes:
@@ -39,7 +39,7 @@ def at_once(changes: Iterable[tuple[float, float]], low: float, high: float, **m
 
 
 def put_log(library: Library, report_id: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Puts a log beside a report, as the worker does."""
+    """Add a power log to a report, as the worker does."""
     columns = list(TABLES["power"])
     lines = (",".join("" if row.get(c) is None else str(row[c]) for c in columns) for row in rows)
     library.put_sidecar(report_id, "power", "\n".join([",".join(columns), *lines]) + "\n")
@@ -50,9 +50,9 @@ def report(
     gpus: Sequence[str | None] = (None,), used: Sequence[int] = (0,), end_ms: float = 1000,
     captured: str | None = "2026-01-01",
 ) -> str:  # fmt: skip
-    """A report of ranges on the host and of work (class, or memcpy; ms) on the first used GPU; uuids of its GPUs.
+    """Publish a report of ranges on the host and work (class or memcpy; ms) on the first used GPU.
 
-    Each further used GPU runs a kernel of 1 ns at 0.
+    Each other used GPU runs a kernel of 1 ns at 0. ``gpus`` are the UUIDs of the GPUs.
     """
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:

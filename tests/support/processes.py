@@ -1,4 +1,4 @@
-"""The worker as a process that runs for good, and what processes take."""
+"""Run the worker as a long-lived process, and measure processes."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def start_worker(
     before: Sequence[str] = (),
     **environment: str,
 ) -> subprocess.Popen[bytes]:
-    """The worker as it runs for good; the caller ends it. ``before`` is what stands before its command."""
+    """Start the long-lived worker, which the caller stops. ``before`` is a prefix of its command."""
     argv = [*before, sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library.folder), *options]
     return subprocess.Popen(
         argv, cwd=ROOT, env=os.environ | environment, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr
@@ -30,7 +30,7 @@ def start_worker(
 
 
 def processes_in(folder: Path) -> list[str]:
-    """Processes whose working folder is below this one."""
+    """Return the processes whose working directory is below this folder."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):
@@ -39,11 +39,11 @@ def processes_in(folder: Path) -> list[str]:
 
 
 def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
-    """What a process and those below it have worked so far."""
+    """Return the CPU seconds that a process and its descendants have used."""
     whole = psutil.Process(process.pid)
     return sum(sum(one.cpu_times()[:2]) for one in (whole, *whole.children(recursive=True)))
 
 
 def without_privileges(argv: list[str]) -> list[str]:
-    """A command as it runs for somebody who may not read every file, also where the tests run as root."""
+    """Return a command that runs without the privilege to read every file, even if the tests run as root."""
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", *argv] if os.geteuid() == 0 else argv

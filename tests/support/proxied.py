@@ -13,14 +13,16 @@ from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
 
 COOKIE = "warpdeck_server"
-"""Its value chooses the server of a browser."""
+"""The cookie that selects the server of a browser."""
 _SERVERS = re.compile(r"(?:^ *server app\d+:8501 max_fails=1 fail_timeout=5s;\n)+", re.MULTILINE)
 
 
 @contextmanager
 def proxied(nginx: Path, folder: Path, site: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Runs nginx with this file, in a folder of its own; ``way.log`` there says which server each browser went to,
-    ``access.log`` and ``error.log`` are those that nginx has by itself."""
+    """Run nginx with this site file in its own folder.
+
+    ``way.log`` in the folder records the server of each request; ``access.log`` and ``error.log`` are nginx's own.
+    """
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
     (folder / "nginx.conf").write_text(
@@ -37,7 +39,7 @@ def proxied(nginx: Path, folder: Path, site: str) -> Iterator["subprocess.Popen[
 
 
 def site_of(ports: Sequence[int], port: int) -> str:
-    """The file that deploy/ has, for servers at these ports of this machine and nginx at another one."""
+    """Return the site file from deploy/, for local servers at these ports and nginx at another port."""
     site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
     lines = [f"  server 127.0.0.1:{one} max_fails=1 fail_timeout=5s;\n" for one in ports]
     site, found = _SERVERS.subn("".join(lines), site)
@@ -47,7 +49,7 @@ def site_of(ports: Sequence[int], port: int) -> str:
 
 @contextmanager
 def behind(nginx: Path, servers: Sequence[Server], folder: Path, port: int = 0) -> Iterator[str]:
-    """The address of nginx in front of servers, with the file that deploy/ has."""
+    """Run nginx in front of servers with the site file from deploy/, and yield its address."""
     port = port or free_port()
     with proxied(nginx, folder, site_of([urlsplit(one.address).port or 0 for one in servers], port)):
         address = f"http://127.0.0.1:{port}"
@@ -63,6 +65,6 @@ def behind(nginx: Path, servers: Sequence[Server], folder: Path, port: int = 0) 
 
 
 def ways(folder: Path, key: str) -> set[str]:
-    """The servers, host and port, that a browser's requests went to."""
+    """Return the servers (host and port) that received a browser's requests."""
     lines = (line.split(" ", 1) for line in (folder / "way.log").read_text().splitlines())
     return {way for one, way in lines if one == key}

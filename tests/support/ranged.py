@@ -1,4 +1,4 @@
-"""Small captures of ranges and kernels by hand, through the real loader."""
+"""Small hand-made captures of ranges and kernels, loaded by the real loader."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,9 +13,9 @@ from tests.support import exports
 from tests.support.exports import MAIN, kernel
 
 Range = tuple[int, int | None, str]
-"""Begin and end (ns), name; of one that is never closed the end is None."""
+"""Start and end in ns, name; the end of an open range is None."""
 Work = tuple[int, int, int, str]
-"""Begin of a call of 10 ns in a range, begin and end of its kernel, and its name: one, two, three."""
+"""Start of a call of 10 ns in a range, start and end of its kernel in ns, and its name: one, two, three."""
 Capture = Callable[..., str]
 
 CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
@@ -24,9 +24,9 @@ NAMES = ("one", "two", "three")
 
 @pytest.fixture(name="capture")
 def make_capture(library: Library, tmp_path: Path) -> Capture:
-    """Publishes a capture of ranges and work, and answers its id.
+    """Return a function that publishes a capture of ranges and work and returns its id.
 
-    ``classes`` are those of the kernels, ``gpus`` rows of the GPU table, ``after`` is SQL on what was loaded.
+    ``classes`` are those of the kernels, ``gpus`` rows of the GPU table, and ``after`` is SQL to run after the load.
     """
 
     def capture_(

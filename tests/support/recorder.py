@@ -1,8 +1,8 @@
-"""A sink for the ranges of workloads that keeps what it is told."""
+"""A sink for the ranges of workloads that records them."""
 
 
 class Recorder:
-    """Keeps the path of every range, in the order of opening, and the color of each name."""
+    """Records the path of every range, in order of opening, and the color of each name."""
 
     def __init__(self) -> None:
         self.open: list[str] = []

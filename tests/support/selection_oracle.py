@@ -1,4 +1,4 @@
-"""What a selection keeps of a random export, found by comparing everything with everything."""
+"""The content of a selection of a random export, found by comparing everything with everything."""
 
 import random
 import re
@@ -10,11 +10,11 @@ from tests.support.attribution_oracle import BEGIN, Capture, Export, Operation, 
 
 
 class Chooser:
-    """Random selections of an export, and what they keep.
+    """Draw random selections of an export, and compute their content.
 
     Args:
         export: the export.
-        db: its report, from which only the paths and the order of ranges with the same begin are taken.
+        db: its report, which provides only the paths and the order of ranges with the same start.
     """
 
     def __init__(self, export: Export, db: duckdb.DuckDBPyConnection) -> None:
@@ -29,7 +29,7 @@ class Chooser:
         self.ranges = [r for c in self.captures for r in c.ranges if r.id in self.paths]
 
     def draw(self, rnd: random.Random) -> Selection:
-        """A random selection."""
+        """Return a random selection."""
         texts = tuple(self._text(rnd) for _ in range(rnd.choice([0, 1, 1, 2, 3])))
         return Selection(
             ranges=texts,
@@ -48,7 +48,7 @@ class Chooser:
         return f"{rnd.choice([self.paths[one.id], one.name])}{instances}"
 
     def kept(self, selection: Selection) -> tuple[list[Operation], set[int]] | None:
-        """Operations, and ids of ranges, that a selection keeps; None where it must be refused."""
+        """Return the operations and range ids in a selection, or None if it must be rejected."""
         chosen: set[int] = set()
         named: set[str] = set()
         for text in selection.ranges:
@@ -65,7 +65,7 @@ class Chooser:
         return operations, {r.id for r in self.ranges if r.id in inside and self._in_time(r.start, selection)}
 
     def _inside(self, outer: set[int]) -> set[int]:
-        """These ranges and all that they enclose."""
+        """Return these ranges and all ranges that they enclose."""
         return outer | {
             r.id
             for c in self.captures
@@ -79,7 +79,7 @@ class Chooser:
         return (s.from_ns is None or start >= BEGIN + s.from_ns) and (s.to_ns is None or start < BEGIN + s.to_ns)
 
     def _plain(self, text: str) -> str:
-        """The text without its instances."""
+        """Return the text without its instances."""
         return text if text in self.known else text.rpartition("#")[0]
 
     def _instances(self, text: str, skip: int) -> list[Range]:
@@ -98,7 +98,7 @@ class Chooser:
         return kept
 
     def _lineage(self, one: Range) -> tuple[str, ...]:
-        """Names around a range and its own; the text of a path is the same for a few different ones."""
+        """Return the names of the enclosing ranges and its own; some different lineages have the same path text."""
         if not self.lineages:
             names = {r.id: r.name for r in self.ranges}
             for number, name in names.items():
@@ -110,7 +110,7 @@ class Chooser:
         return self.lineages[one.id]
 
     def _warmups(self, chosen: set[int], named: set[str]) -> set[int]:
-        """Warm-ups that are neither chosen nor named by a chosen path."""
+        """Return the warm-ups that are neither chosen nor part of a chosen path."""
         found = {r.id for r in self.ranges if re.search("warm[ _-]?up", r.name, re.IGNORECASE)} - chosen
         through = {path for path in map(self.paths.get, found) for other in named if other.startswith(f"{path}/")}
         return {number for number in found if self.paths[number] not in through}

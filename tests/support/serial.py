@@ -1,4 +1,4 @@
-"""Series of reports by their summaries alone, without files of reports."""
+"""Series of reports that exist only as summaries, without report files."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def facts(number: int, **changed: object) -> Facts:
-    """A report of a training program, captured on the day of its number."""
+    """Return the facts of a training report, captured on the day of its number."""
     report_id = f"{number:016x}"
     at = (BEGIN + timedelta(days=number)).isoformat()
     meta = {"workload": "train", "commit": f"{number:040x}", "commit_date": at}
@@ -27,7 +27,7 @@ def facts(number: int, **changed: object) -> Facts:
 
 
 def rows(wall: float, kernels: Mapping[str, float], idle: float | None = None) -> list[Row]:
-    """The figures of a step of one GPU: its kernels, each a class of its own, and idle time up to the step time."""
+    """Return the figures per step on one GPU: each kernel in its own class, and idle time up to the step time."""
     busy = sum(kernels.values())
     found = [
         Row("wall_ns", wall, low=0.95 * wall, high=1.1 * wall),
@@ -41,7 +41,7 @@ def rows(wall: float, kernels: Mapping[str, float], idle: float | None = None) -
 
 
 def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
-    """Lists a report of which there is a summary alone."""
+    """List a report that has only a summary."""
     manifest = Manifest(
         of.report_id, SCHEMA_VERSION, of.name, of.kind, of.report_id, 1, captured_at=of.captured_at,
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},

@@ -1,11 +1,11 @@
-"""Commands that hold a secret, in the spellings of shells and programs, and harmless ones that look like these."""
+"""Commands that contain a secret, in the syntax of various shells and programs, and harmless look-alikes."""
 
 import json
 import shlex
 from collections.abc import Callable
 
 PARTS = ("hunter2", "swordfish")
-"""Of these each secret is made; no part may stay."""
+"""The parts of every secret, none of which may remain."""
 SECRETS = [
     "hunter2-swordfish-9zQ", "hunter2 swordfish", "hun'ter2\"hunter2$swordfish", "hunter2=swordfish",
     "hunter2;swordfish|x", "-hunter2swordfish", "hunter2\nswordfish", "hunter2`swordfish", "hunter2)swordfish",

@@ -1,4 +1,4 @@
-"""The set of reports with their true iterations (tests/data/steps.toml), and how right what is detected is."""
+"""The reports with known iterations (tests/data/steps.toml), and the accuracy of iteration detection on them."""
 
 import tomllib
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "steps.toml"
 
 @dataclass(frozen=True)
 class Told:
-    """What is true of a report, and what its kernels tell.
+    """The known and detected iterations of a report.
 
     Args:
         name: the report.
-        iterations: how many there are; 0 where the kernels do not loop.
-        kernels: of how many kernels each is, 0 where they differ.
-        found: iterations that were detected, of which the one before the first marker and after the last are none.
-        size: the median of their kernels.
+        iterations: the true number of iterations; 0 if the kernels do not loop.
+        kernels: the true number of kernels in each, or 0 if it varies.
+        found: the number of detected iterations, which exclude work before the first marker and after the last.
+        size: the median of their kernel counts.
     """
 
     name: str
@@ -32,26 +32,26 @@ class Told:
 
     @property
     def is_right(self) -> bool:
-        """Whether what was detected is true; where nothing loops, whether nothing was detected."""
+        """Return True if the detected iterations match the true ones, or if neither exist."""
         if not self.iterations or not self.found:
             return self.iterations == self.found
         return abs(self.found - (self.iterations - 1)) <= 1 and self.kernels in (0, self.size)
 
 
 def truth(part: str) -> dict[str, dict[str, int]]:
-    """The reports of a part of the set, with what is true of each."""
+    """Return the true values of each report in a part of the set."""
     return dict(tomllib.loads(DATA.read_text(encoding="utf-8"))[part])
 
 
 def told(library: Library, report_id: str, name: str, true: dict[str, int]) -> Told:
-    """What the kernels of a report tell."""
+    """Detect the iterations of a report and return them with the true values."""
     rows = analysis.run(library, report_id, "detected_iterations", {})
     size = float(median(rows["kernels"])) if len(rows) else 0
     return Told(name, true["iterations"], true.get("kernels", 0), len(rows), size)
 
 
 def precision_and_recall(several: Iterable[Told]) -> tuple[float, float]:
-    """Of what was detected the share that is right, and of the loops the share that was detected rightly."""
+    """Return the share of detections that are right, and the share of loops that were detected correctly."""
     all_ = list(several)
     right = sum(one.is_right and one.found > 0 for one in all_)
     return right / max(1, sum(one.found > 0 for one in all_)), right / max(1, sum(one.iterations > 0 for one in all_))

@@ -1,4 +1,4 @@
-"""What a summary in Markdown says of busy and idle time: every share of it, and where it stands."""
+"""Busy and idle shares in a Markdown summary: each value, and where it appears."""
 
 import re
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from profiledb.studies.summary import document
 
 SHARE = re.compile(r"(?P<less><?)(?P<value>[\d,]+(?:\.\d+)?) %")
 MAY_EXCEED = ("Variation", "varies by", "Contradiction")
-"""Words of figures that are no shares of a whole."""
+"""Words that mark percentages that are not shares of a whole."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """The shares of a summary in percent: of the time in which its GPUs are idle, by who says it; busy time by GPU."""
+    """The percentages in a summary: idle time of its GPUs by place, and busy time by GPU."""
 
     idle: dict[str, float]
     busy: list[float]
@@ -24,7 +24,7 @@ class Said:
 
 
 def told(library: Library, report: Manifest, text: str | None = None) -> Said:
-    """What the summary of a report says, and the finding about idle GPUs that stands under the same part."""
+    """Return the shares in a report's summary, and in the finding on idle GPUs for the same part."""
     params = document.page_params(library, report, {})
     text = document.write_summary(library, report, params) if text is None else text
     idle = {}
@@ -42,13 +42,13 @@ def told(library: Library, report: Manifest, text: str | None = None) -> Said:
 
 
 def table(text: str, title: str) -> list[list[str]]:
-    """The cells of the rows of a section's table, without its head."""
+    """Return the cells of a section's table, without its header."""
     lines = text.partition(f"## {title}\n")[2].partition("\n## ")[0].splitlines()
     return [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in lines if line.startswith("| ")][2:]
 
 
 def share(cell: str) -> float:
-    """A share as a number; of one that is smaller than a digit shows, half of that."""
+    """Parse a share. A value below the smallest digit shown counts as half of that digit."""
     match = SHARE.fullmatch(cell)
     assert match, cell
     value = float(match["value"].replace(",", ""))
@@ -57,6 +57,6 @@ def share(cell: str) -> float:
 
 def _too_large(text: str) -> list[str]:
     exceeds = {line for line in text.splitlines() if any(word in line for word in MAY_EXCEED)}
-    steps = text.partition("## Steps\n")[2].partition("\n## ")[0]  # its last column is how much times vary
+    steps = text.partition("## Steps\n")[2].partition("\n## ")[0]  # its last column is the variation of times
     lines = [line for line in text.replace(steps, "").splitlines() if line not in exceeds]
     return [line for line in lines for one in SHARE.finditer(line) if float(one["value"].replace(",", "")) > 100]

@@ -1,7 +1,7 @@
-"""A real S3 server of another kind for tests: OpenStack Swift with its S3 API, all parts of it on this machine.
+"""Another real S3 server for tests: OpenStack Swift with its S3 API, with all of its parts on this machine.
 
-It keeps a bucket in databases and objects in three servers of its own, joins large objects from pieces, holds what is
-put under a condition, and lists a few names at a time. scripts/install_swift.sh installs it.
+It stores a bucket in databases and objects on three servers, assembles large objects from segments, honors conditional
+puts, and pages listings after a few names. scripts/install_swift.sh installs it.
 """
 
 import getpass
@@ -18,7 +18,7 @@ from tests.support import needs
 from tests.support.s3 import BUCKET, S3, SECRET
 
 LISTED = 7
-"""Names of a list at a time, so that a list of a few objects is one of several parts."""
+"""Names per page of a listing, so that listing a few objects takes several pages."""
 _STORAGE = ("account", "container", "object")
 _COMMON = """
 [DEFAULT]
@@ -56,11 +56,12 @@ for name, port in (part.split("=") for part in parts):
     builder.rebalance()
     builder.get_ring().save(f"{folder}/{name}.ring.gz")
 """
-"""Where each part of the storage is: one device each. It is what ``swift-ring-builder`` does in nine runs."""
+"""Python code that creates the rings, with one device for each part, in place of nine runs of
+``swift-ring-builder``."""
 
 
 class Swift(S3):
-    """The same as S3 for whoever uses it; its objects are no files of their names."""
+    """A drop-in replacement for S3, except that its objects are not stored as files of the same name."""
 
     KEY = "test:tester"
 
@@ -82,14 +83,13 @@ class Swift(S3):
         subprocess.run([str(found / "python"), "-c", _RINGS, *told], check=True)
 
     def commands(self) -> list[list[str]]:
-        """What runs."""
         return [
             [str(self._programs / f"swift-{part}-server"), str(self._folder / f"{part}.conf")]
             for part in (*_STORAGE, "proxy")
         ]
 
     def answers(self) -> bool:
-        """Whether it can be used: then it has the bucket."""
+        """Return True if the server is ready for use, creating the bucket if needed."""
         import obstore
         from obstore.store import S3Store
 
@@ -99,11 +99,11 @@ class Swift(S3):
         try:
             urllib.request.urlopen(urllib.request.Request(address, method="PUT"), timeout=20).close()
         except urllib.error.HTTPError as error:
-            return error.code == 409  # it is there
+            return error.code == 409  # the bucket exists
         except OSError:
             return False
         return True
 
     def files(self, url: str) -> list[Path]:
-        """It has none."""
+        """Not supported: objects are not stored as files."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Reports for tests of the timeline: tables filled by hand, without a conversion."""
+"""Reports for tests of the timeline, with tables filled by hand instead of a conversion."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ Rows = dict[str, Any]
 
 
 def library(folder: Path, content: dict[str, Rows], report_id: str = REPORT) -> Library:
-    """A library with one report whose tables hold these columns; others are NULL."""
+    """Create a library with one report whose tables hold these columns; all other columns are NULL."""
     shelf = Library(folder)
     with store.create(shelf.path(report_id), ready=empty()) as db:
         for name, columns in content.items():
@@ -39,12 +39,12 @@ def library(folder: Path, content: dict[str, Rows], report_id: str = REPORT) -> 
 
 
 def timelines(shelf: Library) -> Timelines:
-    """The timelines of a library, with the colors that come with Warpdeck."""
+    """Return the timelines of a library with the default colors."""
     return Timelines(shelf, classes.load())
 
 
 def kernels(starts: Times, ends: Times, stream: int = 7, first: int = 1) -> Rows:
-    """Kernels of GPU 0 on a stream, numbered from ``first`` on, of eight names in turn."""
+    """Return kernels of GPU 0 on a stream, numbered from ``first``, cycling through eight names."""
     n = len(starts)
     numbers = np.arange(first, first + n)
     return {
@@ -56,12 +56,12 @@ def kernels(starts: Times, ends: Times, stream: int = 7, first: int = 1) -> Rows
 
 
 def joined(*parts: Rows) -> Rows:
-    """Rows of one table, one part after the other."""
+    """Concatenate rows of one table."""
     return {column: np.concatenate([np.asarray(part[column]) for part in parts]) for column in parts[0]}
 
 
 def calls(starts: Times, ends: Times, tid: int, first: int = 1) -> Rows:
-    """CUDA calls of a thread."""
+    """Return CUDA calls of a thread."""
     n = len(starts)
     numbers = np.arange(first, first + n)
     return {
@@ -80,5 +80,5 @@ NAMES: dict[str, Rows] = {
 
 
 def report_row(start: int, stop: int) -> Rows:
-    """What a report says of its capture."""
+    """Return the row of the table ``report``."""
     return {"kind": ["nsys"], "name": ["made"], "start_ns": [start], "stop_ns": [stop], "duration_ns": [stop - start]}

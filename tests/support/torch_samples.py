@@ -1,4 +1,4 @@
-"""The samples of the PyTorch profiler, and the exports of nsys of the same programs, as a library."""
+"""A library of the PyTorch profiler samples, with the nsys exports of the same programs."""
 
 import pytest
 
@@ -16,5 +16,5 @@ needs_torch_samples = pytest.mark.skipif(not list(FOLDER.glob("*")), reason="no 
 
 @pytest.fixture(scope="session", name="torch_samples")
 def make_torch_samples(once: Once) -> Library:
-    """A library of them, with what lies beside each."""
+    """Return a library of the samples, with their sidecar files."""
     return Library(once("torch_samples", lambda folder: ingest_files(folder, sorted(FOLDER.glob("*")))) / "library")

@@ -1,4 +1,4 @@
-"""What tests of rules about waiting share: gaps of a raw export, and small captures by hand."""
+"""Shared helpers of tests of waiting rules: gaps of a raw export, and small hand-made captures."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -19,40 +19,40 @@ from tests.support.found import Span, bare, judged, union
 from tests.support.page_reports import Fill, kernel
 
 LAUNCH, SYNC, SEM, LOAD = 1, 2, 6, 7
-"""Functions of memory_reports: cudaLaunchKernel, cudaStreamSynchronize, sem_wait, cuLibraryLoadData."""
+"""Function ids of memory_reports: cudaLaunchKernel, cudaStreamSynchronize, sem_wait, cuLibraryLoadData."""
 MS = 1_000_000
 
 
 @cache
 def capture(sample: str) -> Capture:
-    """The export of a sample."""
+    """Read the export of a sample."""
     return raw.read(SAMPLES / f"{sample}.sqlite")
 
 
 def sampled(library: Library, sample: str, rule: str, **params: Any) -> Finding:
-    """What a rule says of a sample."""
+    """Judge a rule on a sample."""
     (report,) = (one for one in library.list() if Path(one.name).stem == sample and "ncu" not in Path(one.name).suffix)
     return judged(library, report.id, rule, **params)
 
 
 def looked_into(found: Capture, least: int = idle.SHORT) -> Iterator[Gap]:
-    """The gaps of at least so many ns."""
+    """Return the gaps of at least this many ns."""
     return (gap for gap in idle.gaps(found) if gap.ns >= least)
 
 
 def share(found: Capture, ns: float) -> float:
-    """A time in percent of that from the first to the last operation."""
+    """Return a time in percent of the span from the first to the last operation."""
     return 100.0 * ns / idle.spans_ns(found)
 
 
 def waited(gap: Gap) -> Span:
-    """The part of a gap until the launch of what ends it returned."""
+    """Return the part of a gap up to the return of the launch that ends it."""
     assert gap.follower.call is not None
     return gap.start, min(max(gap.start, gap.follower.call.end), gap.end)
 
 
 def during(gap: Gap, several: Iterable[Range], found: Capture, calls: bool = False) -> int:
-    """How long the launching thread was in one of these ranges before it launched; without ``calls`` outside CUDA."""
+    """Return the time of the launching thread in these ranges before its launch, in CUDA calls only with ``calls``."""
     low, high = waited(gap)
     tid = gap.follower.call.tid if gap.follower.call else None
 
@@ -65,15 +65,17 @@ def during(gap: Gap, several: Iterable[Range], found: Capture, calls: bool = Fal
 
 
 def gained(found: Capture, calls: list[tuple[Call, int]]) -> int:
-    """By how much the gaps of one GPU get shorter where the one thread that launches does not spend so many ns in these
-    calls, launch by launch: nobody gets ahead by more than 1,024 operations."""
+    """Return how much shorter the gaps of one GPU get if its launching thread saves this time in these calls, in ns.
+
+    The thread gets ahead by at most 1,024 operations.
+    """
     first = min(one.start for one in found.operations)
     starts = sorted(one.start for one in found.operations)
     total = ahead = before = 0
     block = -1
     for gap in looked_into(found):
         call = gap.follower.call
-        if call is None or call.end <= gap.start:  # it had been queued
+        if call is None or call.end <= gap.start:  # it was already queued
             continue
         if bisect_right(starts, gap.end) // 1024 != block:
             block = bisect_right(starts, gap.end) // 1024
@@ -86,14 +88,14 @@ def gained(found: Capture, calls: list[tuple[Call, int]]) -> int:
 
 
 def in_steps(found: Capture, name: str) -> list[Range]:
-    """The ranges of a name that lie in a step."""
+    """Return the ranges of a name that lie in a step."""
     steps = [one for one in found.ranges if one.name.startswith("step_")]
     named = [one for one in found.ranges if one.name == name]
     return [one for one in named if any(step.start <= one.start and one.end <= step.end for step in steps)]
 
 
 def outermost(calls: list[Call]) -> list[Call]:
-    """Calls of one thread that begin in no other."""
+    """Return the calls of one thread that do not start inside another one."""
     kept: list[Call] = []
     for call in sorted(calls, key=lambda one: (one.start, -one.end)):
         if not kept or call.end > kept[-1].end:
@@ -104,9 +106,9 @@ def outermost(calls: list[Call]) -> list[Call]:
 def by_hand(
     publish: Callable[..., str], kernels: list[tuple[int, int, int, int]], after: Fill | None = None, **tables: Any
 ) -> str:
-    """A capture of kernels: begin and end of the call (of one thread), begin and end on the GPU, in ns.
+    """Publish a capture of kernels, each given by start and end of its call (on one thread) and on the GPU, in ns.
 
-    ``after`` changes what was written.
+    ``after`` modifies the written report.
     """
     ran = [
         kernel(100 + i, 1, start, end, call_id=100 + i, global_pid=made.PID, process_range=None)
@@ -127,7 +129,7 @@ def by_hand(
 
 
 def ranges(*several: tuple[int, int, str]) -> dict[str, Any]:
-    """Rows of ranges of one thread that do not nest: begin, end and name."""
+    """Return rows of ranges on one thread that do not nest, from start, end and name."""
     names = {name: number for number, name in enumerate(dict.fromkeys(name for _, _, name in several), 1)}
     return {
         "range": [

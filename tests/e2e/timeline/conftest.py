@@ -1,4 +1,4 @@
-"""A server of some samples, which all tests of the timeline share."""
+"""A server with a few samples, shared by all timeline tests."""
 
 import shutil
 import sqlite3
@@ -25,12 +25,12 @@ NESTED = """
     INSERT INTO NVTX_EVENTS (start, "end", eventType, text, globalTid)
     SELECT t + n, t + 1000000 - n, 59, 'level_' || n, tid FROM level CROSS JOIN last
 """
-"""Ranges in ranges, after all others of a report."""
+"""SQL that adds nested ranges after all other ranges of a report."""
 
 
 @pytest.fixture(scope="package")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """Samples, in one of which the kernel that takes most has markup as its name, two ranks, a report of nothing."""
+    """Samples, one with markup as the name of its longest-running kernel, plus two ranks and an empty report."""
     folder = tmp_path_factory.mktemp("timeline")
     changed = folder / "changed"
     changed.mkdir()
