@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -77,7 +76,7 @@ def run(
     with closing(Queue(settings, library.catalog.shared, inbox)) as jobs:
         worker, lead = (
             TeamWorker(
-                _with_own_work_folder(library, name),
+                library.with_work_folder(name),
                 settings,
                 inbox,
                 finish,
@@ -110,13 +109,6 @@ def run(
             with suppress(CatalogError):
                 worker.workers.leave(me.id)
             _remove_work_folders(worker, lead)
-
-
-def _with_own_work_folder(library: Library, name: str) -> Library:
-    """Return the library with a work folder of its own on the library's disk."""
-    own = copy(library)
-    own.work = library.work / name
-    return own
 
 
 def _remove_work_folders(*workers: TeamWorker) -> None:

@@ -55,6 +55,17 @@ class Library:
         self._links: dict[tuple[Partner, object], dict[str, str]] = {}
         self.storage.on_eviction(self._attached.close)
 
+    def with_work_folder(self, name: str) -> "Library":
+        """Return this library with a work folder of its own, on the library's disk.
+
+        Recovery removes the work folder: workers that share a library must not share it.
+        """
+        own, storage, files = copy(self), copy(self.storage), copy(self._files)
+        files.work = self._files.work / name
+        storage.files = own._files = files
+        own.storage, own.work = storage, files.work
+        return own
+
     def asked_by(self, visitor: Visitor) -> "Library":
         """Return this library for another visitor, without the reports that they may not see."""
         asked = copy(self)

@@ -223,7 +223,7 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
         report = library.find(name)
         digest.write(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
     told = dashboard().dataframe[0].value.set_index("name")["worst"].to_dict()
-    assert told["dataloader_starved.nsys-rep"] == "High: GPU idle"
+    assert told["dataloader_starved.nsys-rep"] == "High: Data loading"
     assert told["launches_graph.nsys-rep"] == "Nothing costs time"
     assert pd.isna(told["kernels.nsys-rep"])
     some = dashboard(finding="data_loading").dataframe[0].value

@@ -188,8 +188,8 @@ from profiledb import confinement
 from profiledb.console import question_child
 asked = {"memory_mb": 256, "threads": 2, "seconds": 60, "database": sys.argv[1], "sidecars": {}}
 macros = question_child.views.sql(question_child.views.files())
-question_child._limit(asked)
-db = question_child._connected(asked)
+question_child._set_limits(asked)
+db = question_child._connect(asked)
 confinement.confine(confinement.READ | confinement.writes(), confinement.network(), [Path(sys.argv[1])])
 question_child.question_rules.check = lambda *_: None
 question_child._answer(db, asked | {"sql": "SELECT 1", "rows": 1, "bytes": 1000}, macros)

@@ -45,7 +45,7 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
         "WARPDECK_NSYS": str(stand_in(tmp_path, "sleep 600")),
         "WARPDECK_SAMPLES": "off",
     }
-    code = "import time; from app import worker_process; worker_process.status(); time.sleep(600)"
+    code = "import time; from app import worker_process; worker_process.check_worker(); time.sleep(600)"
     dashboard = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=os.environ | settings)
     try:
         wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))

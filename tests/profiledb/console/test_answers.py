@@ -126,7 +126,7 @@ def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: t
     wrong = {
         "SELECT nothing FROM kernel": 'column "nothing" not found',
         late: "Could not convert",
-        "SELECT '\ud800'": "does not take",
+        "SELECT '\ud800'": "does not accept",
     }
     for asking, said in wrong.items():
         with pytest.raises(AnalysisError, match=said):

@@ -220,3 +220,16 @@ def test_a_broken_connection_is_replaced(every_report: Library) -> None:
         raise broken
     with library.cursor(report) as cursor:
         assert cursor.execute("SELECT count(*) > 0 FROM kernel").fetchone() == (True,)
+
+
+def test_recovery_leaves_the_work_of_other_workers(tmp_path: Path) -> None:
+    """Two workers of a team share a library; the second one starts while the first one converts a file."""
+    library = Library(tmp_path)
+    first, second = (library.with_work_folder(name) for name in ("first", "second"))
+    for worker in (first, second):
+        worker.work.mkdir(parents=True)
+        (worker.work / "report.duckdb").write_bytes(b"being written")
+    second.recover()
+    assert (first.work / "report.duckdb").exists()
+    assert not second.work.exists()
+    assert library.work == tmp_path / "work"

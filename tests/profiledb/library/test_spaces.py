@@ -243,7 +243,8 @@ FOR_ALL: dict[str, tuple[Any, ...]] = {
 }
 """Methods for visitors who see every report, with arguments."""
 NO_REPORT = {
-    "asked_by", "on_eviction", "use_one_thread", "buffers_bytes", "list", "check_reachable", "require_own_database",
+    "asked_by", "with_work_folder", "on_eviction", "use_one_thread", "buffers_bytes", "list", "check_reachable",
+    "require_own_database",
 }  # fmt: skip
 """Methods that take no id of a report; ``list`` tells of visible reports alone."""
 
