@@ -62,7 +62,7 @@ class Library:
         """
         own, storage, files = copy(self), copy(self.storage), copy(self._files)
         files.work = self._files.work / name
-        storage.files = own._files = files
+        storage.files = own._files = files  # noqa: SLF001 (a copy of this one)
         own.storage, own.work = storage, files.work
         return own
 
