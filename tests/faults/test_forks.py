@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -119,7 +120,14 @@ def test_a_conversion_that_is_killed_is_the_failure_of_its_file(
 
 
 def _beside(worker: subprocess.Popen[bytes], known: Sequence[psutil.Process]) -> list[psutil.Process]:
-    return [child for child in psutil.Process(worker.pid).children() if child not in known]
+    """Conversions: what a killed one started is a child of the worker for a moment, too."""
+    return [child for child in psutil.Process(worker.pid).children() if child not in known and _converts(child)]
+
+
+def _converts(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return any("ingest.conversion" in word for word in process.cmdline())
+    return False
 
 
 def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[bytes]) -> None:

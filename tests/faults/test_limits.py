@@ -178,7 +178,7 @@ LOOK_S = 0.25
 
 @pytest.mark.integration
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
-    """A look takes under 10 ms, 0.5 % of the 2 s between two, with finished files of every kind in its inbox."""
+    """A look takes under 20 ms, 1 % of the 2 s between two, with finished files of every kind in its inbox."""
     for path in SAMPLES.glob("transformer_*"):
         (inbox / path.name).write_bytes(path.read_bytes())
     made(inbox / "b.sqlite")
@@ -196,7 +196,7 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     finally:
         worker.terminate()
         worker.wait(timeout=30)
-    assert took_s < 0.005 * 60, f"{took_s:.2f} s for as many looks as in a minute"
+    assert took_s < 0.01 * 60, f"{took_s:.2f} s for as many looks as in a minute"
 
 
 class Still:
