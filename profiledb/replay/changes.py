@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from profiledb.errors import AnalysisError
 from profiledb.replay.graph import DEVICE_WAITS, LAUNCH_NS, STREAM_WAITS, Graph, named
 from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
 
@@ -14,6 +16,8 @@ HOST_WORK_NS = 500_000
 """Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
 IN_GRAPH_NS = 1_000
 """Upper bound of the lag between two kernels of a CUDA graph, in ns."""
+LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
+"""Bounds of the speedup of kernels that a question may assume."""
 _ALLOCATIONS = frozenset({
     "cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "cudaMallocManaged", "cuMemCreate", "cuMemMap", "cuMemUnmap",
     "cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemRelease", "cudaHostAlloc", "cudaFreeHost",
@@ -42,10 +46,11 @@ class Change:
 
     Attributes:
         name: its name on the command line.
-        title: its title on pages; {value} stands for the value.
-        assumes: one sentence on what it assumes, with {value} as above.
+        title: its title on pages, a format of the parsed value.
+        assumes: the assumption that it makes, in a sentence or two.
         value: the meaning of its value; empty if it takes none.
         values: the values to try if the user names no change.
+        parse: splits a value into its parts, or raises AnalysisError.
     """
 
     name: str
@@ -54,6 +59,11 @@ class Change:
     apply: Callable[[Graph, Part, str], Graph | None]
     value: str = ""
     values: Callable[[Graph, Part], list[str]] = lambda _graph, _part: [""]
+    parse: Callable[[str], tuple[Any, ...]] = lambda value: (value,)
+
+    def describe(self, value: str) -> str:
+        """Return the title with a value."""
+        return self.title.format(*self.parse(value))
 
 
 def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -63,13 +73,18 @@ def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
     reads = np.zeros(len(calls), np.bool_)
     reads[operations.call[few]] = True
     waits = part.calls & (named(calls, DEVICE_WAITS | STREAM_WAITS) & ~named(calls, _ALLOCATIONS))
-    gone = [i for i in graph.waits if waits[i] or reads[i]]
-    if not gone:
+    kept = _without_waits(graph, waits | reads)
+    if len(kept) == len(graph.waits):
         return None
     cost = graph.cost.copy()
     cost[reads] = np.minimum(cost[reads], LAUNCH_NS)
     cost[waits] = 0
-    return replace(graph, cost=cost, waits={i: js for i, js in graph.waits.items() if i not in set(gone)})
+    return replace(graph, cost=cost, waits=kept)
+
+
+def _without_waits(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
+    """Return the waits of all other calls."""
+    return {i: awaited for i, awaited in graph.waits.items() if not calls[i]}
 
 
 def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -86,16 +101,12 @@ def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
         length[copies] = np.minimum(length[copies], (operations.bytes[copies] / rate).astype(np.int64) + LAUNCH_NS)
     after_copy = _follows(calls.start, of, named(calls, STREAM_WAITS) & part.calls, graph.chain)
     cost[after_copy] = 0
-    gone = {*of.tolist(), *after_copy.tolist()}
+    asynchronous = np.zeros(len(calls), np.bool_)
+    asynchronous[of] = asynchronous[after_copy] = True
     launch_lag = graph.launch_lag.copy()
     launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
-    return replace(
-        graph,
-        cost=cost,
-        length=length,
-        launch_lag=launch_lag,
-        waits={i: js for i, js in graph.waits.items() if i not in gone},
-    )
+    waits = _without_waits(graph, asynchronous)
+    return replace(graph, cost=cost, length=length, launch_lag=launch_lag, waits=waits)
 
 
 def _pinned_rate(graph: Graph) -> float:
@@ -126,10 +137,10 @@ def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
     gap, end = graph.gap.copy(), calls.start
     begin = end - np.maximum(gap, 0)
     for one in np.unique(spans[:, 0]):
-        numbers = [i for i, tid in enumerate(graph.recording.threads) if tid == one]
-        if not numbers or not (calls.thread == numbers[0]).any():
+        ours = graph.recording.calls_of(int(one))
+        if not ours.any():
             continue
-        chain = graph.chain[np.flatnonzero(calls.thread == numbers[0])[0]]
+        chain = graph.chain[int(np.argmax(ours))]
         mine = np.flatnonzero((graph.chain == chain) & (gap > 0))
         covered = _covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
         gap[mine] -= np.where((end[mine] >= _begin(part, calls.start)), covered, 0)
@@ -185,27 +196,38 @@ def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
     return replace(graph, gap=gap, cost=cost, launch_lag=launch_lag, stream_lag=stream_lag, queued=queued)
 
 
+def _parse_speedup(value: str) -> tuple[str, float]:
+    """Return the class or text, and the factor, of CLASS:TIMES."""
+    wanted, _, times = value.rpartition(":")
+    try:
+        factor = float(times)
+    except ValueError:
+        factor = 0.0
+    if not wanted or not LEAST_TIMES <= factor <= MOST_TIMES:
+        raise AnalysisError(
+            f"faster_kernels takes CLASS:TIMES, such as matmul:2, with {LEAST_TIMES:g} to {MOST_TIMES:,.0f} times."
+        )
+    return wanted, factor
+
+
 def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
     """Speed up kernels of a class, or with a text in their names, by a factor."""
-    wanted, _, times = value.rpartition(":")
+    wanted, times = _parse_speedup(value)
     operations = graph.recording.operations
-    codes = [
-        code for code, (name, class_) in enumerate(zip(operations.names, operations.classes, strict=True))
-        if wanted == class_ or (wanted and wanted in name)
-    ]  # fmt: skip
-    chosen = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
+    named_so = [code for code, name in enumerate(operations.names) if wanted in name]
+    chosen = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
+    chosen &= part.operations
     if not chosen.any():
         return None
     length = graph.length.copy()
-    length[chosen] = (length[chosen] / float(times)).astype(np.int64)
+    length[chosen] = (length[chosen] / times).astype(np.int64)
     return replace(graph, length=length)
 
 
 def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
     """Fuse consecutive elementwise kernels of a stream into one that takes as long as the longest of them."""
     operations = graph.recording.operations
-    codes = [code for code, class_ in enumerate(operations.classes) if class_ == "elementwise"]
-    mine = (operations.kind == KERNEL) & np.isin(operations.name, codes) & part.operations
+    mine = operations.in_class("elementwise") & part.operations
     gone = np.zeros(len(operations), np.bool_)
     for stream in np.unique(operations.stream[mine]):
         order = np.flatnonzero(operations.stream == stream)
@@ -230,7 +252,7 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     if not gone.any():
         return None
     cost = np.where(gone, 0, graph.cost)
-    return replace(graph, cost=cost, waits={i: js for i, js in graph.waits.items() if not gone[i]})
+    return replace(graph, cost=cost, waits=_without_waits(graph, gone))
 
 
 def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
@@ -254,8 +276,9 @@ def _without(graph: Graph, gone: Flags) -> Graph | None:
     cost[of], length[gone] = 0, 0
     for lag in (launch_lag, stream_lag):
         lag[gone] = np.minimum(lag[gone], 0)
-    removed = set(of.tolist())
-    waits = {i: js for i, js in graph.waits.items() if i not in removed}
+    removed = np.zeros(len(cost), np.bool_)
+    removed[of] = True
+    waits = _without_waits(graph, removed)
     return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
 
 
@@ -282,7 +305,7 @@ CHANGES = {
             pinned_copies,
         ),
         Change(
-            "host_code", "Non-CUDA code in {value} takes no time",
+            "host_code", "Non-CUDA code in {} takes no time",
             "Other threads or processes do it in time; calls and kernels stay.", host_code, "a range", _ranges,
         ),
         Change(
@@ -304,9 +327,9 @@ CHANGES = {
             "data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu,
         ),
         Change(
-            "faster_kernels", "Kernels run faster: {value}",
+            "faster_kernels", "Kernels of {} run {:g} times as fast",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
-            _classes,
+            _classes, _parse_speedup,
         ),
     )
 }  # fmt: skip

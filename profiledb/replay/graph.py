@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiledb.replay.recording import KERNEL, Calls, Flags, Integers, Operations, Recording
+from profiledb.replay.recording import Calls, Flags, Integers, Operations, Recording
 
 DEVICE_WAITS = frozenset({
     "cudaDeviceSynchronize", "cudaThreadSynchronize", "cuCtxSynchronize", "cudaFree", "cuMemFree", "cudaFreeHost",
@@ -299,8 +299,7 @@ def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[in
 
 def _partners(operations: Operations) -> list[tuple[int, ...]]:
     """Return the operations of each collective: on every GPU, the one with the same index among those of its name."""
-    codes = [code for code, class_ in enumerate(operations.classes) if class_ == "communication"]
-    mine = np.flatnonzero((operations.kind == KERNEL) & np.isin(operations.name, codes))
+    mine = np.flatnonzero(operations.in_class("communication"))
     devices = np.unique(operations.device[mine])
     if len(devices) < 2:
         return []

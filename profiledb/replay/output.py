@@ -25,38 +25,24 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "baseline_ns": found.baseline_ns,
         "replayed_ns": found.replayed_ns,
         "error_pct": found.error_pct,
-        **_lengths(told, found.baseline_ns),
-        "changes": [_change(one, found.baseline_ns) for one in found.predictions],
+        **_lengths(told),
+        "changes": [_change(one) for one in found.predictions],
         "critical_path": [
-            {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": _share(piece.ns, found.baseline_ns)}
+            {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": found.share_pct(piece.ns)}
             for piece in found.path[:MOST_PIECES]
         ],
     }
 
 
-def _lengths(one: Predicted | None, baseline_ns: int) -> dict[str, Any]:
-    if one is None:
-        names = ("predicted_ns", "low_ns", "high_ns", "saving_ns", "saving_pct", "next", "next_pct")
-        return dict.fromkeys(names)
-    return {
-        "predicted_ns": one.predicted_ns,
-        "low_ns": one.low_ns,
-        "high_ns": one.high_ns,
-        "saving_ns": baseline_ns - one.predicted_ns,
-        "saving_pct": _share(baseline_ns - one.predicted_ns, baseline_ns),
-        "next": one.next,
-        "next_pct": one.next_pct,
-    }
+def _lengths(one: Predicted | None) -> dict[str, Any]:
+    names = ("predicted_ns", "low_ns", "high_ns", "saving_ns", "saving_pct", "next", "next_pct")
+    return {name: getattr(one, name, None) for name in names}
 
 
-def _change(one: Predicted, baseline_ns: int) -> dict[str, Any]:
+def _change(one: Predicted) -> dict[str, Any]:
     ((name, value),) = one.changes
     told = {"change": name, "value": value or None, "title": one.title, "assumes": one.assumes}
-    return told | _lengths(one, baseline_ns)
-
-
-def _share(ns: int, baseline_ns: int) -> float:
-    return 100 * ns / baseline_ns if baseline_ns else 0.0
+    return told | _lengths(one)
 
 
 def markdown(report: Manifest, found: WhatIf) -> str:
@@ -77,7 +63,7 @@ def markdown(report: Manifest, found: WhatIf) -> str:
             "| Change | Then it takes | Between | Saves | Largest part then |",
             "| --- | ---: | ---: | ---: | --- |",
         ]
-        lines += [_row(one, found.baseline_ns) for one in rows]
+        lines += [_row(one) for one in rows]
         lines += ["", "Each change assumes:", ""]
         lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
     else:
@@ -85,14 +71,14 @@ def markdown(report: Manifest, found: WhatIf) -> str:
     lines += ["", "## Critical path", "", "| Part | Name | Time | Share |", "| --- | --- | ---: | ---: |"]
     lines += [
         f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"
-        f" | {words.percent(_share(piece.ns, found.baseline_ns))} |"
+        f" | {words.percent(found.share_pct(piece.ns))} |"
         for piece in found.path[:MOST_PIECES]
     ]
     return "\n".join(lines) + "\n"
 
 
-def _row(one: Predicted, baseline_ns: int) -> str:
-    saving = words.percent(_share(baseline_ns - one.predicted_ns, baseline_ns))
+def _row(one: Predicted) -> str:
+    saving = words.percent(one.saving_pct)
     between = f"{words.duration(one.low_ns)} – {words.duration(one.high_ns)}"
     title = "All of these" if len(one.changes) > 1 else words.plain(one.title)
     rest = f"{one.next}, {words.percent(one.next_pct)}" if one.next else ""

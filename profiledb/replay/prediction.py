@@ -26,8 +26,6 @@ MODEL_ERROR = 0.15
 """Relative error of a predicted saving: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
 MOST_CHANGES = 20
 """Maximum number of changes per question; each needs a replay of its own."""
-LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
-"""Bounds of the speedup of kernels that a question may assume."""
 LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
@@ -64,16 +62,28 @@ _MOST_RANGES = 200_000
 class Predicted:
     """A prediction for the part of a program with changes: lengths in ns, with an interval of about 95 %.
 
-    ``parts`` are the kinds on the critical path with the changes, the longest first, in ns.
+    ``baseline_ns`` is the length without changes. ``parts`` are the kinds on the critical path with the changes, the
+    longest first.
     """
 
     changes: tuple[tuple[str, str], ...]
     title: str
     assumes: str
+    baseline_ns: int
     predicted_ns: int
     low_ns: int
     high_ns: int
     parts: tuple[tuple[str, int], ...]
+
+    @property
+    def saving_ns(self) -> int:
+        """Return the time that the changes save."""
+        return self.baseline_ns - self.predicted_ns
+
+    @property
+    def saving_pct(self) -> float:
+        """Return it as a share of the length without changes, in percent."""
+        return _share_pct(self.saving_ns, self.baseline_ns)
 
     @property
     def next(self) -> str:
@@ -83,7 +93,7 @@ class Predicted:
     @property
     def next_pct(self) -> float:
         """Return its share of the length in percent."""
-        return 100 * self.parts[0][1] / self.predicted_ns if self.parts and self.predicted_ns else 0.0
+        return _share_pct(self.parts[0][1], self.predicted_ns) if self.parts else 0.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,14 @@ class WhatIf:
     path: list[critical_path.Piece]
     predictions: list[Predicted]
     together: Predicted | None = None
+
+    def share_pct(self, ns: int) -> float:
+        """Return a time as a share of the unchanged length, in percent."""
+        return _share_pct(ns, self.baseline_ns)
+
+
+def _share_pct(ns: int, whole_ns: int) -> float:
+    return 100 * ns / whole_ns if whole_ns else 0.0
 
 
 @dataclass(frozen=True)
@@ -145,10 +163,12 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
     found = [one for change in tries if (one := case.predict([change]))]
     together = None
-    if changes:
+    if len(changes) > 1:
         together = case.predict(changes)
+    elif changes:
+        together = next(iter(found), None)
     else:
-        found = [one for one in found if case.baseline - one.predicted_ns > LEAST_SAVING_PCT / 100 * case.baseline]
+        found = [one for one in found if one.saving_ns > LEAST_SAVING_PCT / 100 * case.baseline]
         found.sort(key=lambda one: one.predicted_ns)
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
@@ -176,21 +196,8 @@ def _known(name: str, value: str) -> tuple[Change, str]:
     if bool(value) != bool(change.value):
         wants = f"takes {change.value}: {name}=..." if change.value else "takes no value"
         raise AnalysisError(f"The change {name} {wants}.")
-    if name == "faster_kernels":
-        _check_times(value)
+    change.parse(value)
     return change, value
-
-
-def _check_times(value: str) -> None:
-    wanted, _, times = value.rpartition(":")
-    try:
-        right = bool(wanted) and LEAST_TIMES <= float(times) <= MOST_TIMES
-    except ValueError:
-        right = False
-    if not right:
-        raise AnalysisError(
-            f"faster_kernels takes CLASS:TIMES, such as matmul:2, with {LEAST_TIMES:g} to {MOST_TIMES:,.0f} times."
-        )
 
 
 def _check(recorded: recording.Recording) -> None:
@@ -213,11 +220,19 @@ def _check(recorded: recording.Recording) -> None:
 
 def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
     """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
-    spans = _steps(library, report_id, db)
-    if spans:
-        spans = _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
-        return Window(spans[0][1], max(end for *_, end in spans), spans[0][0], [one[1:] for one in spans])
-    begin, end = _extent(library, report_id, db)
+    with suppress(NotCapturedError):
+        steady = answer_store.run(library, report_id, "steady_part", {})
+        if len(steady):
+            if spans := _steps(library, report_id, db):
+                return _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
+            (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
+            return _bounded(db, *(origin + int(steady[name][0]) for name in ("from_ns", "to_ns")))
+    begin, end = db.execute(_EXTENT).fetchone() or (None, None)
+    return _bounded(db, begin or 0, end or 0)
+
+
+def _bounded(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> Window:
+    """Return a part without steps, cut at ``MOST_OPERATIONS``."""
     while (count := _count(db, begin, end)) > MOST_OPERATIONS:
         end = begin + (end - begin) * MOST_OPERATIONS // (count + 1)
     busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
@@ -227,8 +242,6 @@ def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> 
 def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> list[tuple[int, int, int]]:
     """Return thread, start and end of the steps that count, on the thread of the first of them."""
     try:
-        if not len(answer_store.run(library, report_id, "steady_part", {})):
-            return []
         steps = analysis.run(library, report_id, "iterations", {"rank": 1})
     except NotCapturedError:
         return []
@@ -237,23 +250,13 @@ def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> l
     return [row for row in rows if row[0] == rows[0][0]]
 
 
-def _extent(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    with suppress(NotCapturedError):
-        steady = answer_store.run(library, report_id, "steady_part", {})
-        if len(steady):
-            (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
-            return origin + int(steady["from_ns"][0]), origin + int(steady["to_ns"][0])
-    begin, end = db.execute(_EXTENT).fetchone() or (None, None)
-    return begin or 0, end or 0
-
-
 def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
     (count,) = db.execute(_COUNT, {"begin": begin, "end": end}).fetchone() or (0,)
     return int(count)
 
 
-def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> list[tuple[int, int, int]]:
-    """Return as many steps around the middle one as ``MOST_OPERATIONS`` allows, at least one."""
+def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> Window:
+    """Return a part of as many steps around the middle one as ``MOST_OPERATIONS`` allows, at least one."""
     low = high = len(spans) // 2
     total = counts[low]
     while high - low + 1 < len(spans):
@@ -261,7 +264,8 @@ def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> list[tuple[
         if total + counts[wider] > MOST_OPERATIONS:
             break
         total, low, high = total + counts[wider], min(low, wider), max(high, wider)
-    return spans[low : high + 1]
+    spans = spans[low : high + 1]
+    return Window(spans[0][1], max(end for *_, end in spans), spans[0][0], [one[1:] for one in spans])
 
 
 def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
@@ -305,9 +309,7 @@ def usual(built: Graph) -> Graph:
 def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
     """Map times of the recording on the window's thread to times of a replay."""
     calls = built.recording.calls
-    threads = built.recording.threads
-    ours = calls.thread == (threads.index(window.thread) if window.thread in threads else -1)
-    chain = built.chain[int(np.argmax(ours))]
+    chain = built.chain[int(np.argmax(built.recording.calls_of(window.thread)))]
     mine = np.flatnonzero(built.chain == chain)
     at = np.searchsorted(calls.start[mine], times, "right") - 1
     begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
@@ -321,22 +323,6 @@ def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) 
     moment = np.where((at + 1 < len(mine)) & ~inside, np.minimum(moment, begins[following]), moment)
     first = times - calls.start[mine][0] + begins[0]
     return np.where(at < 0, first, moment)
-
-
-def _end(built: Graph, window: Window, replayed: Replayed) -> int:
-    """Return the time at which the host has left the window and its last operation has ended."""
-    calls, operations = built.recording.calls, built.recording.operations
-    host = int(_moments(built, window, replayed, np.array([window.end_ns]))[0])
-    launched = operations.call >= 0
-    inside = np.zeros(len(operations), np.bool_)
-    begun = calls.start[operations.call[launched]]
-    inside[launched] = (begun >= window.begin_ns) & (begun < window.end_ns)
-    return max(host, int(np.array(replayed.end)[inside].max(initial=host)))
-
-
-def _length(built: Graph, window: Window, replayed: Replayed) -> int:
-    begin = int(_moments(built, window, replayed, np.array([window.begin_ns]))[0])
-    return _end(built, window, replayed) - begin
 
 
 def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -353,14 +339,13 @@ class _Case:
         self.part = _part(built, window, ranges)
         self._original = simulation.replay(built)
         self._steps = _step_lengths(built, window, self._original)
-        self.baseline = _length(built, window, self._original)
-        self.explained = _length(built, window, simulation.replay(usual(built)))
-        self.error_pct = 100 * abs(self.explained - self.baseline) / self.baseline if self.baseline else 0.0
+        self.baseline = self._length(self._original)
+        self.explained = self._length(simulation.replay(usual(built)))
+        self.error_pct = _share_pct(abs(self.explained - self.baseline), self.baseline)
 
     def path(self) -> list[critical_path.Piece]:
         """Return the critical path of the unchanged program."""
-        begin = int(_moments(self.graph, self.window, self._original, np.array([self.window.begin_ns]))[0])
-        return critical_path.pieces(self.graph, self._original, begin, begin + self.baseline)
+        return critical_path.pieces(self.graph, self._original, *self._bounds(self._original))
 
     def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect."""
@@ -370,29 +355,32 @@ class _Case:
         if changed is self.graph:
             return None
         replayed = simulation.replay(changed)
-        length = _length(changed, self.window, replayed)
-        off = self._uncertainty(changed, replayed, length)
-        begin = int(_moments(changed, self.window, replayed, np.array([self.window.begin_ns]))[0])
-        parts = kinds(critical_path.pieces(changed, replayed, begin, begin + length))
+        begin, end = self._bounds(replayed)
+        length = end - begin
+        off = self._uncertainty(replayed, length)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
-            "; ".join(_title(change, value) for change, value in chosen),
+            "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            length, max(0, int(length - off)), int(length + off), parts,
+            self.baseline, length, max(0, int(length - off)), int(length + off),
+            kinds(critical_path.pieces(changed, replayed, begin, end)),
         )  # fmt: skip
 
-    def _uncertainty(self, changed: Graph, replayed: Replayed, length: int) -> float:
+    def _bounds(self, replayed: Replayed) -> tuple[int, int]:
+        """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
+        bounds = np.array([self.window.begin_ns, self.window.end_ns])
+        begin, left = _moments(self.graph, self.window, replayed, bounds).tolist()
+        return begin, max(left, int(np.array(replayed.end)[self.part.operations].max(initial=left)))
+
+    def _length(self, replayed: Replayed) -> int:
+        begin, end = self._bounds(replayed)
+        return end - begin
+
+    def _uncertainty(self, replayed: Replayed, length: int) -> float:
         """Return half of the interval, from the spread between steps, the model error, and unexplained waits."""
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _step_lengths(changed, self.window, replayed)
+            gained = self._steps - _step_lengths(self.graph, self.window, replayed)
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)
-
-
-def _title(change: Change, value: str) -> str:
-    if change.name == "faster_kernels":
-        wanted, _, times = value.rpartition(":")
-        return f"Kernels of {wanted} run {float(times):g} times as fast"
-    return change.title.replace("{value}", value)

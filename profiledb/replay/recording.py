@@ -98,6 +98,12 @@ class Operations:
     def __len__(self) -> int:
         return len(self.start)
 
+    def in_class(self, name: str) -> Flags:
+        """Return which operations are kernels of a class."""
+        codes = [code for code, class_ in enumerate(self.classes) if class_ == name]
+        kernels: Flags = (self.kind == KERNEL) & np.isin(self.name, codes)
+        return kernels
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -106,6 +112,11 @@ class Recording:
     calls: Calls
     operations: Operations
     threads: list[int]
+
+    def calls_of(self, thread: int) -> Flags:
+        """Return which calls a thread made, given by its global id."""
+        number = self.threads.index(thread) if thread in self.threads else -1
+        return np.equal(self.calls.thread, number)
 
 
 def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording:

@@ -57,7 +57,7 @@ def show() -> None:
     rows = [
         {
             "change": one.title,
-            "saving_pct": 100 * (1 - one.predicted_ns / every.baseline_ns),
+            "saving_pct": one.saving_pct,
             "predicted_ns": one.predicted_ns,
             "low_ns": one.low_ns,
             "high_ns": one.high_ns,
@@ -92,11 +92,10 @@ def _facts(every: WhatIf, found: Predicted | None) -> None:
     length = fmt.count(every.steps) + " steps" if every.steps else "The program"
     items = [(f"{length} now", fmt.duration(every.baseline_ns), "As recorded, from the first to the last of them.")]
     if found:
-        saved = 100 * (1 - found.predicted_ns / every.baseline_ns)
         items += [
             ("Then", fmt.duration(found.predicted_ns), "Replayed with the changes."),
             ("Between", f"{fmt.duration(found.low_ns)} – {fmt.duration(found.high_ns)}", _INTERVAL),
-            ("Saves", fmt.percent(saved), ""),
+            ("Saves", fmt.percent(found.saving_pct), ""),
         ]
     items.append(("Unexplained", fmt.percent(every.error_pct), "Time of waits that nothing in the report explains."))
     page_elements.facts(items)
@@ -115,8 +114,7 @@ def _bars(every: WhatIf, found: Predicted | None) -> None:
         return
     st.caption("Critical path then")
     parts = _parts(found.parts, every)
-    saved = 100 * (1 - found.predicted_ns / every.baseline_ns)
-    parts.append(charts.Part(_SAVED, max(0.0, saved), "", theme.tint(charts.NEUTRAL[theme.theme()])))
+    parts.append(charts.Part(_SAVED, max(0.0, found.saving_pct), "", theme.tint(charts.NEUTRAL[theme.theme()])))
     chart_element.chart(charts.share_bar(parts, theme.theme()), "what-if-then")
 
 
@@ -124,7 +122,7 @@ def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]
     colors = theme.class_colors()
     return [
         charts.Part(
-            kind_title(kind), 100 * ns / every.baseline_ns, fmt.duration(ns),
+            kind_title(kind), every.share_pct(ns), fmt.duration(ns),
             share_bar.color(kind) if kind in _KINDS else colors.get(kind, colors[OTHER]),
         )
         for kind, ns in kinds
@@ -138,7 +136,7 @@ def _path(every: WhatIf) -> None:
         [
             {
                 "kind": kind_title(piece.kind),
-                "share_pct": 100 * piece.ns / every.baseline_ns,
+                "share_pct": every.share_pct(piece.ns),
                 "ns": piece.ns,
                 "name": piece.name,
             }
