@@ -71,7 +71,7 @@ class View:
         return self.subject is None or self.subject in manifest.subjects
 
     def offers(self, manifest: Manifest, report_data: ReportData) -> bool:
-        """Return True if the page has something to show of a report; opened anyway, it explains what is missing."""
+        """Return True if the page has data of a report to show. Opened without any, it names the missing data."""
         if not (self.listed and self.fits(manifest)):
             return False
         if self.sidecar:

@@ -1,5 +1,6 @@
-"""Measure what many reports cost a team, whoever views which: `python -m bench.team_lists --database URL [--reports
-N]`.
+"""Measure the cost of many reports in a team whose members see different ones.
+
+Run it with `python -m bench.team_lists --database URL [--reports N]`.
 
 A library in a bucket has a converted sample, and rows of many other reports without objects: two files each, a file of
 the inbox, and a summary. Each figure is processor and wall seconds of the working process. The database is empty, or

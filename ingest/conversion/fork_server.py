@@ -98,7 +98,7 @@ def _fork_again(files: list[int], pid_writer: int) -> int:
             return 0
     except OSError:
         return 1
-    os.setsid()  # before anybody knows the id: whoever does may end the group
+    os.setsid()  # before the id is known: a process that knows it may end the group
     os.write(pid_writer, b"%d\n" % os.getpid())
     return _run_job(files)
 

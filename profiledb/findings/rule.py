@@ -12,7 +12,7 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- once: idle                          rows shared by several rules (analyses/<topic>/once), computed once for all
     -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving
                                            comes from; time that several findings claim is counted once
-    -- level: place                        what it describes: a cause (without this line), the place of time that causes
+    -- level: place                        a finding names a cause (without this line), the place of time that causes
                                            explain (place), time whose cause other rules find (symptom), or all time of
                                            a kind (frame)
     -- weight: note                        without a cost of its own: a remark on the capture (note) or on the validity

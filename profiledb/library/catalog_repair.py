@@ -1,4 +1,4 @@
-"""Diagnose a damaged catalog, and recover what is still readable."""
+"""Diagnose a damaged catalog and recover its readable rows."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Serve the metrics and the health of a process to Prometheus, on an address of its own.
 
-Off unless a setting names the address: whoever reaches it may read it, and the dashboard's own port never serves it. It
-consists of numbers and words of ours. Only this module imports the package ``prometheus_client``.
+Off unless a setting names the address: anyone who reaches it can read it, and the dashboard's own port never serves
+it. It consists of numbers and words of ours. Only this module imports the package ``prometheus_client``.
 """
 
 import json

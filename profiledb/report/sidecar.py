@@ -112,7 +112,7 @@ def _count_columns(kind: Kind, file: Path) -> int:
         with file.open(encoding="utf-8", errors="replace") as text:
             names = text.readline(10_000).strip().split(",")
     except OSError:
-        names = []  # whoever reads the rows gets the error
+        names = []  # the reader of the rows gets the error
     most = list(TABLES[kind])[: len(names)]
     return max(len(most) if names == most else 0, TASK_COLUMNS)
 

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from profiledb.studies.html import document
-from tests.support.named import hostile
+from tests.support.hostile_report import hostile
 
 
 @pytest.mark.browser

@@ -11,7 +11,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.conftest import CORPUS, Once, ingest_files
 from tests.support.ddp_samples import make_ddp, needs_ddp
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import Publish, insert, make_library, make_publish
 from tests.support.torch_samples import TRAINING, make_torch_samples, needs_torch_samples
 

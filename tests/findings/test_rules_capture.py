@@ -13,7 +13,7 @@ from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
-from tests.support.found import Span, judged, rows, spans, union
+from tests.support.judged_rules import Span, judged, rows, spans, union
 from tests.support.memory_reports import MAIN, PID, call
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.powered import CAPTURED_NS, MS, put_log

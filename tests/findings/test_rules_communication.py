@@ -9,7 +9,7 @@ import pytest
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
 from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
-from tests.support.found import Span, bare, judged, pct, rows, spans, union, window
+from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 

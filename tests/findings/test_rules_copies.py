@@ -7,7 +7,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.found import Span, bare, judged, pct, rows, spans, union, window
+from tests.support.judged_rules import Span, bare, judged, pct, rows, spans, union, window
 from tests.support.memory_reports import PID, call, copy
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish
 from tests.support.waits import by_hand

@@ -7,7 +7,7 @@ import pytest
 from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.conftest import CORPUS, Once, ingest_files
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import run
 
 pytestmark = [

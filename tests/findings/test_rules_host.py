@@ -14,7 +14,7 @@ from profiledb.library.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
-from tests.support.found import Span, bare, judged, rows
+from tests.support.judged_rules import Span, bare, judged, rows
 from tests.support.page_reports import Publish, make_library, make_publish
 from tests.support.waits import MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
 

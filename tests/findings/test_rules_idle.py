@@ -9,7 +9,7 @@ import pytest
 from profiledb.findings.sentences import plain
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.found import judged, rows, spans, union, window
+from tests.support.judged_rules import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.ranged import Capture, make_capture
 from tests.support.waits import (

@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.library.library import Library
 from tests.support import memory_reports as made
-from tests.support.found import judged, pct, rows, spans, union, window
+from tests.support.judged_rules import judged, pct, rows, spans, union, window
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
 from tests.support.ranged import Capture, make_capture
 

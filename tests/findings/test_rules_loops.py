@@ -6,7 +6,7 @@ from profiledb.findings import judge, rulebook, sentences
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.support.exports import MAIN
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import make_library
 from tests.support.ranged import Capture, make_capture
 from tests.support.waits import MS, sampled

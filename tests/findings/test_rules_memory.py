@@ -9,7 +9,7 @@ from profiledb.library.library import Library
 from tests.conftest import Once
 from tests.findings.test_rules_copies import H200, small
 from tests.profiledb.analyses import test_tensors
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import Publish, make_library, make_publish
 from tests.support.waits import by_hand, ranges
 

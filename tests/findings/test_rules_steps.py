@@ -10,7 +10,7 @@ from profiledb.library.library import Library
 from profiledb.query import analysis
 from tests.second import steps as told
 from tests.second.nesting import ran
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import make_library
 from tests.support.ranged import Capture, make_capture
 from tests.support.waits import capture as export

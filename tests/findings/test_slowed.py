@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.findings import sentences
 from profiledb.library.library import Library
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.made_traces import launch, operator, python, taken_in
 from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples, needs_torch_samples
 

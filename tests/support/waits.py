@@ -15,7 +15,7 @@ from tests.second import idle, raw
 from tests.second.idle import Gap
 from tests.second.raw import Call, Capture, Range
 from tests.support import memory_reports as made
-from tests.support.found import Span, bare, judged, union
+from tests.support.judged_rules import Span, bare, judged, union
 from tests.support.page_reports import Fill, kernel
 
 LAUNCH, SYNC, SEM, LOAD = 1, 2, 6, 7

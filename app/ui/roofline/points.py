@@ -105,7 +105,7 @@ def _edge(point: Point, theme: Theme) -> str:
 
 
 def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: Theme, *, log: bool = True) -> None:
-    """Label the points with the most time where there is room; no label covers a point or another label."""
+    """Label the points with the most time, as long as no label covers a point or another label."""
     largest = max((point.weight for point in points), default=1) or 1
     places = {id(point): (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y) for point in points}
     named: set[str] = set()

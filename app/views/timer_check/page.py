@@ -31,7 +31,7 @@ def page() -> None:
 
 
 def _how(manifest: Manifest) -> None:
-    """Explain how to add timings and what they are good for."""
+    """Explain how to add timings and which questions they answer."""
     name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
     with st.container(border=True):
         st.markdown("**This report has no timings from the program.**")

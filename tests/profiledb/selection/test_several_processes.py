@@ -10,7 +10,7 @@ from profiledb.library.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.support import exports
 from tests.support.exports import PID, kernel
-from tests.support.found import judged
+from tests.support.judged_rules import judged
 from tests.support.page_reports import make_library, run
 
 __all__ = ["make_library"]  # fixtures

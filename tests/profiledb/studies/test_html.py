@@ -10,7 +10,7 @@ from profiledb.library.library import Library
 from profiledb.studies.html import document, markdown
 from profiledb.studies.summary.document import page_params, write_summary
 from tests.conftest import ROOT
-from tests.support.named import hostile
+from tests.support.hostile_report import hostile
 
 needs_samples = pytest.mark.skipif(not (ROOT / "sample_reports").is_dir(), reason="no samples here")
 
