@@ -19,16 +19,18 @@ WATCH = """() => {
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts.push(entry.value);
   }).observe({type: 'layout-shift', buffered: true});
 }"""
-ALL = ["", *(view.url for view in VIEWS)]
-FIRST = [("light", 1440, url) for url in ALL]
+MAIN = ("", "summary", "timeline", "findings", "kernels", "idle")
+CASES = [
+    (theme, width, url) for theme in ("light", "dark") for width in (1440, 800) for url in ("", *(v.url for v in VIEWS))
+]
 OTHERS = [
-    pytest.param(theme, width, url, marks=pytest.mark.slow("78 more loads"))
-    for theme, width in (("dark", 1440), ("light", 800), ("dark", 800))
-    for url in ALL
+    pytest.param(*case, marks=pytest.mark.slow("100 documents"))
+    for case in CASES
+    if not (case[:2] == ("light", 1440) and case[2] in MAIN)
 ]
 
 
-@pytest.mark.parametrize(("theme", "width", "url"), [*FIRST, *OTHERS])
+@pytest.mark.parametrize(("theme", "width", "url"), [*(("light", 1440, url) for url in MAIN), *OTHERS])
 def test_a_page_stays_where_it_is_drawn(
     browser: Browser, address: str, library: Library, theme: Theme, width: int, url: str
 ) -> None:

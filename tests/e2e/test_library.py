@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from bench import pages
 from bench.pages import wait_at_rest
@@ -128,16 +128,8 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
     expect(page).to_have_url(re.compile(f"report={library.find(house.STARVED).id}"))
 
 
-@pytest.fixture
-def reading(context: BrowserContext, address: str) -> Iterator[None]:
-    """Permission to read the clipboard, as a person does by pasting."""
-    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
-    yield
-    context.clear_permissions()
-
-
-@pytest.mark.usefixtures("reading")
 def test_copy_link_copies_and_compare_takes_what_one_types(page: Page, address: str, library: Library) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     path = f"/kernels?report={library.find(house.TRAINING).id}&range=step_2"
     page.goto(address + path)
     wait_at_rest(page, house.HEADING)

@@ -19,6 +19,7 @@ FEW = 2
 """Most failures shown unfolded; more are folded under their number."""
 
 SHOWN = 50
+_NAME_LETTERS = 32
 _LISTED = "library-listed"
 _STATES = "library-states"
 
@@ -41,10 +42,10 @@ def first_are_coming() -> bool:
     )
 
 
-def draw_samples() -> None:
-    """Draw how many samples are in the library until all are; the line refreshes by itself."""
-    if are_samples_coming():
-        st.fragment(_count_samples, run_every=REFRESH_S)()
+def draw_progress() -> None:
+    """Draw in one line what is being imported, as long as anything is; the line refreshes by itself."""
+    if _list_open():
+        st.fragment(_draw_line, run_every=REFRESH_S)()
 
 
 def are_samples_coming() -> bool:
@@ -52,11 +53,24 @@ def are_samples_coming() -> bool:
     return any(_list_samples().values())
 
 
-def _count_samples() -> None:
+def _draw_line() -> None:
     with page_elements.boundary():
-        samples = _list_samples()
-        done = sum(not is_coming for is_coming in samples.values())
-        st.caption(f":material/progress_activity: {done} of {len(samples)} samples", width="content")
+        samples, own = _list_samples(), [job for job in _list_open() if not _is_sample(job)]
+        parts = []
+        if any(samples.values()):
+            parts.append(f"{list(samples.values()).count(False)} of {len(samples)} samples")
+        running = [job for job in own if job.state != "waiting"]
+        if running:
+            step = f" ({fmt.plain(running[0].message)})" if running[0].message else ""
+            parts.append(f"Reading **{fmt.plain(fmt.shortened(running[0].name, _NAME_LETTERS))}**{step}")
+        if more := len(own) - len(running[:1]):
+            parts.append(f"{fmt.counted(more, 'file')} {'waits' if more == 1 else 'wait'}")
+        if parts:
+            st.caption(f":material/progress_activity: {' · '.join(parts)}", width="content")
+
+
+def _list_open() -> list[Job]:
+    return [job for job in session.jobs() if job.state in OPEN_STATES]
 
 
 def _list_samples() -> dict[str, bool]:
@@ -74,7 +88,7 @@ def _is_sample(job: Job) -> bool:
 
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
-    """Draw the worker's state, progress and failures."""
+    """Draw the worker's problems and failures, and rerun the page when its reports change."""
     with page_elements.boundary():
         state = worker_process.check_worker()
         jobs = session.jobs()
@@ -83,16 +97,15 @@ def live() -> None:
             st.rerun()
         _worker(state)
         _disk(state)
-        _progress([job for job in jobs if job.state in OPEN_STATES and not _is_sample(job)], state)
         _deferred([job for job in jobs if job.state == "deferred"])
         _failures([job for job in jobs if job.state == "failed"])
         _skipped([job for job in jobs if job.state == "skipped"])
         sidecars.waiting(jobs)
 
 
-def _listed() -> tuple[str, ...] | bool:
-    """Return the ids of the listed reports or, without reports, whether any are being imported."""
-    return tuple(sorted(r.id for r in session.reports())) or first_are_coming()
+def _listed() -> tuple[tuple[str, ...], bool]:
+    """Return the ids of the listed reports, and whether any are being imported."""
+    return tuple(sorted(r.id for r in session.reports())), bool(_list_open()) or first_are_coming()
 
 
 def _announce(jobs: Sequence[Job]) -> None:
@@ -138,19 +151,6 @@ def _skipped(jobs: Sequence[Job]) -> None:
             st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
         if len(jobs) > SHOWN:
             st.caption(f"and {len(jobs) - SHOWN} more")
-
-
-def _progress(jobs: Sequence[Job], status: worker_process.WorkerStatus) -> None:
-    running = [job for job in jobs if job.state != "waiting"]
-    waiting = [job for job in jobs if job.state == "waiting"]
-    if not jobs:
-        return
-    more = f" · {len(waiting)} waiting" if waiting else ""
-    if not running:
-        st.status(f"Waiting for the importer{more}", state="running" if status.state != "off" else "error")
-    for job in running:
-        step = f" · {fmt.plain(job.message)}" if job.message else ""
-        st.status(f"Reading **{fmt.plain(job.name)}**{step}{more}", state="running")
 
 
 def _deferred(jobs: Sequence[Job]) -> None:

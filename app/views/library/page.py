@@ -27,7 +27,7 @@ def page() -> None:
     status = worker_process.check_worker()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="library-top"):
         st.header("Library", anchor=False, width="content")
-        jobs.draw_samples()
+        jobs.draw_progress()
         upload.uploader(jobs.where(status, session.settings().inbox_text))
     with ui.boundary():
         jobs.workers()
