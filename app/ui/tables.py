@@ -89,17 +89,18 @@ def table(
     shown, config, whole = _parts(name_card.tell_kernels_apart(frame), present)
     config = fit_columns(config, {c.name: c.width for c in present})
     leading = [c.name for c in present if c.click]
-    event: Any = st.dataframe(
-        shown,
-        height=height or min(len(frame) + 1, SCREEN) * ROW_PX + _BORDERS_PX,
-        row_height=ROW_PX,
-        hide_index=True,
-        column_config=config,
-        key=key,
-        on_select="rerun" if select else "ignore",
-        selection_mode=BY_NAME if leading else SELECTION,
-        placeholder="–",
-    )
+    with st.container(key=f"table-room-{key}"):  # room for its tools before it is drawn
+        event: Any = st.dataframe(
+            shown,
+            height=height or min(len(frame) + 1, SCREEN) * ROW_PX + _BORDERS_PX,
+            row_height=ROW_PX,
+            hide_index=True,
+            column_config=config,
+            key=key,
+            on_select="rerun" if select else "ignore",
+            selection_mode=BY_NAME if leading else SELECTION,
+            placeholder="–",
+        )
     told = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
     raw = list(dict.fromkeys(told))
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

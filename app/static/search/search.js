@@ -19,7 +19,7 @@ class Search {
     this.items = [];
     this.button = element("button", "open");
     this.button.type = "button";
-    this.button.append(element("span", "", "Search"), element("kbd", "", IS_MAC ? "⌘ K" : "Ctrl K"));
+    this.button.append(icon(), element("span", "label", "Search"), element("kbd", "", IS_MAC ? "⌘ K" : "Ctrl K"));
     this.button.addEventListener("click", () => this.open());
     this.dialog = element("dialog", "dialog");
     this.dialog.setAttribute("aria-label", "Search pages, reports, kernels and ranges");
@@ -124,6 +124,17 @@ function element(tag, part = "", text = "") {
   made.className = part;
   made.textContent = text;
   return made;
+}
+
+function icon() {
+  const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  set(drawing, { viewBox: "0 0 16 16", width: "14", height: "14", fill: "none", stroke: "currentColor", "stroke-width": "1.6", "aria-hidden": "true" });
+  for (const [shape, attributes] of [["circle", { cx: "7", cy: "7", r: "4.5" }], ["path", { d: "M10.5 10.5 L14 14" }]]) {
+    const part = document.createElementNS("http://www.w3.org/2000/svg", shape);
+    set(part, attributes);
+    drawing.append(part);
+  }
+  return drawing;
 }
 
 function set(target, attributes) {

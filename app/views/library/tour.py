@@ -45,20 +45,29 @@ class Stop:
 
 
 def draw_cards(reports: Sequence[Manifest]) -> None:
-    """Draw a card for each first question, with one button, and the button that shows the other questions."""
+    """Draw a card for each first question, with one button, and the button that shows the other questions.
+
+    While the samples come in, the button keeps the room of the cards.
+    """
     with st.container(key="library-cards"):
         for card in find_stops(reports, "card"):
             (link,) = card.links
             with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
                 st.markdown(f"**{card.question}**")
                 st.page_link(link.view.path, label=link.label, query_params=link.query, width="content")
-        draw_button("More questions", reports)
+        _draw_button("More questions", disabled=not find_stops(reports))
 
 
 def draw_button(label: str, reports: Sequence[Manifest]) -> None:
     """Draw the button that opens the tour; nothing if no stop has all its samples."""
     if find_stops(reports):
-        st.button(label, icon=":material/explore:", type="tertiary", on_click=_open, key="library-tour")
+        _draw_button(label)
+
+
+def _draw_button(label: str, *, disabled: bool = False) -> None:
+    st.button(
+        label, icon=":material/explore:", type="tertiary", on_click=_open, key="library-tour", disabled=disabled
+    )  # fmt: skip
 
 
 def only_samples(reports: Sequence[Manifest]) -> bool:
