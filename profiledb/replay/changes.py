@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from profiledb.errors import AnalysisError
-from profiledb.replay.graph import DEVICE_WAITS, LAUNCH_NS, STREAM_WAITS, Graph, named
-from profiledb.replay.recording import COPY, KERNEL, MEMSET, Flags, Integers
+from profiledb.replay.graph import DEVICE_WAITS, GRAPH_LAUNCHES, LAUNCH_NS, STREAM_WAITS, Graph, graph_nodes, named
+from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Flags, Integers
 
 FEW_BYTES = 64
 """A copy to the host of at most this many bytes reads a scalar."""
@@ -180,18 +180,20 @@ def _ranges(graph: Graph, part: Part) -> list[str]:
 
 def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
     """Launch the part through CUDA graphs. Long pieces of host work and waits stay."""
-    launches = np.zeros(len(graph.chain), np.bool_)
-    launches[graph.recording.operations.call[part.operations]] = True
+    operations, calls = graph.recording.operations, graph.recording.calls
+    ours = part.operations & ~graph_nodes(graph.recording) & (operations.kind != GRAPH)
+    launches = np.zeros(len(calls), np.bool_)
+    launches[operations.call[ours]] = True
     if launches.sum() < 2:
         return None
-    keeps = np.array([i in graph.waits for i in range(len(graph.chain))], np.bool_)
-    free = part.calls & ~keeps
+    free = part.calls & ~named(calls, GRAPH_LAUNCHES)
+    free[list(graph.waits)] = False
     gap, cost = graph.gap.copy(), graph.cost.copy()
     launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
     gap[free & (gap < HOST_WORK_NS)] = 0
     cost[free] = 0
     for lag in (launch_lag, stream_lag):
-        lag[part.operations] = np.minimum(lag[part.operations], IN_GRAPH_NS)
+        lag[ours] = np.minimum(lag[ours], IN_GRAPH_NS)
     queued = {i: j for i, j in graph.queued.items() if not free[i]}
     return replace(graph, gap=gap, cost=cost, launch_lag=launch_lag, stream_lag=stream_lag, queued=queued)
 
@@ -241,7 +243,7 @@ def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
     if changed is None:
         return None
     gap = graph.gap.copy()
-    of = operations.call[gone]
+    of = _only_launching(graph, gone)
     gap[of] = np.minimum(gap[of], 0)
     return replace(changed, gap=gap)
 
@@ -272,14 +274,21 @@ def _without(graph: Graph, gone: Flags) -> Graph | None:
         return None
     cost, length = graph.cost.copy(), graph.length.copy()
     launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
-    of = graph.recording.operations.call[gone]
-    cost[of], length[gone] = 0, 0
+    removed = _only_launching(graph, gone)
+    cost[removed], length[gone] = 0, 0
     for lag in (launch_lag, stream_lag):
         lag[gone] = np.minimum(lag[gone], 0)
-    removed = np.zeros(len(cost), np.bool_)
-    removed[of] = True
     waits = _without_waits(graph, removed)
     return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
+
+
+def _only_launching(graph: Graph, operations: Flags) -> Flags:
+    """Return the calls that launch some of these operations and no other. A CUDA graph launches many at once."""
+    of = graph.recording.operations.call
+    found, others = (np.zeros(len(graph.chain), np.bool_) for _ in range(2))
+    found[of[operations & (of >= 0)]] = True
+    others[of[~operations & (of >= 0)]] = True
+    return found & ~others
 
 
 def _classes(graph: Graph, part: Part) -> list[str]:

@@ -1,5 +1,6 @@
 """Write predictions as plain data for programs and as Markdown for people."""
 
+from dataclasses import asdict
 from typing import Any
 
 from profiledb import words
@@ -8,6 +9,8 @@ from profiledb.replay.prediction import Predicted, WhatIf
 
 MOST_PIECES = 10
 """Number of parts of the critical path in the output."""
+MOST_SLACK = 30
+"""Number of rows of slack in the output."""
 
 
 def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
@@ -31,6 +34,7 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
             {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": found.share_pct(piece.ns)}
             for piece in found.path[:MOST_PIECES]
         ],
+        "slack": [asdict(one) for one in found.slack[:MOST_SLACK]],
     }
 
 
@@ -73,6 +77,15 @@ def markdown(report: Manifest, found: WhatIf) -> str:
         f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"
         f" | {words.percent(found.share_pct(piece.ns))} |"
         for piece in found.path[:MOST_PIECES]
+    ]
+    lines += [
+        "", "## Slack", "", "How much longer each may take before the steps take longer.", "",
+        "| Kind | Name | Number | Time | Critical | Least slack | Median |", "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]  # fmt: skip
+    lines += [
+        f"| {one.kind} | {words.code(one.name, cell=True) if one.name else ''} | {one.count} | {words.duration(one.ns)}"
+        f" | {one.critical} | {words.duration(one.least_ns)} | {words.duration(one.median_ns)} |"
+        for one in found.slack[:MOST_PIECES]
     ]
     return "\n".join(lines) + "\n"
 

@@ -12,7 +12,7 @@ import numpy as np
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store
-from profiledb.replay import critical_path, graph, recording, simulation
+from profiledb.replay import critical_path, graph, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Change, Part
 from profiledb.replay.graph import Graph
 from profiledb.replay.recording import Integers
@@ -111,6 +111,7 @@ class WhatIf:
     replayed_ns: int
     error_pct: float
     path: list[critical_path.Piece]
+    slack: list[slack.Slack]
     predictions: list[Predicted]
     together: Predicted | None = None
 
@@ -172,7 +173,7 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
         found.sort(key=lambda one: one.predicted_ns)
     return WhatIf(
         window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
-        found, together,
+        case.slack(), found, together,
     )  # fmt: skip
 
 
@@ -294,22 +295,31 @@ def usual(built: Graph) -> Graph:
     """
     operations, calls = built.recording.operations, built.recording.calls
     launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
-    for kind in np.unique(operations.kind):
-        ours = operations.kind == kind
+    kinds = 2 * operations.kind + graph.graph_nodes(built.recording)
+    for kind in np.unique(kinds):
+        ours = kinds == kind
         for lag in (launch_lag, stream_lag):
             lag[ours] = np.minimum(lag[ours], int(np.percentile(lag[ours], USUAL)))
+    other = list(built.other_lag.values())
+    most_other = int(np.percentile(other, USUAL)) if other else 0
+    other_lag = {j: min(lag, most_other) for j, lag in built.other_lag.items()}
     rests: dict[int, list[int]] = {}
     for i, rest in built.after_wait.items():
         rests.setdefault(int(calls.name[i]), []).append(rest)
     most = {name: int(np.percentile(times, USUAL)) for name, times in rests.items()}
     after_wait = {i: min(rest, most[int(calls.name[i])]) for i, rest in built.after_wait.items()}
-    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, after_wait=after_wait)
+    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, other_lag=other_lag, after_wait=after_wait)
+
+
+def _of_thread(built: Graph, window: Window) -> int:
+    """Return the first call of the window's thread."""
+    return int(np.argmax(built.recording.calls_of(window.thread)))
 
 
 def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
     """Map times of the recording on the window's thread to times of a replay."""
     calls = built.recording.calls
-    chain = built.chain[int(np.argmax(built.recording.calls_of(window.thread)))]
+    chain = built.chain[_of_thread(built, window)]
     mine = np.flatnonzero(built.chain == chain)
     at = np.searchsorted(calls.start[mine], times, "right") - 1
     begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
@@ -346,6 +356,19 @@ class _Case:
     def path(self) -> list[critical_path.Piece]:
         """Return the critical path of the unchanged program."""
         return critical_path.pieces(self.graph, self._original, *self._bounds(self._original))
+
+    def slack(self) -> list[slack.Slack]:
+        """Return how much longer kernels, calls and ranges may take."""
+        _, end = self._bounds(self._original)
+        ends = np.where(self.part.operations, end, slack.NEVER)
+        calls, leaves = self.graph.recording.calls, dict[int, int]()
+        mine = np.flatnonzero(self.graph.chain == self.graph.chain[_of_thread(self.graph, self.window)])
+        last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
+        if last >= 0:  # the host leaves the part as long after its last call as recorded
+            rest = max(0, self.window.end_ns - int(calls.end[mine[last]]))
+            leaves[int(mine[last])] = end - rest
+        latest = slack.latest(self.graph, self._original, ends, leaves)
+        return slack.of_part(self.graph, self._original, self.part, latest)
 
     def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect."""

@@ -1,6 +1,7 @@
 """The What if page: predicted step times with changes, replayed from the report's calls, copies and kernels."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import pandas as pd
 import streamlit as st
@@ -32,6 +33,20 @@ PATH = (
     Col("ns", "Time", kind="duration"),
     Col("name", "Name", width=420),
 )
+SLACK = (
+    Col("kind", "Part"),
+    Col("ns", "Time", kind="duration"),
+    Col("count", "Number", kind="count"),
+    Col("critical", "Critical", kind="count", help="How many have no slack"),
+    Col("least_ns", "Least slack", kind="duration", help="Of the one that has least"),
+    Col("median_ns", "Median slack", kind="duration"),
+    Col("name", "Name", width=420),
+)
+_SLACK_KINDS = {
+    "kernel": "Kernel", "copy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "call": "CUDA call",
+    "range": "Range",
+}  # fmt: skip
+_MOST_SLACK = 200
 
 
 def show() -> None:
@@ -144,6 +159,10 @@ def _path(every: WhatIf) -> None:
         ]
     )
     tables.table(rows, PATH, key="critical-path", download="critical_path.csv")
+    st.subheader("Slack", anchor=False)
+    st.caption("How much longer each kernel, call or start of a range may take before the steps take longer.")
+    slack = pd.DataFrame([asdict(one) | {"kind": _SLACK_KINDS[one.kind]} for one in every.slack[:_MOST_SLACK]])
+    tables.table(slack, SLACK, key="slack", download="slack.csv")
 
 
 show()
