@@ -41,6 +41,8 @@ NEAR_NS = 3_000
 """Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
 """The same limit between operations of different streams that an event synchronizes."""
+TOGETHER_NS = 100_000
+"""Maximum time between the ends of a collective on two GPUs, in ns."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ def base_name(name: str) -> str:
     return _VERSION.sub("", name)
 
 
-def build(recording: Recording) -> Graph:
-    """Infer the dependencies of a recording."""
+def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None) -> Graph:
+    """Infer the dependencies of a recording, and its collectives unless they are known."""
     calls, operations = recording.calls, recording.operations
     chain = _chains(recording)
     stream_before = _stream_before(operations)
@@ -106,7 +108,7 @@ def build(recording: Recording) -> Graph:
     after = _after(calls, operations, stream_before, inner) | produced | after_nodes
     launch_lag, stream_lag = _lags(calls, operations, stream_before, after, nodes, inner)
     other_lag = _other_lags(calls, operations, stream_before, after, produced)
-    partners = _partners(operations)
+    partners = _partners(operations) if collectives is None else collectives
     return Graph(
         recording, chain, _gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
         operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
@@ -336,9 +338,9 @@ def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
         others = others[np.argsort(issued[others], kind="stable")]
         mine = np.flatnonzero((operations.device == device) & sends)
         at = np.searchsorted(issued[others], issued[mine], "left") - 1
-        for j, last in zip(mine[at >= 0].tolist(), others[at[at >= 0]].tolist(), strict=True):
-            if operations.stream[j] != operations.stream[last] and operations.end[last] <= operations.start[j]:
-                found[j] = last
+        mine, last = mine[at >= 0], others[at[at >= 0]]
+        waits = (operations.stream[mine] != operations.stream[last]) & (operations.end[last] <= operations.start[mine])
+        found |= dict(zip(mine[waits].tolist(), last[waits].tolist(), strict=True))
     return found
 
 
@@ -387,7 +389,10 @@ def _lags(
 
 
 def _partners(operations: Operations) -> list[tuple[int, ...]]:
-    """Return the operations of each collective: on every GPU, the one with the same index among those of its name."""
+    """Return the operations of each collective: one of its name on every GPU, which end at the same time.
+
+    Where all GPUs ran as many, those with the same number belong together.
+    """
     mine = np.flatnonzero(operations.in_class("communication"))
     devices = np.unique(operations.device[mine])
     if len(devices) < 2:
@@ -395,11 +400,29 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
     found = []
     for code in np.unique(operations.name[mine]):
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
-        if len({len(one) for one in lists}) != 1:
-            continue  # the GPUs did not run the same collectives
-        groups = list(zip(*(one.tolist() for one in lists), strict=True))
-        found += [one for one in groups if max(operations.start[list(one)]) < min(operations.end[list(one)])]
+        if len({len(one) for one in lists}) > 1:
+            lists = _ending_together(operations.end, lists)
+        groups = np.stack(lists, axis=1)
+        overlap = operations.start[groups].max(axis=1) < operations.end[groups].min(axis=1)
+        found += [tuple(one) for one in groups[overlap].tolist()]
     return found
+
+
+def _ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:
+    """Return the operations of the first list that end within ``TOGETHER_NS`` of one of each other list, and these."""
+    known, partners = np.ones(len(lists[0]), np.bool_), [lists[0]]
+    for one in lists[1:]:
+        if not len(one):
+            return [none[:0] for none in lists]
+        by_end = one[np.argsort(end[one], kind="stable")]
+        at = np.clip(np.searchsorted(end[by_end], end[lists[0]]), 1, max(1, len(by_end) - 1))
+        nearest = [by_end[np.minimum(at - 1, len(by_end) - 1)], by_end[np.minimum(at, len(by_end) - 1)]]
+        apart = np.abs(end[np.stack(nearest)] - end[lists[0]])
+        known &= apart.min(axis=0) <= TOGETHER_NS
+        partners.append(np.where(apart[0] <= apart[1], *nearest))
+    for one in partners[1:]:  # each belongs to one collective
+        known &= np.bincount(one, minlength=int(one.max(initial=0)) + 1)[one] == 1
+    return [one[known] for one in partners]
 
 
 def _order(

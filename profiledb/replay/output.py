@@ -25,6 +25,8 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "from_ns": found.begin_ns,
         "to_ns": found.end_ns,
         "steps": found.steps,
+        "ranks": found.ranks,
+        "alone": found.alone or None,
         "baseline_ns": found.baseline_ns,
         "replayed_ns": found.replayed_ns,
         "error_pct": found.error_pct,
@@ -58,6 +60,8 @@ def markdown(report: Manifest, found: WhatIf) -> str:
         (
             f"{part} {words.duration(found.baseline_ns)}. Waits that nothing explains make up"
             f" {words.percent(found.error_pct)} of it."
+            + (f" {found.ranks} ranks are replayed together." if found.ranks > 1 else "")
+            + (f" {words.plain(found.alone)}" if found.alone else "")
         ),
         "",
     ]
@@ -80,7 +84,8 @@ def markdown(report: Manifest, found: WhatIf) -> str:
     ]
     lines += [
         "", "## Slack", "", "How much longer each may take before the steps take longer.", "",
-        "| Kind | Name | Number | Time | Critical | Least slack | Median |", "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| Kind | Name | Number | Time | Critical | Least slack | Median |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]  # fmt: skip
     lines += [
         f"| {one.kind} | {words.code(one.name, cell=True) if one.name else ''} | {one.count} | {words.duration(one.ns)}"

@@ -12,10 +12,11 @@ import numpy as np
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store
-from profiledb.replay import critical_path, graph, recording, simulation, slack
+from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Change, Part
 from profiledb.replay.graph import Graph
-from profiledb.replay.recording import Integers
+from profiledb.replay.ranks import MOST_RANKS
+from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.simulation import Replayed
 
 MOST_ERROR_PCT = 3.0
@@ -30,11 +31,11 @@ LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
-MOST_OPERATIONS = 400_000
+MOST_OPERATIONS = 50_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
 _STEPS = """
-SELECT global_tid, start_ns, end_ns FROM "range"
+SELECT range_id, global_tid, start_ns, end_ns FROM "range"
 WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
 """
 _EXTENT = """
@@ -100,6 +101,7 @@ class Predicted:
 class WhatIf:
     """Predictions for a part of a report; times in ns of the capture.
 
+    ``ranks`` are the reports of one run that are replayed together; ``alone`` says why others of the run are not.
     ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
     all requested changes applied.
     """
@@ -107,6 +109,8 @@ class WhatIf:
     begin_ns: int
     end_ns: int
     steps: int
+    ranks: int
+    alone: str
     baseline_ns: int
     replayed_ns: int
     error_pct: float
@@ -126,21 +130,33 @@ def _share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Window:
-    """The replayed part of a recording: its bounds on a thread and those of its steps, in ns of the capture."""
+    """The replayed part of a recording: its bounds on a thread and those of its steps by number, in ns."""
 
     begin_ns: int
     end_ns: int
     thread: int
-    steps: list[tuple[int, int]]
+    steps: dict[int, tuple[int, int]]
 
 
-def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = ()) -> WhatIf:
+@dataclass(frozen=True)
+class Source:
+    """What is replayed of a report: its recording, the part of it, and its ranges by name, as in ``Part``."""
+
+    recording: recording.Recording
+    window: Window
+    ranges: Mapping[str, Integers]
+
+
+def predict(
+    library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = (), peers: Sequence[str] = ()
+) -> WhatIf:
     """Predict the effect of changes, each alone and all together. Without any, try all that apply, the best first.
 
     Args:
         library: holds the report.
         report_id: the report.
         wanted: names of changes with their values, empty if a change takes none.
+        peers: reports of the other ranks of its run, which are replayed with it if they have the same steps.
 
     Raises:
         AnalysisError: a change does not exist, or its value is missing or invalid.
@@ -149,12 +165,15 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
     changes = [_known(name, value) for name, value in wanted]
+    count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id) as db:
-        window = _window(library, report_id, db)
-        recorded = recording.read(db, window.begin_ns, window.end_ns)
-        _check(recorded)
-        ranges = _ranges(db, window)
-    case = _Case(graph.build(recorded), window, ranges)
+        own = _source(db, _window(library, report_id, db, MOST_OPERATIONS // count))
+    case, alone = _Case(graph.build(own.recording), own), ""
+    if peers:
+        try:
+            case = _joined(library, own, peers)
+        except NotCapturedError as error:
+            alone, count = error.message, 1
     if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
             f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
@@ -162,18 +181,18 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
             " events, for other processes or for other GPUs.",
         )
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
-    found = [one for change in tries if (one := case.predict([change]))]
+    least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
+    found = [one for change in tries if (one := case.predict([change], least))]
     together = None
     if len(changes) > 1:
         together = case.predict(changes)
     elif changes:
         together = next(iter(found), None)
     else:
-        found = [one for one in found if one.saving_ns > LEAST_SAVING_PCT / 100 * case.baseline]
         found.sort(key=lambda one: one.predicted_ns)
     return WhatIf(
-        window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
-        case.slack(), found, together,
+        own.window.begin_ns, own.window.end_ns, len(own.window.steps), count, alone, case.baseline, case.explained,
+        case.error_pct, case.path(), case.slack(), found, together,
     )  # fmt: skip
 
 
@@ -219,36 +238,67 @@ def _check(recorded: recording.Recording) -> None:
         )
 
 
-def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
+def _source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
+    recorded = recording.read(db, window.begin_ns, window.end_ns)
+    _check(recorded)
+    return Source(recorded, window, _ranges(db, window))
+
+
+def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
+    """Return the case of all ranks of a run, whose parts are the same steps."""
+    if not own.window.steps:
+        raise NotCapturedError("The other ranks of this run are left out: no steps tell which parts are the same.")
+    sources = [own]
+    for peer in peers[: MOST_RANKS - 1]:
+        with library.cursor(peer) as db:
+            steps = _steps(library, peer, db)
+            if not own.window.steps.keys() <= steps.keys():
+                raise NotCapturedError("The other ranks of this run are left out: a report lacks some of the steps.")
+            sources.append(_source(db, _bounds_of({number: steps[number] for number in own.window.steps})))
+    joined = ranks.join([one.recording for one in sources], [
+        _launched(one.recording, _inside(one.recording.calls, one.window)) for one in sources
+    ])  # fmt: skip
+    return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
+
+
+def _bounds_of(steps: Mapping[int, tuple[int, int, int]]) -> Window:
+    """Return the window of steps, given as thread, start and end by number."""
+    begin, end = min(begin for _, begin, _ in steps.values()), max(end for *_, end in steps.values())
+    thread = next(iter(steps.values()))[0]
+    return Window(begin, end, thread, {number: one[1:] for number, one in steps.items()})
+
+
+def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, most: int) -> Window:
     """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
     with suppress(NotCapturedError):
         steady = answer_store.run(library, report_id, "steady_part", {})
         if len(steady):
-            if spans := _steps(library, report_id, db):
-                return _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
+            if steps := _steps(library, report_id, db):
+                counts = {number: _count(db, begin, end) for number, (_, begin, end) in steps.items()}
+                return _bounds_of({number: steps[number] for number in _middle(counts, most)})
             (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
-            return _bounded(db, *(origin + int(steady[name][0]) for name in ("from_ns", "to_ns")))
+            return _bounded(db, most, *(origin + int(steady[name][0]) for name in ("from_ns", "to_ns")))
     begin, end = db.execute(_EXTENT).fetchone() or (None, None)
-    return _bounded(db, begin or 0, end or 0)
+    return _bounded(db, most, begin or 0, end or 0)
 
 
-def _bounded(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> Window:
-    """Return a part without steps, cut at ``MOST_OPERATIONS``."""
-    while (count := _count(db, begin, end)) > MOST_OPERATIONS:
-        end = begin + (end - begin) * MOST_OPERATIONS // (count + 1)
+def _bounded(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
+    """Return a part without steps of at most so many operations."""
+    while (count := _count(db, begin, end)) > most:
+        end = begin + (end - begin) * most // (count + 1)
     busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
-    return Window(begin, end, busiest[0] if busiest else -1, [])
+    return Window(begin, end, busiest[0] if busiest else -1, {})
 
 
-def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> list[tuple[int, int, int]]:
-    """Return thread, start and end of the steps that count, on the thread of the first of them."""
+def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> dict[int, tuple[int, int, int]]:
+    """Return thread, start and end of the steps that count, by number, on the thread of the first of them."""
     try:
         steps = analysis.run(library, report_id, "iterations", {"rank": 1})
     except NotCapturedError:
-        return []
-    ids = steps.loc[~steps["is_warmup"].astype(bool), "range_id"].tolist()
-    rows = db.execute(_STEPS, [ids]).fetchall()
-    return [row for row in rows if row[0] == rows[0][0]]
+        return {}
+    numbers = {int(row.range_id): int(row.number) for row in steps[~steps["is_warmup"].astype(bool)].itertuples()}
+    rows = db.execute(_STEPS, [list(numbers)]).fetchall()
+    return {numbers[row[0]]: row[1:] for row in rows if row[1] == rows[0][1]}
 
 
 def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
@@ -256,22 +306,22 @@ def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
     return int(count)
 
 
-def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> Window:
-    """Return a part of as many steps around the middle one as ``MOST_OPERATIONS`` allows, at least one."""
-    low = high = len(spans) // 2
-    total = counts[low]
-    while high - low + 1 < len(spans):
-        wider = low - 1 if low and (low + high >= len(spans) - 1 or high == len(spans) - 1) else high + 1
-        if total + counts[wider] > MOST_OPERATIONS:
+def _middle(counts: Mapping[int, int], most: int) -> list[int]:
+    """Return as many steps around the middle one as there may be operations, at least one."""
+    numbers = list(counts)
+    low = high = len(numbers) // 2
+    total = counts[numbers[low]]
+    while high - low + 1 < len(numbers):
+        wider = low - 1 if low and (low + high >= len(numbers) - 1 or high == len(numbers) - 1) else high + 1
+        if total + counts[numbers[wider]] > most:
             break
-        total, low, high = total + counts[wider], min(low, wider), max(high, wider)
-    spans = spans[low : high + 1]
-    return Window(spans[0][1], max(end for *_, end in spans), spans[0][0], [one[1:] for one in spans])
+        total, low, high = total + counts[numbers[wider]], min(low, wider), max(high, wider)
+    return numbers[low : high + 1]
 
 
 def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
     rows = db.execute(_RANGES, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
-    own = set(window.steps)
+    own = set(window.steps.values())
     found: dict[str, list[tuple[int, int, int]]] = {}
     for name, tid, begin, end in rows:
         if (begin, end) not in own and begin >= window.begin_ns:
@@ -279,13 +329,32 @@ def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integ
     return {name: np.array(spans, np.int64) for name, spans in found.items()}
 
 
-def _part(built: Graph, window: Window, ranges: Mapping[str, Integers]) -> Part:
-    calls, operations = built.recording.calls, built.recording.operations
-    inside = (calls.start >= window.begin_ns) & (calls.start < window.end_ns)
-    launched = operations.call >= 0
-    ours = np.zeros(len(operations), np.bool_)
-    ours[launched] = inside[operations.call[launched]]
-    return Part(inside, ours, ranges)
+def _inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
+    return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
+
+
+def _launched(recorded: recording.Recording, calls: Flags) -> Flags:
+    """Return the operations that these calls launched."""
+    of = recorded.operations.call
+    found = np.zeros(len(of), np.bool_)
+    found[of >= 0] = calls[of[of >= 0]]
+    return found
+
+
+def _part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
+    calls = built.recording.calls
+    if joined is None:
+        inside = _inside(calls, sources[0].window)
+        return Part(inside, _launched(built.recording, inside), sources[0].ranges)
+    inside = np.zeros(len(calls), np.bool_)
+    ranges: dict[str, list[Integers]] = {}
+    for rank, (one, shift) in enumerate(zip(sources, joined.shift_ns, strict=True)):
+        inside |= _inside(calls, one.window, shift) & (joined.rank_of_call == rank)
+        for name, spans in one.ranges.items():
+            threads = np.array([ranks.thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
+            ranges.setdefault(name, []).append(np.column_stack([threads, spans[:, 1:] + shift]))
+    every = {name: np.concatenate(spans) for name, spans in ranges.items()}
+    return Part(inside, _launched(built.recording, inside), every)
 
 
 def usual(built: Graph) -> Graph:
@@ -337,18 +406,20 @@ def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) 
 
 def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the time from the start of each step to the start of the next one."""
-    begins = np.array([begin for begin, _ in window.steps] + [window.end_ns] * bool(window.steps), np.int64)
+    begins = np.array([begin for begin, _ in window.steps.values()] + [window.end_ns] * bool(window.steps), np.int64)
     return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
 
 
 class _Case:
     """A program with its length as recorded and without unexplained waits, in ns."""
 
-    def __init__(self, built: Graph, window: Window, ranges: Mapping[str, Integers]) -> None:
-        self.graph, self.window = built, window
-        self.part = _part(built, window, ranges)
+    def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
+        self.graph, self.window = built, sources[0].window
+        self.part = _part(built, sources, joined)
+        own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
+        self._own = self.part.operations & _launched(built.recording, own)
         self._original = simulation.replay(built)
-        self._steps = _step_lengths(built, window, self._original)
+        self._steps = _step_lengths(built, self.window, self._original)
         self.baseline = self._length(self._original)
         self.explained = self._length(simulation.replay(usual(built)))
         self.error_pct = _share_pct(abs(self.explained - self.baseline), self.baseline)
@@ -360,7 +431,7 @@ class _Case:
     def slack(self) -> list[slack.Slack]:
         """Return how much longer kernels, calls and ranges may take."""
         _, end = self._bounds(self._original)
-        ends = np.where(self.part.operations, end, slack.NEVER)
+        ends = np.where(self._own, end, slack.NEVER)
         calls, leaves = self.graph.recording.calls, dict[int, int]()
         mine = np.flatnonzero(self.graph.chain == self.graph.chain[_of_thread(self.graph, self.window)])
         last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
@@ -370,8 +441,8 @@ class _Case:
         latest = slack.latest(self.graph, self._original, ends, leaves)
         return slack.of_part(self.graph, self._original, self.part, latest)
 
-    def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
-        """Return the prediction with changes, or None if they have no effect."""
+    def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
+        """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
         changed = self.graph
         for change, value in chosen:
             changed = change.apply(changed, self.part, value) or changed
@@ -380,6 +451,8 @@ class _Case:
         replayed = simulation.replay(changed)
         begin, end = self._bounds(replayed)
         length = end - begin
+        if self.baseline - length <= least_ns:
+            return None
         off = self._uncertainty(replayed, length)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
@@ -393,7 +466,7 @@ class _Case:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
         bounds = np.array([self.window.begin_ns, self.window.end_ns])
         begin, left = _moments(self.graph, self.window, replayed, bounds).tolist()
-        return begin, max(left, int(np.array(replayed.end)[self.part.operations].max(initial=left)))
+        return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
 
     def _length(self, replayed: Replayed) -> int:
         begin, end = self._bounds(replayed)

@@ -47,7 +47,9 @@ class Slack:
     median_ns: int
 
 
-def latest(graph: Graph, replayed: Replayed, operation_ends: Integers, call_ends: Mapping[int, int]) -> Latest:  # noqa: C901, PLR0912 (one loop)
+def latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
+    graph: Graph, replayed: Replayed, operation_ends: Integers, call_ends: Mapping[int, int]
+) -> Latest:
     """Return when calls and operations may take place at the latest.
 
     The events of the replay are visited backward: each has to take place before all that wait for it.

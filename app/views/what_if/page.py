@@ -15,6 +15,7 @@ from profiledb.replay import prediction
 from profiledb.replay.changes import VERSION
 from profiledb.replay.prediction import Predicted, WhatIf
 from profiledb.rules.classes import OTHER
+from profiledb.studies.scaling import family
 
 _KINDS = share_bar.REASONS | {"copies": "Copies", "memory sets": "Memory sets"}
 _SAVED = "Saved"
@@ -88,8 +89,9 @@ def show() -> None:
 def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
     """Return the predictions for a report, computed once and shared by all sessions."""
     library = session.library()
-    key = session.key(manifest.id, f"what_if {VERSION}", {}, tuple(changes))
-    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes)))
+    ranks = family.find_ranks(library, manifest)
+    key = session.key(manifest.id, f"what_if {VERSION}", {}, (*changes, *ranks))
+    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
 
 
 def kind_title(kind: str) -> str:
@@ -112,8 +114,12 @@ def _facts(every: WhatIf, found: Predicted | None) -> None:
             ("Between", f"{fmt.duration(found.low_ns)} – {fmt.duration(found.high_ns)}", _INTERVAL),
             ("Saves", fmt.percent(found.saving_pct), ""),
         ]
+    if every.ranks > 1:
+        items.append(("Ranks", fmt.count(every.ranks), "Reports of one run, replayed together."))
     items.append(("Unexplained", fmt.percent(every.error_pct), "Time of waits that nothing in the report explains."))
     page_elements.facts(items)
+    if every.alone:
+        st.caption(fmt.plain(every.alone))
 
 
 _INTERVAL = (
