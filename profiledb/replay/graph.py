@@ -67,6 +67,7 @@ class Graph:
             started.
         order: events by time: ``3 * i`` if call i starts, ``3 * i + 1`` if it ends, ``3 * j + 2`` if
             operation j starts, ``-1 - k`` once collective k has started on all GPUs. An event needs only earlier ones.
+        items: how many times as many items as recorded the program computes.
     """
 
     recording: Recording
@@ -84,6 +85,7 @@ class Graph:
     other_lag: dict[int, int]
     partners: list[tuple[int, ...]]
     order: list[int]
+    items: float = 1.0
 
 
 def base_name(name: str) -> str:
@@ -127,7 +129,8 @@ def graph_nodes(recording: Recording) -> Flags:
     launched = recording.operations.call >= 0
     found = np.zeros(len(recording.operations), np.bool_)
     found[launched] = named(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
-    return found & (recording.operations.kind != GRAPH)
+    found &= recording.operations.kind != GRAPH
+    return found
 
 
 def copying(calls: Calls) -> Flags:
@@ -353,7 +356,7 @@ def _other_lags(
     capped at the observed time.
     """
     lags = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
-    free, bound = [], []
+    free, bound = list[int](), list[int]()
     for j, other in produced.items():
         end, call, last = operations.end[other], operations.call[j], before[j]
         late = (call >= 0 and calls.start[call] > end) or (last >= 0 and operations.end[last] > end)

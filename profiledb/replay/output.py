@@ -32,6 +32,10 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "error_pct": found.error_pct,
         **_lengths(told),
         "changes": [_change(one) for one in found.predictions],
+        "refused": [
+            {"change": one.change[0], "value": one.change[1] or None, "title": one.title, "reason": one.reason}
+            for one in found.refused
+        ],
         "critical_path": [
             {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": found.share_pct(piece.ns)}
             for piece in found.path[:MOST_PIECES]
@@ -76,6 +80,9 @@ def markdown(report: Manifest, found: WhatIf) -> str:
         lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
     else:
         lines += ["No change that Warpdeck knows saves anything here."]
+    if found.refused:
+        lines += ["", "Not in this report:", ""]
+        lines += [f"- {words.plain(one.title)}: {words.plain(one.reason)}" for one in found.refused]
     lines += ["", "## Critical path", "", "| Part | Name | Time | Share |", "| --- | --- | ---: | ---: |"]
     lines += [
         f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"

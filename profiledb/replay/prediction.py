@@ -13,8 +13,9 @@ from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store
 from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
-from profiledb.replay.changes import CHANGES, Change, Part
+from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.graph import Graph
+from profiledb.replay.part import Part
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.simulation import Replayed
@@ -98,12 +99,21 @@ class Predicted:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """A change whose effect the report does not tell, with the reason."""
+
+    change: tuple[str, str]
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class WhatIf:
     """Predictions for a part of a report; times in ns of the capture.
 
     ``ranks`` are the reports of one run that are replayed together; ``alone`` says why others of the run are not.
     ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
-    all requested changes applied.
+    all requested changes applied, if none of them is refused.
     """
 
     begin_ns: int
@@ -117,6 +127,7 @@ class WhatIf:
     path: list[critical_path.Piece]
     slack: list[slack.Slack]
     predictions: list[Predicted]
+    refused: list[Refused]
     together: Predicted | None = None
 
     def share_pct(self, ns: int) -> float:
@@ -182,9 +193,17 @@ def predict(
         )
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
     least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
-    found = [one for change in tries if (one := case.predict([change], least))]
+    found, refused = list[Predicted](), list[Refused]()
+    for change, value in tries:
+        try:
+            found += filter(None, [case.predict([(change, value)], least)])
+        except NotCapturedError as error:
+            reason = f"{error.message} {error.why or ''}".strip()
+            refused.append(Refused((change.name, value), change.describe(value), reason))
     together = None
-    if len(changes) > 1:
+    if refused and changes:
+        pass
+    elif len(changes) > 1:
         together = case.predict(changes)
     elif changes:
         together = next(iter(found), None)
@@ -192,7 +211,7 @@ def predict(
         found.sort(key=lambda one: one.predicted_ns)
     return WhatIf(
         own.window.begin_ns, own.window.end_ns, len(own.window.steps), count, alone, case.baseline, case.explained,
-        case.error_pct, case.path(), case.slack(), found, together,
+        case.error_pct, case.path(), case.slack(), found, refused, together,
     )  # fmt: skip
 
 
@@ -296,7 +315,8 @@ def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> d
         steps = analysis.run(library, report_id, "iterations", {"rank": 1})
     except NotCapturedError:
         return {}
-    numbers = {int(row.range_id): int(row.number) for row in steps[~steps["is_warmup"].astype(bool)].itertuples()}
+    steps = steps[~steps["is_warmup"].astype(bool)]
+    numbers = dict(zip(steps["range_id"].tolist(), steps["number"].tolist(), strict=True))
     rows = db.execute(_STEPS, [list(numbers)]).fetchall()
     return {numbers[row[0]]: row[1:] for row in rows if row[1] == rows[0][1]}
 
@@ -345,7 +365,7 @@ def _part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) 
     calls = built.recording.calls
     if joined is None:
         inside = _inside(calls, sources[0].window)
-        return Part(inside, _launched(built.recording, inside), sources[0].ranges)
+        return Part(inside, _launched(built.recording, inside), sources[0].ranges, len(sources[0].window.steps))
     inside = np.zeros(len(calls), np.bool_)
     ranges: dict[str, list[Integers]] = {}
     for rank, (one, shift) in enumerate(zip(sources, joined.shift_ns, strict=True)):
@@ -354,7 +374,7 @@ def _part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) 
             threads = np.array([ranks.thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
             ranges.setdefault(name, []).append(np.column_stack([threads, spans[:, 1:] + shift]))
     every = {name: np.concatenate(spans) for name, spans in ranges.items()}
-    return Part(inside, _launched(built.recording, inside), every)
+    return Part(inside, _launched(built.recording, inside), every, len(sources[0].window.steps))
 
 
 def usual(built: Graph) -> Graph:
@@ -443,24 +463,38 @@ class _Case:
 
     def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
         """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
-        changed = self.graph
-        for change, value in chosen:
-            changed = change.apply(changed, self.part, value) or changed
+        changed = self._changed([(change.apply, value) for change, value in chosen])
         if changed is self.graph:
             return None
         replayed = simulation.replay(changed)
         begin, end = self._bounds(replayed)
-        length = end - begin
+        length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
-        off = self._uncertainty(replayed, length)
+        off = self._uncertainty(replayed, length, changed.items)
+        low, high = length, length
+        if any(change.cautious or change.hopeful for change, _ in chosen):
+            for bound in (
+                [one.cautious or one.apply for one, _ in chosen],
+                [one.hopeful or one.apply for one, _ in chosen],
+            ):
+                other = self._changed([(apply, value) for apply, (_, value) in zip(bound, chosen, strict=True)])
+                far = int(self._length(simulation.replay(other)) / other.items)
+                low, high = min(low, far), max(high, far)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(length - off)), int(length + off),
+            self.baseline, length, max(0, int(low - off)), int(high + off),
             kinds(critical_path.pieces(changed, replayed, begin, end)),
         )  # fmt: skip
+
+    def _changed(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
+        """Return the graph with changes; the unchanged graph if none has an effect."""
+        changed = self.graph
+        for apply, value in chosen:
+            changed = apply(changed, self.part, value) or changed
+        return changed
 
     def _bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
@@ -472,11 +506,11 @@ class _Case:
         begin, end = self._bounds(replayed)
         return end - begin
 
-    def _uncertainty(self, replayed: Replayed, length: int) -> float:
+    def _uncertainty(self, replayed: Replayed, length: int, items: float) -> float:
         """Return half of the interval, from the spread between steps, the model error, and unexplained waits."""
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _step_lengths(self.graph, self.window, replayed)
+            gained = self._steps - _step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
         return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)

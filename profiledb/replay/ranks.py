@@ -120,7 +120,7 @@ def _joined(ranks: Sequence[Recording], lists: Sequence[Integers], shifts: list[
             **{field: values[moved] for field, values in every.items()},
             names=[short for short, _ in names], classes=[class_ for _, class_ in names],
         ),
-        threads,
+        threads, ranks[0].multiprocessors, ranks[0].link_rate,
     )  # fmt: skip
     starts, last = recording.operations.start[groups].max(axis=1), recording.operations.end[groups].min(axis=1)
     return Joined(recording, [tuple(one) for one in groups[starts < last].tolist()], shifts, of_rank[order])

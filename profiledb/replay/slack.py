@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiledb.replay.changes import Part
 from profiledb.replay.graph import Graph, base_name
+from profiledb.replay.part import Part
 from profiledb.replay.recording import COPY, GRAPH, MEMSET, Flags, Integers
 from profiledb.replay.simulation import Replayed
 
@@ -88,7 +88,7 @@ def latest(  # noqa: C901, PLR0912, PLR0915 (one loop, as in the replay)
             if i in after:
                 late_end[after[i]] = min(late_end[after[i]], bound - other_lag[i])
             continue
-        waiting = i in waits or i in queued
+        waiting, returned = i in waits or i in queued, NEVER
         if kind == 1 or not waiting:
             late_return[i] = returned = min(call_ends.get(i, NEVER), of_chain[chain[i]])
         if kind == 1:

@@ -56,6 +56,7 @@ def show() -> None:
     options = {_text(one): one for one in every.predictions}
     if not options:
         st.info("No change that Warpdeck knows saves anything here.")
+        _refused(every)
         _path(every)
         return
     chosen = st.multiselect(
@@ -83,6 +84,7 @@ def show() -> None:
         for one in every.predictions
     ]
     tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
+    _refused(every)
     _path(every)
 
 
@@ -148,6 +150,13 @@ def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]
         )
         for kind, ns in kinds
     ]  # fmt: skip
+
+
+def _refused(every: WhatIf) -> None:
+    """Say which changes the report does not tell, and why."""
+    if every.refused:
+        st.caption("Not in this report")
+        st.markdown("\n".join(f"- {fmt.plain(one.title)}: {fmt.plain(one.reason)}" for one in every.refused))
 
 
 def _path(every: WhatIf) -> None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiledb.replay import critical_path, graph, simulation
-from profiledb.replay.changes import CHANGES, Part
+from profiledb.replay.changes import CHANGES
 from profiledb.replay.graph import Graph
+from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording, outermost
 from tests.support.recordings import LAUNCH_LAG, Call, Operation, Program, recording
 

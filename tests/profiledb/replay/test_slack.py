@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiledb.replay import graph, simulation, slack
-from profiledb.replay.changes import Part
+from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording
 from tests.profiledb.replay.test_replay import ACTIONS, LAUNCH, READS, WAIT
 from tests.support.recordings import Call, Operation, Program, recording
