@@ -94,7 +94,7 @@ def test_a_fused_optimizer_moves_a_quarter_of_the_data_in_one_kernel() -> None:
 
 def copies() -> Recording:
     """Twice in a stream: a copy from pageable memory, a kernel, a copy back, 20 µs each; the host waits for copies."""
-    calls, operations = [], []
+    calls, operations = list[Call](), list[Operation]()
     for step in range(2):
         at = 70_000 * step
         calls += [
@@ -194,7 +194,7 @@ def test_a_faster_link_leaves_the_wait_for_the_last_rank() -> None:
 
 
 def test_merged_collectives_keep_their_data_and_lose_their_fixed_time() -> None:
-    calls, operations = [], []
+    calls, operations = list[Call](), list[Operation]()
     for i, ns in enumerate((10_000, 30_000, 20_000, 10_000)):
         at = 40_000 * i
         operations.append(Operation(at + 5_000, at + 5_000 + ns, len(calls), class_="communication"))

@@ -67,8 +67,8 @@ def test_ranks_replay_as_a_plain_simulation_of_both_with_any_clocks(work: list[t
     """
 
     def run(halves: int, clock: int) -> list[Recording]:
-        calls, operations = [[Call("cuInit", 0, 1_000)], [Call("cuInit", clock, clock + 1_000)]], [[], []]
-        now = 1_000
+        calls = [[Call("cuInit", 0, 1_000)], [Call("cuInit", clock, clock + 1_000)]]
+        operations, now = [list[Operation](), list[Operation]()], 1_000
         for both in work:
             arrivals = [now + both[0], now + both[1] // halves]
             now = max(arrivals) + 25_000
