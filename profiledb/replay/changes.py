@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from profiledb.errors import AnalysisError
-from profiledb.replay.collective_changes import balanced_ranks, merged_collectives, parse_count
+from profiledb.replay.collective_changes import balanced_ranks, merged_collectives, overlapped_collectives, parse_count
 from profiledb.replay.graph import (
     DEVICE_WAITS,
     GRAPH_LAUNCHES,
@@ -50,6 +50,10 @@ _ALLOCATIONS = frozenset({
 Apply = Callable[[Graph, Part, str], Graph | None]
 
 
+_COMPILED = frozenset({"elementwise", "reduction", "normalization", "softmax", "copy"})
+"""Classes of kernels that compilers such as torch.compile fuse."""
+
+
 @dataclass(frozen=True)
 class Change:
     """A change. ``apply`` returns the changed graph, or None if the change has no effect.
@@ -87,21 +91,47 @@ def without_waits(graph: Graph, part: Part, _: str) -> Graph | None:
     return _without_waits(graph, part, part.calls)
 
 
+def without_waits_hopeful(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Remove what the framework does to read results, too."""
+    return _without_waits(graph, part, part.calls, unread=True)
+
+
 def without_waits_in(graph: Graph, part: Part, value: str) -> Graph | None:
     """Remove the waits in a range."""
-    spans, calls = part.ranges.get(value), graph.recording.calls
+    spans = part.ranges.get(value)
     if spans is None:
         return None
-    inside = np.zeros(len(calls), np.bool_)
+    return _without_waits(graph, part, part.calls & _calls_in(graph, spans))
+
+
+def _calls_in(graph: Graph, spans: Integers) -> Flags:
+    """Return the calls that start in ranges, given as rows of thread, start and end."""
+    start = graph.recording.calls.start
+    inside = np.zeros(len(start), np.bool_)
     for thread in np.unique(spans[:, 0]).tolist():
         ours = spans[spans[:, 0] == thread]
-        at = np.searchsorted(np.sort(ours[:, 1]), calls.start, "right")
-        ended = np.searchsorted(np.sort(ours[:, 2]), calls.start, "left")
-        inside |= graph.recording.calls_of(thread) & (at > ended)
-    return _without_waits(graph, part, part.calls & inside)
+        begun = np.searchsorted(np.sort(ours[:, 1]), start, "right")
+        inside |= graph.recording.calls_of(thread) & (begun > np.searchsorted(np.sort(ours[:, 2]), start, "left"))
+    return inside
 
 
-def _without_waits(graph: Graph, part: Part, chosen: Flags) -> Graph | None:
+def without_range(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Skip a range: its host code, its calls, and the operations that they launch."""
+    spans = part.ranges.get(value)
+    if spans is None:
+        return None
+    changed = host_code(graph, part, value) or graph
+    calls = _calls_in(graph, spans) & part.calls
+    of = graph.recording.operations.call
+    gone = np.zeros(len(of), np.bool_)
+    gone[of >= 0] = calls[of[of >= 0]]
+    changed = without(changed, gone) or changed
+    cost = np.where(calls, 0, changed.cost)
+    changed = replace(changed, cost=cost, waits=without_waits_of(changed, calls))
+    return None if changed.cost is graph.cost else changed
+
+
+def _without_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = False) -> Graph | None:
     calls, operations = graph.recording.calls, graph.recording.operations
     few = (operations.kind == COPY) & operations.to_host & (operations.bytes <= FEW_BYTES) & part.operations
     reads = np.zeros(len(calls), np.bool_)
@@ -112,9 +142,10 @@ def _without_waits(graph: Graph, part: Part, chosen: Flags) -> Graph | None:
     if len(kept) == len(graph.waits):
         return None
     cost = graph.cost.copy()
-    cost[reads] = np.minimum(cost[reads], LAUNCH_NS)
+    cost[reads] = 0 if unread else np.minimum(cost[reads], LAUNCH_NS)
     cost[waits] = 0
-    return replace(graph, cost=cost, waits=kept, gap=_without_wrappers(graph, waits & ~_after_reads(graph, reads)))
+    wrapped = waits | reads if unread else waits & ~_after_reads(graph, reads)
+    return replace(graph, cost=cost, waits=kept, gap=_without_wrappers(graph, wrapped))
 
 
 def _after_reads(graph: Graph, reads: Flags) -> Flags:
@@ -238,6 +269,8 @@ def _less_host_code(graph: Graph, part: Part, name: str, share: float) -> Graph 
     begin = end - np.maximum(gap, 0)
     for one in np.unique(spans[:, 0]):
         ours = graph.recording.calls_of(int(one))
+        if not ours.any():  # a framework whose other threads launch, as JAX does
+            ours = _busiest(graph, int(one))
         if not ours.any():
             continue
         chain = graph.chain[int(np.argmax(ours))]
@@ -245,6 +278,14 @@ def _less_host_code(graph: Graph, part: Part, name: str, share: float) -> Graph 
         covered = _covered(spans[spans[:, 0] == one, 1:], begin[mine], end[mine])
         gap[mine] -= (np.where(end[mine] >= _begin(part, calls.start), covered, 0) * share).astype(np.int64)
     return replace(graph, gap=gap) if np.any(gap != graph.gap) else None
+
+
+def _busiest(graph: Graph, thread: int) -> Flags:
+    """Return the calls of the thread of the same process with the most calls."""
+    threads, calls = graph.recording.threads, graph.recording.calls
+    counts = np.bincount(calls.thread, minlength=len(threads))
+    own = [place for place, one in enumerate(threads) if one >> 24 == thread >> 24]
+    return np.equal(calls.thread, max(own, key=counts.__getitem__, default=-1))
 
 
 def _begin(part: Part, start: Integers) -> int:
@@ -329,9 +370,45 @@ def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
 
 def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
     """Fuse consecutive elementwise kernels of a stream into one that takes as long as the longest of them."""
+    return _fused(graph, part, frozenset({"elementwise"}))
+
+
+def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Fuse consecutive kernels that a compiler fuses, and launch what is left from generated code.
+
+    The fused kernel takes as long as the longest of them, because data is read and written once. Generated code takes
+    up to ``LAUNCH_NS`` before each launch.
+    """
+    fused = compiled_cautious(graph, part, value)
+    if fused is None:
+        return None
+    of = graph.recording.operations.call
+    launches = np.zeros(len(graph.chain), np.bool_)
+    launches[of[part.operations & (of >= 0)]] = True
+    gap = fused.gap.copy()
+    shorter = launches & (gap > 0) & (gap < HOST_WORK_NS)
+    gap[shorter] = np.minimum(gap[shorter], LAUNCH_NS)
+    return replace(fused, gap=gap)
+
+
+def compiled_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Keep the framework's time before what is left."""
+    return _fused(graph, part, _COMPILED)
+
+
+def compiled_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Launch what is left as CUDA graphs."""
+    fused = compiled_cautious(graph, part, value)
+    return None if fused is None else cuda_graph(fused, part, "") or fused
+
+
+def _fused(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | None:
     require_nodes(graph, part)
     operations = graph.recording.operations
-    mine = operations.in_class("elementwise") & part.operations
+    mine = np.zeros(len(operations), np.bool_)
+    for name in classes:
+        mine |= operations.in_class(name)
+    mine &= part.operations
     gone = np.zeros(len(operations), np.bool_)
     for stream in np.unique(operations.stream[mine]):
         order = np.flatnonzero(operations.stream == stream)
@@ -475,10 +552,14 @@ def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
 
 
 def data_on_gpu(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Skip copies from the host to the GPU, as if the data were already there."""
+    """Skip copies between host and GPU, as if the data stayed there."""
     operations = graph.recording.operations
-    from_host = operations.from_host & (operations.bytes > FEW_BYTES) & part.operations
-    return without(graph, from_host)
+    between = (operations.from_host | operations.to_host) & (operations.bytes > FEW_BYTES) & part.operations
+    return without(graph, between)
+
+
+def _unchanged(_graph: Graph, _part: Part, _: str) -> None:
+    """Save nothing: kernels beside collectives may take longer by as much as is hidden."""
 
 
 def _merged(graph: Graph, part: Part) -> list[str]:
@@ -502,7 +583,8 @@ CHANGES = {
     for change in (
         Change(
             "without_waits", "The host does not wait for the GPU",
-            "Nothing on the host needs a result before the end, and the work around each wait stays.", without_waits,
+            "Nothing on the host needs a result before the end, and the program's work around each wait stays.",
+            without_waits, hopeful=without_waits_hopeful,
         ),
         Change(
             "pinned_copies", "Copies to the GPU come from pinned memory, asynchronously",
@@ -525,6 +607,12 @@ CHANGES = {
             "The fused kernel takes as long as the longest of them.", fused_elementwise,
         ),
         Change(
+            "compiled", "A compiler fuses kernels between matrix products",
+            "Elementwise kernels, reductions, normalizations, softmax and casts that follow each other take as long as"
+            f" the longest of them, and the host needs {LAUNCH_NS / 1e3:g} µs before each launch.",
+            compiled, cautious=compiled_cautious, hopeful=compiled_hopeful,
+        ),
+        Change(
             "without_allocations", "Memory is allocated once",
             "The allocator has the memory of each step from the step before.", without_allocations,
         ),
@@ -532,6 +620,11 @@ CHANGES = {
             "without_waits_in", "The host does not wait for the GPU in {}",
             "Nothing on the host needs a result before the end, and the work around each wait stays.",
             without_waits_in, "a range", lambda _graph, _part: [],
+        ),
+        Change(
+            "without_range", "The program skips {}",
+            "Nothing else needs its results: its host code, calls, kernels and copies are gone.", without_range,
+            "a range", lambda _graph, _part: [],
         ),
         Change(
             "workers", "Non-CUDA code in {} runs in {} workers",
@@ -554,6 +647,11 @@ CHANGES = {
             "Each has the mean of their host work, and of the time of their kernels and copies.", balanced_ranks,
         ),
         Change(
+            "overlapped_collectives", "Collectives run while the gradients of other layers are computed",
+            "The data of each is ready at its share of the last two thirds of the kernels before a row of collectives.",
+            overlapped_collectives, cautious=_unchanged,
+        ),
+        Change(
             "merged_collectives", "{} collectives are one",
             "The fixed time and the launch of all but the last go; the data moves with the last.", merged_collectives,
             "the number that one replaces", _merged, parse_count,
@@ -573,7 +671,10 @@ CHANGES = {
         ),
         Change("without_memsets", "Memory is not set", "Nothing reads it before it is written.", without_memsets),
         Change(
-            "data_on_gpu", "Data is not copied to the GPU", "It is there already, as in the step before.", data_on_gpu,
+            "data_on_gpu", "Data stays on the GPU",
+            "It is there already, as in the step before, and nothing on the host needs results of more than"
+            f" {FEW_BYTES} bytes.",
+            data_on_gpu,
         ),
         Change(
             "faster_kernels", "Kernels of {} run {:g} times as fast",

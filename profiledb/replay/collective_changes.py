@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from profiledb.errors import AnalysisError, NotCapturedError
-from profiledb.replay.graph import Graph
+from profiledb.replay.graph import LAUNCH_NS, NEAR_NS, Graph
 from profiledb.replay.part import Part, only_launching, without
-from profiledb.replay.recording import Flags, Integers
+from profiledb.replay.recording import KERNEL, Flags, Integers
 
 MOST_MERGED = 10_000
 """Maximum number of collectives that one replaces."""
@@ -97,6 +97,46 @@ def merged_collectives(graph: Graph, part: Part, value: str) -> Graph | None:
     cost[around & ~_waiting(graph)] = 0
     partners = [group for group in changed.partners if not gone[list(group)].any()]
     return _without_groups(replace(changed, gap=gap, cost=cost), partners)
+
+
+def overlapped_collectives(graph: Graph, part: Part, _: str) -> Graph | None:
+    """Start each collective of a row as soon as its data is there, on a stream of its own.
+
+    A row is what follows on a GPU without another kernel launched in between. Backward is the last two thirds of the
+    kernels since the row before, and the nth of N collectives gets its data at n/N of it.
+    """
+    operations = graph.recording.operations
+    sends = operations.in_class("communication") & part.operations & (operations.call >= 0)
+    after, other_lag = dict(graph.after), dict(graph.other_lag)
+    before, launch_lag, stream_lag = graph.stream_before.copy(), graph.launch_lag.copy(), graph.stream_lag.copy()
+    changed = False
+    for device in np.unique(operations.device[sends]).tolist():
+        mine = np.flatnonzero((operations.device == device) & (operations.call >= 0) & (operations.kind == KERNEL))
+        mine = mine[np.argsort(operations.call[mine], kind="stable")]
+        row, works = list[int](), list[int]()
+        for j in [*mine.tolist(), -1]:
+            if j >= 0 and sends[j]:
+                row.append(j)
+                continue
+            if len(row) > 1 and len(works) > len(row):
+                changed = True
+                backward = works[len(works) // 3 :]
+                for place, send in enumerate(row):
+                    source = backward[min(len(backward) - 1, (place + 1) * len(backward) // len(row) - 1)]
+                    after[send], other_lag[send] = source, min(NEAR_NS, other_lag.get(send, NEAR_NS))
+                    earlier = graph.recording.calls.start[operations.call[[source, send]]]
+                    launch_lag[send] = min(int(launch_lag[send]), LAUNCH_NS) + int(earlier[0] - earlier[1])
+            if row:
+                row, works = [], []
+            works.append(j)
+        own = np.flatnonzero(sends & (operations.device == device))
+        before[own] = np.concatenate([[-1], own[:-1]])[: len(own)]
+        stream_lag[own] = np.minimum(stream_lag[own], NEAR_NS)
+    if not changed:
+        return None
+    return replace(
+        graph, after=after, other_lag=other_lag, stream_before=before, launch_lag=launch_lag, stream_lag=stream_lag
+    )
 
 
 def _waits(graph: Graph) -> Integers:

@@ -41,6 +41,8 @@ NEAR_NS = 3_000
 """Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
 """The same limit between operations of different streams that an event synchronizes."""
+FAR_NS = 50_000
+"""The same limit if nothing else explains at least four times as long a wait."""
 TOGETHER_NS = 100_000
 """Maximum time between the ends of a collective on two GPUs, in ns."""
 
@@ -318,7 +320,8 @@ def _after(calls: Calls, operations: Operations, before: Integers, inner: Flags)
     for j in np.flatnonzero(~inner & (known >= 0) & (operations.start - known > NEAR_NS)).tolist():
         start = int(operations.start[j])
         at = int(np.searchsorted(ends, start, "right")) - 1
-        while at >= 0 and ends[at] > max(start - ACROSS_NS, int(known[j])):
+        reach = max(ACROSS_NS, min(FAR_NS, (start - int(known[j])) // 4))
+        while at >= 0 and ends[at] > max(start - reach, int(known[j])):
             other = int(by_end[at])
             if operations.device[other] == operations.device[j] and operations.start[other] < start:
                 after[j] = other

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
@@ -26,12 +27,17 @@ USUAL = 95
 """Percentile up to which lags count as usual."""
 MODEL_ERROR = 0.15
 """Relative error of a predicted saving: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
+HOST_ERROR = 0.15
+"""Relative difference of the host's time between two runs of a program: pairs of captures differ by that much in code
+that is the same in both halves."""
 MOST_CHANGES = 20
 """Maximum number of changes per question; each needs a replay of its own."""
 LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
+LEAST_IN_STEPS = 0.5
+"""Minimum fraction of a capture in its steps for them to stand for it where start-up does not."""
 MOST_OPERATIONS = 50_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
@@ -288,16 +294,18 @@ def _bounds_of(steps: Mapping[int, tuple[int, int, int]]) -> Window:
 
 
 def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, most: int) -> Window:
-    """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
+    """Return the steps that count (those in the middle if there are many), or else the steady part, or else all."""
+    steps, steady = _steps(library, report_id, db), pd.DataFrame()
     with suppress(NotCapturedError):
         steady = answer_store.run(library, report_id, "steady_part", {})
-        if len(steady):
-            if steps := _steps(library, report_id, db):
-                counts = {number: _count(db, begin, end) for number, (_, begin, end) in steps.items()}
-                return _bounds_of({number: steps[number] for number in _middle(counts, most)})
-            (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
-            return _bounded(db, most, *(origin + int(steady[name][0]) for name in ("from_ns", "to_ns")))
     begin, end = db.execute(_EXTENT).fetchone() or (None, None)
+    if len(steady) and not steps:
+        (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
+        begin, end = (origin + int(steady[name][0]) for name in ("from_ns", "to_ns"))
+    window = _bounds_of(steps) if steps else None
+    if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
+        counts = {number: _count(db, begin, end) for number, (_, begin, end) in steps.items()}
+        return _bounds_of({number: steps[number] for number in _middle(counts, most)})
     return _bounded(db, most, begin or 0, end or 0)
 
 
@@ -471,7 +479,8 @@ class _Case:
         length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
-        off = self._uncertainty(replayed, length, changed.items)
+        parts = kinds(critical_path.pieces(changed, replayed, begin, end))
+        off = self._uncertainty(replayed, length, changed.items, parts)
         low, high = length, length
         if any(change.cautious or change.hopeful for change, _ in chosen):
             for bound in (
@@ -486,7 +495,7 @@ class _Case:
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
             self.baseline, length, max(0, int(low - off)), int(high + off),
-            kinds(critical_path.pieces(changed, replayed, begin, end)),
+            parts,
         )  # fmt: skip
 
     def _changed(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
@@ -506,11 +515,16 @@ class _Case:
         begin, end = self._bounds(replayed)
         return end - begin
 
-    def _uncertainty(self, replayed: Replayed, length: int, items: float) -> float:
-        """Return half of the interval, from the spread between steps, the model error, and unexplained waits."""
+    def _uncertainty(self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]) -> float:
+        """Return half of the interval.
+
+        It comes from the spread between steps, the error of the model, the host's time that is left, and unexplained
+        waits.
+        """
         spread = 0.0
         if len(self._steps) > 2:
             gained = self._steps - _step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
-        return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)
+        host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS)) / items
+        return float(np.linalg.norm([spread, model, host])) + abs(self.explained - self.baseline)

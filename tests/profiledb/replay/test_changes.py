@@ -237,3 +237,71 @@ def test_kernels_hidden_in_a_graph_are_not_told() -> None:
     for change, value in (("faster_kernels", "matmul:2"), ("fused_elementwise", ""), ("batch", "2")):
         with pytest.raises(NotCapturedError, match="CUDA graphs as a whole"):
             apply(recorded, change, value)
+
+
+def test_a_range_is_skipped_with_its_calls_and_kernels() -> None:
+    # The range holds the first launch and its wait; 10 µs of host code follow it.
+    out = lengths(apply(READS, "without_range", "part", spans=[(0, 107_000)]))
+    assert out.length_ns == 224_000 - 107_000
+    assert apply(READS, "without_range", "elsewhere") is None
+
+
+def test_data_stays_on_the_gpu() -> None:
+    edited = apply(copies(), "data_on_gpu")
+    assert edited is not None
+    assert edited.length.tolist() == [0, 20_000, 0, 0, 20_000, 0]
+    assert edited.waits == {}
+
+
+def test_a_compiler_fuses_more_than_elementwise_kernels() -> None:
+    """A sum, a product, a reduction; then a matrix product. The host needs 20 µs for each launch."""
+    calls = [Call(LAUNCH, 22_000 * i, 22_000 * i + 2_000) for i in range(4)]
+    names = ("elementwise", "elementwise", "reduction", "matmul")
+    operations = [Operation(one.start + 4_000, one.start + 14_000, i, class_=names[i]) for i, one in enumerate(calls)]
+    recorded = recording([*calls, Call(WAIT, 68_000, 82_000)], operations)
+    fused, every, hopeful = (
+        lengths(apply(recorded, "compiled", bound=bound)).length_ns for bound in ("cautious", "apply", "hopeful")
+    )
+    assert apply(recorded, "fused_elementwise") is not None
+    edited = apply(recorded, "compiled")
+    assert edited is not None
+    assert edited.length.tolist() == [10_000, 0, 0, 10_000]
+    assert edited.gap.tolist() == [0, 0, 0, 5_000, 0]
+    assert hopeful <= every < fused < 82_000
+
+
+def test_collectives_start_as_their_data_is_there() -> None:
+    """Six kernels of 20 µs, then three collectives of 20 µs on a stream of their own, and one that waits for them."""
+    calls = [Call(LAUNCH, 3_000 * i, 3_000 * i + 2_000) for i in range(10)]
+    operations = [Operation(4_000 + 20_000 * i, 24_000 + 20_000 * i, i) for i in range(6)]
+    operations += [
+        Operation(126_000 + 20_000 * i, 146_000 + 20_000 * i, 6 + i, stream=1, class_="communication") for i in range(3)
+    ]
+    operations.append(Operation(188_000, 190_000, 9))
+    recorded = recording(calls, operations)
+    out = lengths(apply(recorded, "overlapped_collectives"))
+    # Backward is the last four kernels. The first collective has its data after one of them, at 64 µs.
+    assert out.begin[6:9] == [66_000, 86_000, 126_000]
+    assert out.end[9] == 190_000 - 40_000
+    assert apply(recorded, "overlapped_collectives", bound="cautious") is None
+
+
+def test_results_that_nothing_reads_need_no_time_of_the_framework() -> None:
+    """Each read (a copy of 4 bytes that the host waits for) has 10 µs of Python around it, launches have 1 µs."""
+    calls, operations, now = list[Call](), list[Operation](), 0
+    for _ in range(6):
+        for _ in range(6):
+            operations.append(Operation(now + 3_000, now + 4_000, len(calls)))
+            calls.append(Call(LAUNCH, now, now + 2_000))
+            now += 3_000
+        now += 4_000
+        operations.append(Operation(now + 3_000, now + 4_000, len(calls), kind="copy", bytes=4, to_host=True))
+        calls.append(Call("cudaMemcpyAsync_v3020", now, now + 6_000))
+        now += 11_000
+    recorded = recording(calls, operations)
+    usual, hopeful = (
+        lengths(apply(recorded, "without_waits", bound=bound)).call_end[-1] for bound in ("apply", "hopeful")
+    )
+    # A read takes 5 µs instead of 6. Unread it takes none, nor do 9 of the 10 µs around it, but for the last one.
+    assert recorded.calls.end[-1] - usual == 6 * 1_000
+    assert usual - hopeful == 6 * 5_000 + 5 * 9_000
