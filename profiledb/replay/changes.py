@@ -412,12 +412,12 @@ def _fused(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | None:
     gone = np.zeros(len(operations), np.bool_)
     for stream in np.unique(operations.stream[mine]):
         order = np.flatnonzero(operations.stream == stream)
-        chain = np.cumsum(~mine[order])
-        for one in np.unique(chain[mine[order]]):
-            members = order[(chain == one) & mine[order]]
-            if len(members) < 2:
-                continue
-            gone[members[members != members[np.argmax(graph.length[members])]]] = True
+        row = np.cumsum(~mine[order])[mine[order]]
+        members = order[mine[order]]
+        # Of each row all go but the longest, or the first of the longest.
+        longest = np.lexsort((members, -graph.length[members], row))
+        first = np.diff(row[longest], prepend=-1) != 0
+        gone[members[longest[~first]]] = True
     changed = without(graph, gone)
     if changed is None:
         return None

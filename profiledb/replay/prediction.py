@@ -38,7 +38,7 @@ MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
 LEAST_IN_STEPS = 0.5
 """Minimum fraction of a capture in its steps for them to stand for it where start-up does not."""
-MOST_OPERATIONS = 50_000
+MOST_OPERATIONS = 20_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
 _STEPS = """
@@ -54,6 +54,9 @@ _COUNT = """
 SELECT (SELECT count(*) FROM kernel WHERE start_ns BETWEEN $begin AND $end)
     + (SELECT count(*) FROM memop WHERE start_ns BETWEEN $begin AND $end)
     + (SELECT count(*) FROM graph_launch WHERE start_ns BETWEEN $begin AND $end)
+"""
+_STARTS = """
+SELECT start_ns FROM kernel UNION ALL SELECT start_ns FROM memop UNION ALL SELECT start_ns FROM graph_launch
 """
 _BUSIEST = """
 SELECT global_tid FROM api_call WHERE end_ns >= $begin AND start_ns <= $end
@@ -304,7 +307,8 @@ def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, mos
         begin, end = (origin + int(steady[name][0]) for name in ("from_ns", "to_ns"))
     window = _bounds_of(steps) if steps else None
     if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
-        counts = {number: _count(db, begin, end) for number, (_, begin, end) in steps.items()}
+        starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
+        counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
         return _bounds_of({number: steps[number] for number in _middle(counts, most)})
     return _bounded(db, most, begin or 0, end or 0)
 
