@@ -46,7 +46,7 @@ SELECT range_id, global_tid, start_ns, end_ns FROM "range"
 WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
 """
 _EXTENT = """
-SELECT min(start_ns), max(end_ns)
+SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0)
 FROM (SELECT start_ns, end_ns FROM api_call UNION ALL SELECT start_ns, end_ns FROM kernel
     UNION ALL SELECT start_ns, end_ns FROM memop)
 """
@@ -301,7 +301,7 @@ def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, mos
     steps, steady = _steps(library, report_id, db), pd.DataFrame()
     with suppress(NotCapturedError):
         steady = answer_store.run(library, report_id, "steady_part", {})
-    begin, end = db.execute(_EXTENT).fetchone() or (None, None)
+    begin, end = db.execute(_EXTENT).fetchone() or (0, 0)
     if len(steady) and not steps:
         (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
         begin, end = (origin + int(steady[name][0]) for name in ("from_ns", "to_ns"))
@@ -310,7 +310,7 @@ def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, mos
         starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
         counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
         return _bounds_of({number: steps[number] for number in _middle(counts, most)})
-    return _bounded(db, most, begin or 0, end or 0)
+    return _bounded(db, most, begin, end)
 
 
 def _bounded(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
