@@ -110,8 +110,11 @@ def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None
     after_nodes, inner = _after_nodes(operations, nodes, stream_before)
     produced = _produced(calls, operations)
     after = _after(calls, operations, stream_before, inner) | produced | after_nodes
-    launch_lag, stream_lag = _lags(calls, operations, stream_before, after, nodes, inner)
-    other_lag = _other_lags(calls, operations, stream_before, after, produced)
+    free = _free(calls, operations, stream_before, after, produced)
+    held = np.zeros(len(operations), np.bool_)
+    held[[j for j in after if j not in free]] = True
+    launch_lag, stream_lag = _lags(calls, operations, stream_before, held, nodes, inner)
+    other_lag = _other_lags(operations, after, produced, free)
     partners = _partners(operations) if collectives is None else collectives
     return Graph(
         recording, chain, _gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
@@ -350,31 +353,36 @@ def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
     return found
 
 
-def _other_lags(
+def _free(
     calls: Calls, operations: Operations, before: Integers, after: dict[int, int], produced: dict[int, int]
-) -> dict[int, int]:
-    """Return the lags behind operations of other streams.
-
-    If something later than the operation in ``produced`` delayed a collective, the lag is the median of the others,
-    capped at the observed time.
-    """
-    lags = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
-    free, bound = list[int](), list[int]()
+) -> set[int]:
+    """Return the collectives that something later than the operation in ``produced`` delayed."""
+    found = set()
     for j, other in produced.items():
         end, call, last = operations.end[other], operations.call[j], before[j]
-        late = (call >= 0 and calls.start[call] > end) or (last >= 0 and operations.end[last] > end)
-        (free if late or after[j] != other else bound).append(j)
-    usual = int(np.median([lags[j] for j in bound])) if bound else 0
+        launched_late = call >= 0 and calls.start[call] > end
+        if after[j] == other and (launched_late or (last >= 0 and operations.end[last] > end)):
+            found.add(j)
+    return found
+
+
+def _other_lags(
+    operations: Operations, after: dict[int, int], produced: dict[int, int], free: set[int]
+) -> dict[int, int]:
+    """Return the lags behind operations of other streams; ``free`` ones get the median of collectives, if shorter."""
+    lags = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
+    bound = [lags[j] for j in produced if j not in free]
+    usual = int(np.median(bound)) if bound else 0
     return lags | {j: min(lags[j], usual) for j in free}
 
 
 def _lags(
-    calls: Calls, operations: Operations, before: Integers, after: dict[int, int], nodes: Flags, inner: Flags
+    calls: Calls, operations: Operations, before: Integers, elsewhere: Flags, nodes: Flags, inner: Flags
 ) -> tuple[Integers, Integers]:
     """Return the lags after the launch and in the stream.
 
-    One of the two, or the operation in ``after``, delayed each operation. The recording does not show how long the
-    other lags would have been, so they get the median of their kind, capped at the observed time.
+    One of the two delayed each operation, or an operation of another stream did (``elsewhere``). The recording does not
+    show how long the other lags would have been, so they get the median of their kind, capped at the observed time.
     Nodes of CUDA graphs are a kind of their own.
     """
     start, called, follows = operations.start, operations.call >= 0, before >= 0
@@ -382,8 +390,6 @@ def _lags(
     stream = np.where(follows, start - (operations.end[before] if len(operations) else 0), 0)
     returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
     behind = follows & ((stream <= NEAR_NS) | (start - stream >= returned) | inner)
-    elsewhere = np.zeros(len(operations), np.bool_)
-    elsewhere[list(after)] = True
     kinds = 2 * operations.kind + nodes
     for kind in np.unique(kinds):
         ours = kinds == kind

@@ -38,7 +38,7 @@ MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
 LEAST_IN_STEPS = 0.5
 """Minimum fraction of a capture in its steps for them to stand for it where start-up does not."""
-MOST_OPERATIONS = 20_000
+MOST_OPERATIONS = 30_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
 _STEPS = """

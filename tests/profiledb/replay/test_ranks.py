@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiledb.errors import NotCapturedError
@@ -59,6 +59,7 @@ def test_reports_with_other_collectives_are_not_of_one_run() -> None:
 TIMES = st.lists(st.tuples(st.integers(6_000, 90_000), st.integers(6_000, 90_000)), min_size=1, max_size=20)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(TIMES, st.integers(-(10**9), 10**9))
 def test_ranks_replay_as_a_plain_simulation_of_both_with_any_clocks(work: list[tuple[int, int]], clock: int) -> None:
     """Each rank works, then launches a collective and waits for it; 20 µs after the last arrival it ends on both.
@@ -118,10 +119,22 @@ def test_a_report_of_one_gpu_has_no_other_ranks(nsys_samples: Library) -> None:
 
 
 @needs_torch_samples
-def test_ranks_without_steps_are_replayed_alone(torch_samples: Library) -> None:
+def test_traces_of_two_ranks_replay_together(torch_samples: Library) -> None:
     report = torch_samples.find(RANKS[1])
     mates = find_ranks(torch_samples, report)
-    assert len(mates) == 1
+    assert mates == [torch_samples.find(RANKS[0]).id]
     found = prediction.predict(torch_samples, report.id, [], mates)
-    assert (found.ranks, found.steps) == (1, 0)
-    assert "no steps" in found.alone
+    assert (found.ranks, found.steps, found.alone) == (2, 3, "")
+
+
+def test_reports_that_do_not_fit_are_left_out_with_the_reason(nsys_samples: Library) -> None:
+    names = ("transformer_steps.nsys-rep", "idle_fixed.nsys-rep", "attention.nsys-rep")
+    steps, other, none = (nsys_samples.find(name).id for name in names)
+    for report, peer, reason in (
+        (steps, other, "same collectives"),
+        (none, other, "no steps"),
+        (other, steps, "lacks"),
+    ):
+        found = prediction.predict(nsys_samples, report, [("cuda_graph", "")], [peer])
+        assert found.ranks == 1
+        assert reason in found.alone

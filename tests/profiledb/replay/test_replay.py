@@ -182,6 +182,18 @@ def test_a_collective_waits_for_the_operation_that_the_program_issued_before_it(
     assert simulation.replay(sooner).begin[2] == 80_000
 
 
+def test_a_collective_that_is_launched_late_begins_after_its_launch() -> None:
+    recorded = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 50_000, 52_000), Call(WAIT, 52_000, 93_000)],
+        [Operation(5_000, 25_000, 0, stream=0), Operation(57_000, 90_000, 1, stream=1, class_="communication")],
+    )
+    same(recorded)
+    built = graph.build(recorded)
+    assert built.after == {1: 0}
+    sooner = replace(built, gap=np.array([0, 8_000, 0]))
+    assert simulation.replay(sooner).begin[1] == 25_000, "after its data, which is there at 25 µs; its launch is at 10"
+
+
 def test_copies_from_pageable_memory_hold_the_host_up() -> None:
     copy = "cudaMemcpyAsync_v3020"
     recorded = recording(
