@@ -8,6 +8,7 @@ from ingest import arguments as ingest_arguments
 from profiledb import terminal
 from profiledb.access.cli import main as library
 from warpdeck import completion, migrate, open_command, program_access, serve
+from warpdeck.profile_command import command as profile_command
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
 
@@ -29,6 +30,7 @@ def make_parser(version: str = "") -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     serve.add_command(commands)
     open_command.add_command(commands)
+    profile_command.add_command(commands)
     _add_ingest_command(commands)
     library.add_all(commands)
     program_access.add_command(commands)

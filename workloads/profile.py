@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from warpdeck.profiling.nvml import gpu_count, has_gpu
+
 from . import COMMAND, PARENT, tools
 from .clean_room import clean_environment, namespaces
 from .command_line import Parser
 from .errors import WorkloadError
 from .monitor import GPUMonitor
-from .nvml import gpu_count, has_gpu
 from .ranks import split_torchrun, torchrun
 from .record import TRACE_SUFFIX, VARIABLE, write_meta
 from .registry import WORKLOADS

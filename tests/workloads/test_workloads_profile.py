@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from warpdeck.profiling.nvml import has_gpu
 from workloads import profile
 from workloads.__main__ import main
 from workloads.clean_room import clean_environment
-from workloads.nvml import has_gpu
 from workloads.ranges import Stopwatch
 from workloads.ranks import split_torchrun
 from workloads.record import prefix_from_environment
