@@ -81,6 +81,8 @@ def scrub_command_line(text: str | None) -> str | None:
 
 def make_scrub_expression(db: "duckdb.DuckDBPyConnection") -> str:
     """Return SQL that applies ``scrub_text`` to a text ``t``; it calls Python only for texts with signs of a secret."""
+    import duckdb  # here, because recording a program needs no database
+
     with suppress(duckdb.InvalidInputException):
         db.remove_function("scrubbed")  # left by a first try to read the same file
     db.create_function("scrubbed", scrub_text, ["VARCHAR"], "VARCHAR")

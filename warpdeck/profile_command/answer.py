@@ -22,8 +22,10 @@ MOST = 5
 """Findings that are printed."""
 
 
-def answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> None:
-    """Take reports in and print findings and address, on standard error: standard output is the program's.
+def answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[Manifest]":
+    """Take reports in, print findings and address, and return the reports of the library.
+
+    All goes to standard error, because standard output is the program's.
 
     Args:
         reports: files of the ranks in order, or one file.
@@ -34,18 +36,18 @@ def answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> None:
         WarpdeckError: a report cannot be taken in.
     """
     with contextlib.redirect_stdout(sys.stderr):
-        _answer(reports, settings, show=show)
+        return _answer(reports, settings, show=show)
 
 
-def _answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> None:
+def _answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> "list[Manifest]":
     from profiledb.library.locations import open_library
     from warpdeck import server_process
 
     serving = server_process.find_server(settings)
     library = open_library(settings)
-    manifests = _take_in(reports, settings, library, serving)
+    manifests = take_in(reports, settings, library, serving)
     if not manifests:
-        return
+        return []
     _print_findings(library, manifests[0], len(manifests))
     for path in reports:
         terminal.say(f"Report: {path}")
@@ -58,6 +60,7 @@ def _answer(reports: Sequence[Path], settings: Settings, *, show: bool) -> None:
     if len(manifests) > 1:
         ids = " ".join(one.id for one in manifests)
         terminal.say(f"Ranks: warpdeck scaling {ids}")
+    return manifests
 
 
 def serve(report: Path, settings: Settings) -> None:
@@ -67,7 +70,7 @@ def serve(report: Path, settings: Settings) -> None:
     open_command.open_files([report], settings)
 
 
-def _take_in(
+def take_in(
     reports: Sequence[Path], settings: Settings, library: "Library", serving: "Serving | None"
 ) -> "list[Manifest]":
     """Return the reports of the library; the message of one that fails goes to standard error."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from profiledb import config, terminal
-from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.errors import WarpdeckError
 from warpdeck.profiling.nsys import RECORDS
 
 ABOUT = (
@@ -45,6 +45,14 @@ def add_command(commands: Any) -> None:
     command.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="folder for the files (default: the current one)"
     )
+    command.add_argument(
+        "--deep",
+        action="store_true",
+        help="run the program again under ncu, for the kernels that make 80 %% of the time",
+    )
+    command.add_argument(
+        "--kernels-of", metavar="REPORT", help="run it under ncu alone, for the kernels of this report of it"
+    )
     command.add_argument("--name", type=_name, help="name of the files (default: that of the program)")
     command.add_argument("--open", action="store_true", help="open the report in the browser; serve it until Ctrl-C")
     command.add_argument("--record-only", action="store_true", help="leave the files, and do not take them in")
@@ -80,28 +88,36 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _profile(arguments: argparse.Namespace, program: list[str], outcome: list[int]) -> int:
     """Set ``outcome`` to the program's exit status once it is known; later errors are printed and change nothing."""
-    from profiledb.library.locations import refuse_newer
-    from warpdeck.profile_command import answer, plan, session
+    from profiledb.library.locations import open_library, refuse_newer
+    from warpdeck.profile_command import answer, deep, plan, session
 
     settings = config.load(inbox=arguments.inbox, library=arguments.library)
     if not arguments.record_only:
         refuse_newer(settings)
+    output = arguments.output or Path.cwd()
+    if arguments.kernels_of:
+        report = open_library(settings).find(arguments.kernels_of)
+        outcome[0] = deep.measure(report, deep.choose(arguments, program), settings, output, None)
+        return outcome[0]
     chosen = plan.choose(arguments, program)
-    with session.Session(chosen, arguments.output or Path.cwd()) as recording:
+    with session.Session(chosen, output) as recording:
         for line in chosen.sentences:
             terminal.say(line, sys.stderr)
         if arguments.verbose:
             terminal.say(shlex.join(recording.command()), sys.stderr)
         outcome[0] = recording.run()
         reports = recording.keep()
+        found = []
         try:
             if reports and not arguments.record_only:
-                answer.answer(reports, settings, show=arguments.open)
+                found = answer.answer(reports, settings, show=arguments.open)
         except WarpdeckError as error:
             terminal.say(f"{terminal.sentence(error)} The files are in {reports[0].parent}.", sys.stderr)
         outcome[0] = recording.wait()
-        if arguments.open and reports and not arguments.record_only:
-            answer.serve(reports[0], settings)
+    if found and arguments.deep:
+        deep.measure(found[0], deep.choose(arguments, program), settings, output, recording.seconds)
+    if found and arguments.open:
+        answer.serve(reports[0], settings)
     return outcome[0]
 
 
@@ -135,11 +151,3 @@ def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no name of a file: letters, digits, '.', '_' and '-'")
     return text
-
-
-def require_program(program: list[str]) -> None:
-    """Raise AnalysisError if a program is named that is none."""
-    import shutil
-
-    if shutil.which(program[0]) is None:
-        raise AnalysisError(f"There is no program {program[0]!r}.", hint="Is it on PATH, and may it be executed?")

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,11 +47,7 @@ def choose(arguments: argparse.Namespace, program: list[str]) -> Chosen:
     Raises:
         WarpdeckError: nothing here can record this program as asked.
     """
-    from warpdeck.profile_command.command import require_program
-
-    require_program(program)
-    launched = launchers.split_launcher(program)
-    require_program(launched.program)
+    launched = require_programs(program)
     python = python_program.find_python(launched.program)
     tool, why = _choose_tool(arguments.tool, python)
     _check_window(arguments, tool, python)
@@ -72,6 +69,19 @@ def choose(arguments: argparse.Namespace, program: list[str]) -> Chosen:
         label, words = tool.label, [one.tells for one in records]
     first = f"Recording with {label}{_describe_window(arguments)}: {', '.join(words)}.{why}"
     return Chosen(plan, launched, program, name, rank, [first, *lacking])
+
+
+def require_programs(program: list[str]) -> Launched:
+    """Return launcher and program of a command line.
+
+    Raises:
+        ConfigError: one of them is no program.
+    """
+    launched = launchers.split_launcher(program)
+    for name in (program[0], launched.program[0]):
+        if shutil.which(name) is None:
+            raise ConfigError(f"There is no program {name!r}.", hint="Is it on PATH, and may it be executed?")
+    return launched
 
 
 def _choose_tool(asked: str, python: str | None) -> tuple[tools.Tool | None, str]:

@@ -15,7 +15,7 @@ from ingest.scrub.secret_names import holds_secret
 from profiledb import terminal
 from profiledb.errors import ConversionError, WarpdeckError
 from warpdeck.profile_command.plan import Chosen, make_folder
-from warpdeck.profiling import masking
+from warpdeck.profiling import masking, ncu
 from warpdeck.profiling.child import Child, Ended
 from warpdeck.profiling.power_log import GPUMonitor
 from warpdeck.profiling.recording import ENDINGS, make_child
@@ -46,6 +46,8 @@ class Session:
         self.ended: Ended | None = None
         self.monitor: GPUMonitor | None = None
         self.variables: dict[str, set[str]] = {}
+        self.seconds = 0.0
+        """Seconds that the program took under the profiler."""
 
     def __enter__(self) -> "Session":
         return self
@@ -72,14 +74,16 @@ class Session:
         Raises:
             WarpdeckError: the profiler cannot be started.
         """
-        self.variables = masking.read_environments()
+        self.variables, start = masking.read_environments(), time.monotonic()
+        is_ncu = self.chosen.plan.tool == "ncu"  # runs each kernel many times: power would be that of the replays
         try:
-            with GPUMonitor(quiet=True) as self.monitor:
+            with GPUMonitor(quiet=True, devices=[] if is_ncu else None) as self.monitor:
                 self.ended = self.child.run()
         except OSError as error:
             raise ConversionError(
                 f"{error.filename or self.command()[0]} cannot be started: {error.strerror}."
             ) from error
+        self.seconds = time.monotonic() - start
         for name, values in masking.read_environments().items():
             self.variables.setdefault(name, set()).update(values)
         return self.ended.status
@@ -106,7 +110,7 @@ class Session:
             ending = next(one for one in ENDINGS if path.name.endswith(one))
             rank = _number(path.name)
             own = f"{stem}_rank{rank}" if rank >= 0 else stem
-            if ending in (".nsys-rep", ".qdstrm"):
+            if ending in (".nsys-rep", ".qdstrm", ".ncu-rep"):
                 masking.mask_file(path, self.variables, holds_secret)
             if ending == ".qdstrm" and (converted := _convert_stream(path)):
                 path, ending = converted, ".nsys-rep"  # noqa: PLW2901
@@ -190,6 +194,8 @@ class Session:
             )
         if plan.tool == "torch":
             return "No trace was written: the program did not import torch, was killed, or ended by os._exit."
+        if plan.tool == "ncu":
+            return ncu.explain(b"".join(path.read_bytes() for path in self.folder.glob("*.log")))
         logs = [path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log"))]
         last = [line.strip() for text in logs for line in text.splitlines() if line.strip()]
         said = f" It says: {' '.join(last[-4:])[:400]}" if last else ""

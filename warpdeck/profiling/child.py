@@ -49,6 +49,7 @@ class Child:
         kept: further file descriptors, which it gets and which are closed here.
         terminal: whether it stands in the foreground of our terminal.
         is_profiler: whether its program may outlive it.
+        status: file in which the program leaves its exit status (``wrap_program``).
     """
 
     command: Sequence[str]
@@ -57,6 +58,7 @@ class Child:
     kept: tuple[int, ...] = ()
     terminal: bool = True
     is_profiler: bool = True
+    status: Path | None = None
     _process: subprocess.Popen[bytes] | None = None
     _signals: list[int] = field(default_factory=list)
     _group: int = 0
@@ -76,13 +78,28 @@ class Child:
             self._process.returncode = status
             running = 0
             if self.is_profiler:
-                running = next(iter(_list_children(self._process.pid, profiler=False)), 0)
+                running = self._find_running(self._process.pid)
                 if running and self._signals:
                     self._end_program(running)
                     running = 0
                 if len(self._signals) > _ENOUGH:
                     _kill(_list_children(self._process.pid, profiler=True))
-        return Ended(status, bool(self._signals), running)
+        return Ended(status if running else self._read_status(status), bool(self._signals), running)
+
+    def _find_running(self, profiler: int) -> int:
+        """Return the program that runs on, or what the profiler left around it; 0 if it has ended."""
+        if self.status is None:
+            return next(iter(_list_children(profiler, profiler=False)), 0)
+        if self.status.exists():
+            return 0
+        left = _list_children(profiler, profiler=False) or _list_children(profiler, profiler=True)
+        return left[0] if left else 0
+
+    def _read_status(self, otherwise: int) -> int:
+        """Return the exit status that the program left, else another one."""
+        with contextlib.suppress(OSError, ValueError):
+            return int(self.status.read_text()) if self.status else otherwise
+        return otherwise
 
     def _start(self) -> subprocess.Popen[bytes]:
         with contextlib.ExitStack() as stack:
@@ -102,7 +119,10 @@ class Child:
         """Wait until a program that ran on ends, and return its exit status; signals reach it."""
         with self._handling_signals(program):
             self._give_terminal()
-            return self._wait(program)
+            status = self._wait(program)
+            while self.status and not self.status.exists() and (left := self._find_running(0)):
+                status = self._wait(left)
+            return self._read_status(status)
 
     def _wait(self, pid: int) -> int:
         """Wait for a process as a shell does: stop with it, and go on with it."""
@@ -130,8 +150,7 @@ class Child:
     def _end_program(self, program: int) -> None:
         """Let the program end, which has had the signal; then end it."""
         for number, seconds in ((0, GRACE_S), (signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(program, number)
+            _signal_group(program, number)
             limit = time.monotonic() + seconds
             while time.monotonic() < limit:
                 if _is_reaped(program):
@@ -144,12 +163,12 @@ class Child:
 
         def handle(number: int, _: FrameType | None) -> None:
             self._signals.append(number)
-            pid = target or (self._process.pid if self._process else 0)
-            with contextlib.suppress(ProcessLookupError):
-                if len(self._signals) > _ENOUGH:
-                    os.killpg(self._group, signal.SIGKILL)
-                elif pid:
-                    os.kill(pid, number)
+            if len(self._signals) > _ENOUGH:
+                _signal_group(target or self._group, signal.SIGKILL)
+            elif target:
+                _signal_group(target, number)
+            elif self._process:
+                os.kill(self._process.pid, number)
 
         before = {number: signal.signal(number, handle) for number in _SIGNALS}
         try:
@@ -161,19 +180,38 @@ class Child:
                 _take_terminal()
 
 
-def with_own_output(program: Sequence[str], output: int, errors: int) -> list[str]:
-    """Return a command whose output goes to two file descriptors, whatever a profiler does with its own.
+def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status: Path | None = None) -> list[str]:
+    """Return a command that runs a program as a profiler does not.
 
-    So the program sees the terminal, and the report does not store what it prints.
+    Args:
+        program: its command line.
+        standard: file descriptors that become its output and errors, whatever the profiler does with its own: so it
+            sees the terminal, and the report does not store what it prints. Nothing leaves them as they are.
+        status: file that gets its exit status, for a profiler that ends before it.
     """
-    closed = "".join(f" {number}>&-" for number in (output, errors) if number < 10)  # a shell closes no others
-    return ["sh", "-c", f'exec "$@" >&{output} 2>&{errors}{closed}', "sh", *program]
+    closed = "".join(f" {number}>&-" for number in standard if number < 10)  # a shell closes no others
+    redirected = f">&{standard[0]} 2>&{standard[1]}{closed}" if standard else ""
+    if status is None:
+        return ["sh", "-c", f'exec "$@" {redirected}', "sh", *program] if standard else list(program)
+    # The profiler signals the whole group, so the shell itself must go on.
+    script = f'trap : INT TERM HUP; "$@" {redirected}; s=$?; echo $s > "$0"; exit $s'
+    return ["sh", "-c", script, str(status), *program]
 
 
 def _adopt_orphans() -> None:
     """Become the parent of what the profiler leaves, so that its end and its exit status are seen."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    """Signal a process and all of its group, unless that is ours."""
+    with contextlib.suppress(ProcessLookupError):
+        group = os.getpgid(pid)
+        if group == os.getpgrp():
+            os.kill(pid, number)
+        else:
+            os.killpg(group, number)
 
 
 def _is_reaped(pid: int) -> bool:

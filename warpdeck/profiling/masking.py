@@ -24,6 +24,11 @@ OVERLAP = 256 << 10
 """Bytes that two blocks share; longer values are cut to this."""
 SHORT = 8
 """Values of secret variables of at least this length are removed wherever they stand."""
+PIECE, STRIDE = 8, 4
+"""Length of the pieces of a secret, and their distance: any 11 bytes of it hold one."""
+_TELLTALE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[^/\s:]{12,}")
+"""Secrets whose pieces stand nowhere else: they look random, and are no paths and addresses."""
+_ENTRY = re.compile(rb"\n([\x03-\x40])([A-Za-z_][A-Za-z0-9_]{2,63})\x12", re.DOTALL)
 _UNKNOWN = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{2,63}=")
 _PRINTABLE = re.compile(rb"[^\x00-\x1f\x7f]*")
 
@@ -81,8 +86,21 @@ def _list_needles(variables: Mapping[str, Iterable[str]], is_secret: Judge) -> I
             content = value.encode(errors="surrogateescape")[: OVERLAP // 2]
             yield key + b"=" + content, len(key) + 1
             yield key + b'="' + content, len(key) + 2
+            entry = key + b"\x12" + _varint(len(value.encode(errors="surrogateescape")))
+            yield entry + content, len(entry)
             if secret and len(content) >= SHORT:
                 yield content, 0
+                if _TELLTALE.fullmatch(value):
+                    yield from ((content[at : at + PIECE], 0) for at in range(0, len(content) - PIECE + 1, STRIDE))
+
+
+def _varint(number: int) -> bytes:
+    """Return a length as protobuf writes it."""
+    head = b""
+    while number > 0x7F:
+        head += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return head + bytes([number])
 
 
 def _read_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -109,6 +127,13 @@ def _find_unknown(block: bytes, is_secret: Judge) -> Iterator[tuple[int, int]]:
 
     The end of such a value is known where the text ends with a zero byte or lies in a field with its length in front.
     """
+    for entry in _ENTRY.finditer(block):
+        if entry[1][0] == len(entry[2]) and is_secret(entry[2].decode(), "x" * SHORT):
+            length, begin = block[entry.end()] if entry.end() < len(block) else 0, entry.end() + 1
+            if length >= 0x80 and begin < len(block):
+                length, begin = length & 0x7F | block[begin] << 7, begin + 1
+            if length and block[begin : begin + 1] != b"*" and _PRINTABLE.fullmatch(block[begin : begin + length]):
+                yield begin, begin + length
     for match in _UNKNOWN.finditer(block):
         text = _PRINTABLE.match(block, match.end())
         assert text is not None

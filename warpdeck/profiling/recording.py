@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from warpdeck.profiling import nsys, python_program
-from warpdeck.profiling.child import Child, Ended, with_own_output
+from warpdeck.profiling import ncu, nsys, python_program
+from warpdeck.profiling.child import Child, Ended, wrap_program
 
 ENDINGS = (".nsys-rep", ".qdstrm", ".pt.trace.json.gz", ".ncu-rep")
 """Endings of what profilers leave; nsys leaves a .qdstrm where its importer is missing."""
@@ -22,11 +22,11 @@ class Plan:
     """How to record a program; ranks read it from a file.
 
     Args:
-        tool: ``nsys`` or ``torch``.
+        tool: ``nsys``, ``ncu`` or ``torch``.
         folder: folder for what the profiler writes.
-        nsys: path of nsys.
-        options: options of nsys, or of torch.profiler.profile.
-        arguments: options of nsys that the user gave.
+        path: path of nsys or ncu.
+        options: options of the profiler, or of torch.profiler.profile.
+        arguments: options of the profiler that the user gave.
         steps: first step, and the first one after the window.
         after_s: seconds before the window opens.
         seconds: length of the window.
@@ -35,7 +35,7 @@ class Plan:
 
     tool: str
     folder: str
-    nsys: str = ""
+    path: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     steps: tuple[int, int] | None = None
@@ -58,6 +58,10 @@ class Plan:
         """Return the file for what the profiler says."""
         return Path(self.folder) / f"{name}.log"
 
+    def status(self, name: str) -> Path:
+        """Return the file in which the program leaves its exit status."""
+        return Path(self.folder) / f"{name}.status"
+
     def told(self, name: str) -> Path:
         """Return the file in which the program's Python says when the window opens and closes."""
         return Path(self.folder) / f"{name}.window"
@@ -78,20 +82,23 @@ def make_child(plan: Plan, program: Sequence[str], name: str, *, terminal: bool)
     if plan.tool == "torch":
         asked |= {"after_s": plan.after_s, "seconds": plan.seconds, "options": plan.options}
         return Child(program, python_program.inject(environment, asked), terminal=terminal, is_profiler=False)
-    options = dict(plan.options)
     if plan.steps:
         environment = python_program.inject(environment, asked)
-        options |= nsys.WINDOW
-    else:
-        options |= nsys.make_time_window(plan.after_s, plan.seconds)
-    if plan.verbose:
-        return Child(
-            nsys.make_command(plan.nsys, output, options, plan.arguments, program), environment, terminal=terminal
+    standard = () if plan.verbose else (os.dup(1), os.dup(2))
+    status = plan.status(name) if plan.tool == "nsys" and (plan.steps or plan.seconds) else None
+    command = _make_command(plan, output, wrap_program(program, standard, status))
+    messages = None if plan.verbose else plan.messages(name)
+    return Child(command, environment, messages, standard, terminal=terminal, status=status)
+
+
+def _make_command(plan: Plan, output: str, program: Sequence[str]) -> list[str]:
+    if plan.tool == "ncu":
+        return ncu.make_command(
+            plan.path, output, plan.options | (ncu.WINDOW if plan.steps else {}), plan.arguments, program
         )
-    standard = (os.dup(1), os.dup(2))
-    options["--show-output"] = "false"
-    command = nsys.make_command(plan.nsys, output, options, plan.arguments, with_own_output(program, *standard))
-    return Child(command, environment, plan.messages(name), standard, terminal=terminal)
+    window = nsys.WINDOW if plan.steps else nsys.make_time_window(plan.after_s, plan.seconds)
+    shown = {} if plan.verbose else {"--show-output": "false"}
+    return nsys.make_command(plan.path, output, plan.options | window | shown, plan.arguments, program)
 
 
 def run_rank(words: Sequence[str]) -> int:

@@ -1,8 +1,8 @@
 """Runs first in each Python below ``warpdeck profile``: opens and closes the window of steps, or traces PyTorch.
 
 Standard library alone, any Python from 3.8 on; it never fails or stops the program. WARPDECK_CAPTURE is a JSON object:
-``tool`` (nsys, torch), ``steps`` (first, end), ``after_s``, ``seconds``, ``output`` (path of the trace without ending),
-``told`` (file that gets a line when a window opens or closes), and ``options`` of torch.profiler.profile.
+``tool`` (nsys, ncu, torch), ``steps`` (first, end), ``after_s``, ``seconds``, ``output`` (no ending), ``told``
+(file that gets a line when a window opens or closes), and ``options`` of torch.profiler.profile.
 """
 
 import importlib.util
@@ -71,6 +71,8 @@ class Window:
         else:
             _cuda("Stop")
         self.tell("closed %d" % os.getpid())
+        if self.tool == "ncu":  # the second pass of the program has nothing else to give
+            sys.exit(0)
 
     def _start_trace(self):
         import atexit
