@@ -23,6 +23,7 @@ _ENDS = {
     b"ERR_NVGPUCTRPERM": "The driver lets only root read GPU counters (ERR_NVGPUCTRPERM): set"
     " NVreg_RestrictProfilingToAdminUsers=0, or run as root, in a container with --cap-add SYS_ADMIN.",
     b"driver resource was unavailable": "Another profiler, such as DCGM, holds the GPU's counters: stop it first.",
+    b"failed to connect to the CUDA driver": "There is no CUDA driver here.",
     b"Failed to connect": "ncu could not connect to the program.",
     b"No kernels were profiled": "ncu met none of these kernels: the program launches others than in the first pass.",
 }
