@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -241,7 +242,7 @@ def test_the_second_pass_measures_links_and_tells(
     chosen = deep.choose(argparse.Namespace(steps=None, verbose=False), ["sh", "-c", "exit 3"])
     assert deep.measure(report, chosen, settings, tmp_path, 2.0) == 3, "the program's own"
     asked = (tmp_path / "asked").read_text().splitlines()
-    words = dict(zip(asked, asked[1:], strict=False))
+    words = dict(pairwise(asked))
     assert (words["--set"], words["--clock-control"], words["--filter-mode"]) == ("full", "none", "per-launch-config")
     assert words["--kernel-name"].startswith("regex:^(_Z")
     library = open_library(settings)

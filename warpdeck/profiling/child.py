@@ -189,7 +189,7 @@ def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status:
             sees the terminal, and the report does not store what it prints. Nothing leaves them as they are.
         status: file that gets its exit status, for a profiler that ends before it.
     """
-    closed = "".join(f" {number}>&-" for number in standard if number < 10)  # a shell closes no others
+    closed = "".join(f" {number}>&-" for number in standard)
     redirected = f">&{standard[0]} 2>&{standard[1]}{closed}" if standard else ""
     if status is None:
         return ["sh", "-c", f'exec "$@" {redirected}', "sh", *program] if standard else list(program)

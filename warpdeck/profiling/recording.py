@@ -84,20 +84,31 @@ def make_child(plan: Plan, program: Sequence[str], name: str, *, terminal: bool)
         return Child(program, python_program.inject(environment, asked), terminal=terminal, is_profiler=False)
     if plan.steps:
         environment = python_program.inject(environment, asked)
-    standard = () if plan.verbose else (os.dup(1), os.dup(2))
+    standard = () if plan.verbose else _copy_output()
     status = plan.status(name) if plan.tool == "nsys" and (plan.steps or plan.seconds) else None
-    command = _make_command(plan, output, wrap_program(program, standard, status))
-    messages = None if plan.verbose else plan.messages(name)
+    command = _make_command(plan, output, wrap_program(program, standard, status), is_apart=bool(standard))
+    messages = plan.messages(name) if standard else None
     return Child(command, environment, messages, standard, terminal=terminal, status=status)
 
 
-def _make_command(plan: Plan, output: str, program: Sequence[str]) -> list[str]:
+def _copy_output() -> tuple[int, ...]:
+    """Return copies of our output and errors that a shell can name, which knows one digit; nothing if none is free."""
+    copies = (os.dup(1), os.dup(2))
+    if max(copies) < 10:
+        return copies
+    for number in copies:
+        os.close(number)
+    return ()
+
+
+def _make_command(plan: Plan, output: str, program: Sequence[str], *, is_apart: bool) -> list[str]:
+    """Return the command line; ``is_apart`` says that the program does not write where the profiler does."""
     if plan.tool == "ncu":
         return ncu.make_command(
             plan.path, output, plan.options | (ncu.WINDOW if plan.steps else {}), plan.arguments, program
         )
     window = nsys.WINDOW if plan.steps else nsys.make_time_window(plan.after_s, plan.seconds)
-    shown = {} if plan.verbose else {"--show-output": "false"}
+    shown = {"--show-output": "false"} if is_apart else {}
     return nsys.make_command(plan.path, output, plan.options | window | shown, plan.arguments, program)
 
 
