@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from profiledb import config
 from profiledb.library.locations import open_library
 from tests.conftest import wait_until
+from tests.warpdeck.started import MODULE, Desk
 
 pytestmark = pytest.mark.integration
 COMMAND = (sys.executable, "-m", "warpdeck", "profile")
@@ -196,6 +198,20 @@ def test_arguments_of_the_program_stay_its_own(tmp_path: Path) -> None:
     hostile = ["--steps", "-o", "a b", "$(id)", "'\"", "", "--", "\x1b[31m"]
     done = profile(tmp_path, "--record-only", "--", sys.executable, script, *hostile)
     assert done.stdout == f"{hostile}\n"
+
+
+def test_the_page_opens_and_is_served_until_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    desk = Desk(tmp_path, (*MODULE, "profile"))
+    monkeypatch.setenv("WARPDECK_NSYS", "off")
+    words = ("--open", "-o", tmp_path, "--", sys.executable, write(tmp_path, TRAIN), "3", "6")
+    with desk.running(*words) as process:
+        (address,) = desk.opened()
+        assert urlopen(address.split("?")[0]).status == 200
+        (report,) = open_library(config.load(library=desk.library)).list()
+        assert f"report={report.id}" in address
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 6, "the program's own status"
 
 
 @pytest.mark.nsight

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import sys
 import time
@@ -17,16 +16,15 @@ from profiledb.errors import ConversionError, WarpdeckError
 from warpdeck.profile_command.plan import Chosen, make_folder
 from warpdeck.profiling import masking, ncu
 from warpdeck.profiling.child import Child, Ended
+from warpdeck.profiling.errors import ProfilingError
+from warpdeck.profiling.file_names import REPORTS, claim_name
 from warpdeck.profiling.power_log import GPUMonitor
-from warpdeck.profiling.recording import ENDINGS, make_child
+from warpdeck.profiling.recording import make_child
 
-OUTPUTS = (*ENDINGS, ".sqlite", ".meta.json", ".nvml.csv", ".timings.csv", ".tasks.csv")
-"""Endings of files that a capture leaves."""
 RANKS_S = 120.0
 """Seconds that the first rank waits for the reports of the others."""
 _LOOK_S = 0.2
 _SHIM = Path(__file__).resolve().parent.parent / "profiling"
-_MOST_NAMES = 10_000
 
 
 class Session:
@@ -46,6 +44,7 @@ class Session:
         self.ended: Ended | None = None
         self.monitor: GPUMonitor | None = None
         self.variables: dict[str, set[str]] = {}
+        self.is_rescued = False
         self.seconds = 0.0
         """Seconds that the program took under the profiler."""
 
@@ -55,7 +54,8 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.is_rescued:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _make_child(self) -> Child:
         plan, launched = self.chosen.plan, self.chosen.launched
@@ -99,7 +99,7 @@ class Session:
     def keep(self) -> list[Path]:
         """Mask the reports, move them to their names, and return them; say if there is none."""
         found = sorted(
-            (path for path in self.folder.iterdir() if path.name.endswith(ENDINGS)), key=lambda path: _number(path.name)
+            (path for path in self.folder.iterdir() if path.name.endswith(REPORTS)), key=lambda path: _number(path.name)
         )
         if not found:
             terminal.say(self._say_why_none(), sys.stderr)
@@ -107,7 +107,7 @@ class Session:
         stem = self._claim_name([path.name for path in found])
         kept = []
         for path in found:
-            ending = next(one for one in ENDINGS if path.name.endswith(one))
+            ending = next(one for one in REPORTS if path.name.endswith(one))
             rank = _number(path.name)
             own = f"{stem}_rank{rank}" if rank >= 0 else stem
             if ending in (".nsys-rep", ".qdstrm", ".ncu-rep"):
@@ -120,32 +120,19 @@ class Session:
         return self._with_other_ranks(kept)
 
     def _claim_name(self, found: list[str]) -> str:
-        """Return a name of which there are no files yet; claim it by its NAME.meta.json."""
+        """Return a name of which there are no files yet; of a rank of an outer launcher with its number."""
         given = self.chosen.rank
-        base = f"{self.chosen.name}_{given.run}" if given else self.chosen.name
-        for number in range(1, _MOST_NAMES):
-            stem = base if number == 1 else f"{base}-{number}"
-            stem = f"{stem}_rank{given.number}" if given else stem
-            stems = [stem if _number(name) < 0 else f"{stem}_rank{_number(name)}" for name in found]
-            if self._is_taken(stem):
-                continue
-            try:
-                for each in stems:
-                    os.close(os.open(self.output / f"{each}.meta.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-            except FileExistsError:
-                continue
-            return stem
-        raise WarpdeckError(f"{self.output} has too many files called {base}.", hint="Choose another --name.")
+        name, ending = (f"{self.chosen.name}_{given.run}", f"_rank{given.number}") if given else (self.chosen.name, "")
+        ranks = [number for one in found if (number := _number(one)) >= 0]
+        try:
+            return claim_name(self.output, name, ending, ranks)
+        except (ProfilingError, OSError) as error:
+            raise ConversionError(f"{error} The files are in {self._rescue()}.") from error
 
-    def _is_taken(self, stem: str) -> bool:
-        """Return True if there are files of an earlier capture of this name, or of ranks of it."""
-        names = [name.removeprefix(stem) for name in os.listdir(self.output) if name.startswith(stem)]  # noqa: PTH208
-        return any(
-            re.fullmatch(r"(?:_rank\d+)?", name.removesuffix(one))
-            for name in names
-            for one in OUTPUTS
-            if name.endswith(one)
-        )
+    def _rescue(self) -> Path:
+        """Keep the folder of the profiler, because its files have no other place; return it."""
+        self.is_rescued = True
+        return self.folder
 
     def _write_beside(self, own: str, rank: int | None, count: int) -> None:
         """Write the facts of the run and the log of power beside a report."""
@@ -181,7 +168,7 @@ class Session:
         return [found[number] for number in sorted(found)]
 
     def _find_report(self, stem: str) -> Path | None:
-        return next((path for one in ENDINGS if (path := self.output / f"{stem}{one}").exists()), None)
+        return next((path for one in REPORTS if (path := self.output / f"{stem}{one}").exists()), None)
 
     def _say_why_none(self) -> str:
         """Return a sentence why there is no report."""

@@ -59,11 +59,11 @@ def split_launcher(words: Sequence[str]) -> Launched:
     """Split a command line into launcher and program; without a launcher, all of it is the program."""
     name = Path(words[0]).name
     if name == "torchrun":
-        return _split_python(words, 1, TORCHRUN_FLAGS, "--no-python", _python_beside(words[0]))
+        return _split_python(words, 1, TORCHRUN_FLAGS, "--no-python", python_beside(words[0]))
     if name.startswith("python") and tuple(words[1:3]) in _TORCH_MODULES:
         return _split_python(words, 3, TORCHRUN_FLAGS, "--no-python", words[0])
     if name == "accelerate" and tuple(words[1:2]) == ("launch",):
-        return _split_python(words, 2, ACCELERATE_FLAGS, "--no_python", _python_beside(words[0]))
+        return _split_python(words, 2, ACCELERATE_FLAGS, "--no_python", python_beside(words[0]))
     if name in ("mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra"):
         return _split_at_program(words, MPI_VALUES, is_mpi=True)
     if name == "srun":
@@ -107,7 +107,7 @@ def _is_program(word: str) -> bool:
     return shutil.which(word) is not None
 
 
-def _python_beside(launcher: str) -> str:
+def python_beside(launcher: str) -> str:
     """Return the Python of a script's environment: the one beside it, else the one on PATH."""
     found = shutil.which(launcher)
     beside = Path(found).parent / "python" if found else None

@@ -13,9 +13,6 @@ from typing import Any
 from warpdeck.profiling import ncu, nsys, python_program
 from warpdeck.profiling.child import Child, Ended, wrap_program
 
-ENDINGS = (".nsys-rep", ".qdstrm", ".pt.trace.json.gz", ".ncu-rep")
-"""Endings of what profilers leave; nsys leaves a .qdstrm where its importer is missing."""
-
 
 @dataclass(frozen=True)
 class Plan:
