@@ -7,7 +7,7 @@ from typing import Any
 from ingest import arguments as ingest_arguments
 from profiledb import terminal
 from profiledb.access.cli import main as library
-from warpdeck import completion, migrate, open_command, program_access, serve
+from warpdeck import completion, migrate, open_command, program_access, push_command, serve
 from warpdeck.profile_command import command as profile_command
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
@@ -33,6 +33,7 @@ def make_parser(version: str = "") -> argparse.ArgumentParser:
     profile_command.add_command(commands)
     _add_ingest_command(commands)
     library.add_all(commands)
+    push_command.add_command(commands)
     program_access.add_command(commands)
     migrate.add_command(commands)
     completion.add_command(commands, make_parser)
