@@ -18,8 +18,8 @@ ABOUT = (
     " each rank gets a report."
 )
 STATUS = (
-    "Exit status: 0, or that of PROGRAM; 1 if it could not be recorded; 2 for a wrong command line; 126 or 127 if a rank"
-    " cannot be started."
+    "Exit status: 0, or that of PROGRAM; 1 if it could not be recorded; 2 for a wrong command line; 126 or 127 if"
+    " a rank cannot be started."
 )
 NO_PROGRAM = 'Name a program after "--", as in: warpdeck profile -- python train.py'
 
