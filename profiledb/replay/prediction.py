@@ -193,7 +193,7 @@ def predict(
         try:
             case = _joined(library, own, peers)
         except NotCapturedError as error:
-            alone, count = error.message, 1
+            alone, count = f"The other ranks of this run are left out: {error.message}", 1
     if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
             f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
@@ -275,13 +275,13 @@ def _source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
 def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
     """Return the case of all ranks of a run, whose parts are the same steps."""
     if not own.window.steps:
-        raise NotCapturedError("The other ranks of this run are left out: no steps tell which parts are the same.")
+        raise NotCapturedError("No steps tell which parts are the same.")
     sources = [own]
     for peer in peers[: MOST_RANKS - 1]:
         with library.cursor(peer) as db:
             steps = _steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
-                raise NotCapturedError("The other ranks of this run are left out: a report lacks some of the steps.")
+                raise NotCapturedError("One of their reports lacks some of the steps.")
             sources.append(_source(db, _bounds_of({number: steps[number] for number in own.window.steps})))
     joined = ranks.join([one.recording for one in sources], [
         _launched(one.recording, _inside(one.recording.calls, one.window)) for one in sources

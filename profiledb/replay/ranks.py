@@ -54,7 +54,7 @@ def join(ranks: Sequence[Recording], inside: Sequence[Flags]) -> Joined:
         != [one.operations.names[one.operations.name[i]] for i in mine[:, 0]]
         for one, mine in zip(ranks, lists, strict=True)
     ):
-        raise NotCapturedError("The reports of the other ranks do not have the same collectives in the same steps.")
+        raise NotCapturedError("Their reports do not have the same collectives in the same steps.")
     ends = [one.operations.end[mine[:, 0]] for one, mine in zip(ranks, lists, strict=True)]
     shifts = [int(np.median(ends[0] - one)) for one in ends]
     apart = np.ptp([one + shift for one, shift in zip(ends, shifts, strict=True)], axis=0)
