@@ -32,6 +32,9 @@ class ReportData(Protocol):
     def has_answer(self, report_id: str, name: str) -> bool:
         """Return True if the analysis has a row for the report."""
 
+    def has_run(self, report_id: str) -> bool:
+        """Return True if the report is of a run on several GPUs."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -49,6 +52,7 @@ class View:
         lack: why it is empty, as the end of a sentence.
         sidecar: file beside the report that it shows. Without its data the menu omits a page of the group SPECIAL.
         answer: analysis that has a row if the report has the data of the page.
+        run: whether it shows the run on several GPUs that the report belongs to.
         former_urls: its former addresses, which redirect.
         across: whether it shows all reports of the library, and works without any.
     """
@@ -63,6 +67,7 @@ class View:
     lack: str = ""
     sidecar: Kind | None = None
     answer: str = ""
+    run: bool = False
     former_urls: tuple[str, ...] = ()
     across: bool = False
 
@@ -76,6 +81,8 @@ class View:
             return False
         if self.sidecar:
             return report_data.has_sidecar(manifest.id, self.sidecar)
+        if self.run:
+            return report_data.has_run(manifest.id)
         return self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
 
     def _has_rows(self, manifest: Manifest) -> bool:
@@ -145,6 +152,7 @@ VIEWS = (
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),
     View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
+    View("Run", COMPARE, TIMELINE, ":material/grid_on:", selects=False, run=True),
     View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
     View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", answer="attention_parts"),
     View("Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),

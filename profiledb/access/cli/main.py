@@ -21,6 +21,7 @@ from profiledb.access.cli import (
     move,
     retain,
     run,
+    runs,
     scaling,
     series,
     share,
@@ -34,7 +35,7 @@ from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
+    crossover, features, runs, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
 """Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it
 runs."""
