@@ -1,5 +1,5 @@
--- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
+-- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the names
+-- that people gave, the marks, the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
 -- deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
@@ -33,6 +33,10 @@ CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,
     label TEXT NOT NULL,
     PRIMARY KEY (report_id, label)
+) STRICT;
+CREATE TABLE IF NOT EXISTS report_title (
+    report_id TEXT PRIMARY KEY,
+    title TEXT NOT NULL             -- the name that somebody gave it; a report without a row has that of its file
 ) STRICT;
 CREATE TABLE IF NOT EXISTS mark (
     report_id TEXT NOT NULL,
@@ -76,7 +80,7 @@ CREATE TABLE IF NOT EXISTS report_space (
 CREATE TABLE IF NOT EXISTS share ( -- links that open one report without a login
     id TEXT PRIMARY KEY,
     report_id TEXT NOT NULL,
-    made_by TEXT NOT NULL,          -- what the identity provider says of whoever made it
+    made_by TEXT NOT NULL,          -- its creator, as the identity provider names them
     made_at TEXT NOT NULL,          -- ISO 8601, UTC
     ends_at TEXT NOT NULL,          -- ISO 8601, UTC
     digest TEXT NOT NULL            -- SHA-256 of its secret
@@ -93,7 +97,7 @@ CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object
 CREATE TABLE IF NOT EXISTS audit (
     id INTEGER PRIMARY KEY,         -- in the order of writing
     at TEXT NOT NULL,               -- ISO 8601, UTC
-    who TEXT NOT NULL,              -- what the identity provider or the token says of whoever did it
+    who TEXT NOT NULL,              -- the actor, as the identity provider or the token names them
     way TEXT NOT NULL,              -- how they came in: local, login, token, worker, link
     action TEXT NOT NULL,           -- what they did
     report_id TEXT NOT NULL,        -- to which report; empty where to none
