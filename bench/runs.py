@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,7 +75,7 @@ def vary(real: RankSummary, size: int, steps: int, late: Late | None = None, see
     for rank in range(size):
         node = rank // RANKS_PER_NODE
 
-        def by_clock(values: np.ndarray, node: int = node) -> np.ndarray:
+        def by_clock(values: Any, node: int = node) -> Any:
             return offsets[node] + values * drifts[node]
 
         rows = own.assign(step=range(steps), start_ns=by_clock(begin), duration_ns=length)
@@ -109,7 +110,8 @@ def _repeat_operations(real: pd.DataFrame, base: pd.DataFrame, begin: np.ndarray
         longer[:1] = wait
         starts = rows["start_ns"].to_numpy() - origin["start_ns"] + start + shift
         frames.append(rows.assign(step=number, start_ns=starts, duration_ns=rows["duration_ns"] + longer))
-    return pd.concat(frames, ignore_index=True)
+    every: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return every
 
 
 def _add_idle(real: pd.DataFrame, ns: float) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from warpdeck import completion, migrate, open_command, program_access, serve
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
 GROUPS = {
     "Read": (
-        "open", "list", "summary", "findings", "compare", "whatif", "scaling", "crossover", "series", "check", "run",
-        "sql", "analyses", "link", "rename",
+        "open", "list", "summary", "findings", "compare", "whatif", "scaling", "runs", "crossover", "series", "check",
+        "run", "sql", "analyses", "link", "rename",
     ),
     "Share": ("html", "export_trace", "export_speedscope", "export_stats", "features", "share", "mcp", "token"),
     "Operate": ("serve", "ingest", "space", "audit", "retain", "backup", "move", "migrate", "completion"),

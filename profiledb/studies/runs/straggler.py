@@ -83,7 +83,9 @@ def find_straggler(tables: RunTables) -> Straggler | None:
 
 def average(values: Matrix) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """Return the mean of each row without missing values; 0 for a row that has no other."""
-    return np.nansum(values, axis=1) / np.maximum(1, (~np.isnan(values)).sum(axis=1))
+    known = np.maximum(1, (~np.isnan(values)).sum(axis=1))
+    means: np.ndarray[tuple[int], np.dtype[np.float64]] = np.nansum(values, axis=1) / known
+    return means
 
 
 def _find_latest(late: Matrix) -> tuple[int, int]:

@@ -143,10 +143,10 @@ def test_an_even_run_has_no_straggler(seed: int) -> None:
 def test_waits_are_those_of_arrivals() -> None:
     _, known = conclude(8, 20, Late(3, 0, "idle", 2 * MS))
     ranks = known.ranks.set_index("rank")
-    assert ranks.at[3, "wait_ns"] < 0.05 * MS
+    assert ranks["wait_ns"].tolist()[3] < 0.05 * MS
     assert ranks["wait_ns"].drop(3).min() > 1.8 * MS
-    assert ranks.at[3, "idle_ns"] == pytest.approx(3 * MS, rel=0.05)
-    assert ranks.at[3, "last"] >= 20
+    assert ranks["idle_ns"].tolist()[3] == pytest.approx(3 * MS, rel=0.05)
+    assert ranks["last"].tolist()[3] >= 20
     (row,) = known.communicators.to_dict("records")
     assert (row["operation"], row["ranks"], row["count"]) == ("AllReduce", 8, 40)
 
