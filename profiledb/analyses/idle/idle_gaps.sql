@@ -8,6 +8,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- param: limit = 50 at most this many rows
 -- column: start_ns = Start | ns | | start of the gap, from the start of the capture

@@ -10,6 +10,7 @@
 -- needs: range
 -- includes: idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- column: range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
 -- column: level | count | | ranges around it
