@@ -1,8 +1,8 @@
 """Measure what preparing a report costs, statement by statement: `python -m bench.plans LIBRARY [REPORT...]`.
 
-Every statement that preparing runs (profiledb/studies/prefetch.py) is profiled by DuckDB: parse, bind, optimize, physical
-plan, execution, rows. Statements are named after the analysis, rule or shared rows whose text they are; all others
-(views of a selection, paths, checks of what a report has) are named after their first words.
+DuckDB profiles every statement that preparing runs (profiledb/studies/prefetch.py): parse, bind, optimize, physical
+plan, execution, rows. A statement is named after the analysis, rule or shared rows whose text it is; all others (views
+of a selection, paths, checks of what a report has) are named after their first words.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Profile:
 
     def execute(self, cursor: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> Cost:
         """Execute statements one by one, and add what each cost to the cost of the text."""
-        name = self._names.get(sql.strip()) or _SPACES.sub(" ", re.sub(r"^--.*$", "", sql, flags=re.M)).strip()[:40]
+        said = _SPACES.sub(" ", re.sub(r"^--.*$", "", sql, flags=re.MULTILINE)).strip()
+        name = self._names.get(sql.strip()) or said[:40]
         cost = self.costs.setdefault(name, Cost(name))
         cost.runs += 1
         spent, began = _cpu(), time.perf_counter()
@@ -79,7 +80,9 @@ class Profile:
     def add(self, cost: Cost, cursor: duckdb.DuckDBPyConnection) -> None:
         """Add what DuckDB says of the last statement: nothing before its rows were read."""
         found = json.loads(cursor.get_profiling_information(format="json"))
-        took = {key: 1000 * found.get(key, 0.0) for key in ("planner", "cumulative_optimizer_timing", "physical_planner")}
+        took = {
+            key: 1000 * found.get(key, 0.0) for key in ("planner", "cumulative_optimizer_timing", "physical_planner")
+        }
         cost.bind += took["planner"]
         cost.optimize += took["cumulative_optimizer_timing"]
         cost.physical += took["physical_planner"]
@@ -110,7 +113,7 @@ class Profile:
         @contextmanager
         def kept_cursor(attached: Attachments, *asked: Any) -> Iterator[Opened]:
             with kept(attached, *asked) as found:
-                found.cursor = watched(found.cursor)
+                found.cursor = watched(found.cursor)  # type: ignore[assignment]
                 yield found
 
         with mock.patch.multiple(Attachments, cursor=cursor, kept_cursor=kept_cursor):

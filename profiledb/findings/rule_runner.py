@@ -95,7 +95,16 @@ def answers(
 @cache
 def _window(compute: bool) -> Analysis:
     return Analysis(
-        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "recorded"), selects=("part",), once=("busy",)
+        "window",
+        "",
+        "",
+        (),
+        (),
+        (),
+        _WINDOW[compute],
+        includes=("selection", "recorded"),
+        selects=("part",),
+        once=("busy",),
     )
 
 
@@ -120,8 +129,8 @@ def _answers(library: Library, asked: list[Request], *, compute: bool) -> dict[s
     first = asked[0]
     includes = {name: None for one in asked for name in ("selection", "ranges", *one.analysis.includes)}
     selection = Selection() if compute else first.selection
-    selected = (first.report_id, first.partner, "ncu", selection)
-    with shared_rows.opened(library, *selected, includes, alone=not compute and not first.partner) as part:
+    others: dict[str, Any] = {"partner": first.partner, "alone": not compute and not first.partner}
+    with shared_rows.opened(library, first.report_id, selection, includes, **others) as part:
         part.select()
         if first.partner and any(one.name == "profile" for one in views.needed(includes)):
             part.run("joined", read_sql("joined.sql", "profiledb.rules.findings"))

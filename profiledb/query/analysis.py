@@ -79,8 +79,8 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     joins = analysis.joins or "ncu"
     partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
     if shared_rows.fit(analysis, asked.values, asked.selection):
-        selected = (asked.report_id, partner, joins, asked.selection)
-        with shared_rows.opened(library, *selected, asked.includes, alone=partner is None) as part:
+        others: dict[str, Any] = {"partner": partner, "joins": joins, "alone": partner is None}
+        with shared_rows.opened(library, asked.report_id, asked.selection, asked.includes, **others) as part:
             part.check(analysis)
             part.prepare(analysis)
             with _wrong_values():

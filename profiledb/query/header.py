@@ -50,7 +50,20 @@ the time in which steps repeat, if any do.
 NSYS_STATS = "nsys_stats"
 """The topic of analyses that are named after an nsys report and reproduce its numbers."""
 
-_KEYS = ("title", "page", "show", "prefetch", "needs", "includes", "selects", "param", "stored", "joins", "once", "column")
+_KEYS = (
+    "title",
+    "page",
+    "show",
+    "prefetch",
+    "needs",
+    "includes",
+    "selects",
+    "param",
+    "stored",
+    "joins",
+    "once",
+    "column",
+)
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
 _SHOWN = re.compile(r"(?P<column>\w+)(?P<bar> bar)?(?: (?P<width>\d+))?")

@@ -39,7 +39,7 @@ _LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once): )?(?P<text>.*)$")
 
 @dataclass(frozen=True)
 class Shared:
-    """SQL that materializes rows, the parameters that they hold for the defaults of, and the rows that they build on."""
+    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on."""
 
     sql: str
     defaults: tuple[str, ...]
@@ -118,12 +118,12 @@ class Part:
 def opened(
     library: Library,
     report_id: str,
-    partner: str | None,
-    joins: Partner,
     selection: Selection,
     includes: Iterable[str],
     *,
-    alone: bool,
+    partner: str | None = None,
+    joins: Partner = "ncu",
+    alone: bool = True,
 ) -> Iterator[Part]:
     """Open a part of a report, ``alone`` if nothing that analyses may join belongs to it (needs.py).
 

@@ -137,7 +137,9 @@ def create_views(
 def _placed(selection: Selection) -> list[tuple[str, str]]:
     """Return the tables of what belongs to ranges, each after the mode of its attribution."""
     by_mode = {*OPERATIONS, "api_call"}
-    return [(selection.mode if table in by_mode else "thread", table) for table in (*OPERATIONS, *CALLS) if table != "sync"]
+    return [
+        (selection.mode if table in by_mode else "thread", table) for table in (*OPERATIONS, *CALLS) if table != "sync"
+    ]
 
 
 def _begin(cursor: duckdb.DuckDBPyConnection) -> int | None:

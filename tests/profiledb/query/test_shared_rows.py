@@ -21,7 +21,8 @@ SHARING = [one.name for one in header.analyses().values() if one.once]
 
 def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, Any]:
     """The answers of all analyses that share rows; what the report lacks is an error."""
-    report_id, found = library.find(name).id, {}
+    report_id = library.find(name).id
+    found: dict[str, Any] = {}
     for one in SHARING:
         try:
             found[one] = analysis.run(library, report_id, one, selection)
@@ -57,7 +58,11 @@ def test_the_rows_are_made_for_the_defaults() -> None:
     """A file of SQL that says a length of gaps says that which its analyses have as their default."""
     for name in SHARING:
         texts = "".join(shared_rows.files()[one].sql for one in header.get(name).once)
-        least = [param.default for param in header.get(name).params if param.name == "min_ns" and "FROM selected_idle(" in texts]
+        least = [
+            param.default
+            for param in header.get(name).params
+            if param.name == "min_ns" and "FROM selected_idle(" in texts
+        ]
         assert all(f"selected_idle({one}, NULL)" in texts for one in least), name
 
 
@@ -67,12 +72,12 @@ def test_every_file_of_shared_rows_is_read() -> None:
 
 
 def test_rows_are_made_once(library: Library, gaps: str) -> None:
-    opened = (library, gaps, None, "ncu", Selection())
+    opened = (library, gaps, Selection())
     asked = header.get("idle_gaps")
-    with shared_rows.opened(*opened, asked.includes, alone=True) as part:
+    with shared_rows.opened(*opened, asked.includes) as part:
         part.prepare(asked)
         part.cursor.execute("DELETE FROM once_idle")
-    with shared_rows.opened(*opened, asked.includes, alone=True) as part:
+    with shared_rows.opened(*opened, asked.includes) as part:
         part.prepare(asked)
         assert part.cursor.execute("SELECT count(*) FROM once_idle").fetchone() == (0,), "the same cursor"
     library._attached.close(gaps)
@@ -80,8 +85,8 @@ def test_rows_are_made_once(library: Library, gaps: str) -> None:
 
 
 def test_two_at_once_have_a_cursor_each(library: Library, gaps: str) -> None:
-    opened = (library, gaps, None, "ncu", Selection())
-    with shared_rows.opened(*opened, (), alone=True) as one, shared_rows.opened(*opened, (), alone=True) as other:
+    opened = (library, gaps, Selection())
+    with shared_rows.opened(*opened, ()) as one, shared_rows.opened(*opened, ()) as other:
         assert one.cursor is not other.cursor
 
 
