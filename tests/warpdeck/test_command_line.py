@@ -51,11 +51,19 @@ def warpdeck(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_there_are_all_commands_of_the_library_and_its_own() -> None:
-    own = {"serve", "open", "ingest", "completion", "mcp", "token", "migrate"}
+    own = {"serve", "open", "profile", "push", "ingest", "completion", "mcp", "token", "migrate"}
     old = of_library.COMMANDS
     assert len(ALL) == len(old) + len(own)
     assert own < set(ALL)
     assert {module.__name__.rpartition(".")[2] for module in old} == set(ALL) - own
+
+
+def test_the_help_lists_every_command_once_in_its_group() -> None:
+    assert sorted(name for names in command.GROUPS.values() for name in names) == sorted(ALL)
+    text = command.make_parser().format_help()
+    places = [text.index(f"\n  {heading}:\n") for heading in ("Read", "Share", "Operate")]
+    assert places == sorted(places)
+    assert places[0] < text.index("\n    summary ") < places[1] < text.index("\n    html ") < places[2]
 
 
 @pytest.mark.parametrize("name", ALL)
