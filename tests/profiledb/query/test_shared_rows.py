@@ -66,7 +66,8 @@ def test_the_rows_are_made_for_the_defaults() -> None:
 
 
 def test_every_file_of_shared_rows_is_listed() -> None:
-    listed = [one.once for one in (*header.analyses().values(), *shared_rows.files().values())]
+    listed = [one.once for one in header.analyses().values()]
+    listed += [one.once for one in shared_rows.files().values()]
     listed += [rule.analysis.once for rule in rulebook.load().values()]
     assert {name for once in listed for name in once} == set(shared_rows.files())
 
