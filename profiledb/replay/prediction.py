@@ -207,7 +207,7 @@ def predict(
         try:
             found += filter(None, [case.predict([(change, value)], least)])
         except NotCapturedError as error:
-            reason = f"{error.message} {error.why or ''}".strip()
+            reason = f"{error.message} {error.hint or ''}".strip()
             refused.append(Refused((change.name, value), change.describe(value), reason))
     together = None
     if refused and changes:
