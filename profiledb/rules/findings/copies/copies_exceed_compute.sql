@@ -55,7 +55,8 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 )
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
         ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
-    bare_ns + staged.ns AS saving_ns, nullif(staged.ns, 0) AS staged_ns, copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
+    bare_ns + staged.ns AS saving_ns, nullif(staged.ns, 0) AS staged_ns,
+    copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
     100.0 * copied.ns / nullif(finding_window.ns, 0) AS copy_pct, bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN copied CROSS JOIN computed CROSS JOIN total CROSS JOIN staged
