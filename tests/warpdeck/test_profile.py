@@ -261,7 +261,7 @@ def test_ctrl_c_below_torchrun_keeps_the_report_of_each_rank(tmp_path: Path) -> 
     pytest.importorskip("torch")
     script = write(tmp_path, "import os, time\nopen('started' + os.environ['RANK'], 'w').close()\ntime.sleep(200)\n")
     torchrun = Path(sys.executable).with_name("torchrun")
-    words = ["--tool", "nsys", "--record-only", "--without", "os,threads", "--", torchrun, "--standalone"]
+    words = ["--tool", "nsys", "--record-only", "--without", "os,threads", "--", str(torchrun), "--standalone"]
     process = subprocess.Popen(
         [*COMMAND, *words, "--nproc-per-node", "2", script],
         cwd=tmp_path, env=environment(tmp_path, WARPDECK_NSYS=nsys_path()), stderr=subprocess.DEVNULL,
