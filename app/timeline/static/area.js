@@ -4,6 +4,7 @@
 /** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
+import { selectTime } from "./actions.js";
 import { toFileName } from "./png_export.js";
 import { makeButton, h, saveFile, makeTable } from "./dom.js";
 import { formatBytes, formatCount, formatDuration, formatPercent } from "./time.js";
@@ -75,7 +76,7 @@ function makeActions(app, area) {
   const ms = (/** @type {number} */ ns) => String(Math.round(ns) / 1e6);
   const query = new URLSearchParams({ report: app.report, from: ms(area.from), to: ms(area.to) });
   return h("div", { class: "panel-links" },
-    makeButton("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
+    makeButton("All pages then show only this time (U)", "Select this time", () => selectTime(app)),
     h("a", { href: app.getPageUrl(`compare?${query}`), target: "_self" }, "Compare this time"),
     makeButton("Zoom to this time (F)", "Zoom to it", () => app.fitWindow()),
     ...app.sources.list.map((source) => {
