@@ -35,8 +35,6 @@ class Lanes:
     end_ns: int
     lanes: Sequence[LaneInfo]
     listed: Sequence[dict[str, Any]]
-    median_ns: float | None
-    """Median duration over the events of all lanes; ``listed`` has that of each lane."""
 
     @cached_property
     def with_events(self) -> Sequence[LaneInfo]:

@@ -149,7 +149,7 @@ class Timelines:
 
     def _read(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out, median_ns FROM made").fetchall()
+            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
             lanes, listed = read_lanes(cursor)
             named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
@@ -159,13 +159,13 @@ class Timelines:
         known = classes.list_classes(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
         captured = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
-        origin, begin, end, left_out, median = made[0]
+        origin, begin, end, left_out = made[0]
         codes, by_name = np.asarray(named["code"]), captured.copy()
         known_ranges = np.isin(range_codes, codes)
         at = np.searchsorted(codes, range_codes[known_ranges])
         by_name[at] = np.array([places[name] for name in range_names], dtype=np.uint16)[known_ranges]
         return Opened(
-            origin, begin, end, lanes, listed, median, report_id, stamp, left_out, known, zooms, points, codes,
+            origin, begin, end, lanes, listed, report_id, stamp, left_out, known, zooms, points, codes,
             by_name, captured, steps,
         )  # fmt: skip
 

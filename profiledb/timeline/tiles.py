@@ -41,7 +41,9 @@ def make_tile(
         raise AnalysisError("There is no such group of lanes.")
     lanes = [lane for group in dict.fromkeys(groups) for lane in opened.groups[group]]
     low, high = (max(-_FAR, min(_FAR, (i + step) * BINS << z)) for step in (0, 1))
-    binned_items = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high, captured=captured)
+    binned_items = read_items(
+        cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high, captured=captured
+    )
     values = read_points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
     return encode_tile(binned_items, values)
 

@@ -40,6 +40,7 @@ export class Stage {
     this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
     this.splitter = h("div", { class: "splitter", hidden: true, role: "separator", tabindex: 0, "aria-label": "Size of the details", "aria-valuemin": 0, "aria-valuemax": 100 });
     this.legend = makeLegend(app);
+    this.lanes = h("div", { class: "lanes" });
     this.status = h("div", { class: "say", role: "status" });
     this.screenReader = h("div", { class: "unseen" });
     this.map = getContext(this.mapCanvas);
@@ -61,7 +62,7 @@ export class Stage {
   attach() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    this.lanes = h("div", { class: "lanes" }, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.legend);
+    appendChildren(this.lanes, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.legend);
     this.body = h("div", { class: "body" }, this.lanes, this.splitter, this.panel);
     const settings = (this.settings = makeSettings(app));
     appendChildren(root, makeToolbar(app), app.alignment.box, this.body, this.tip, this.status, this.screenReader, settings.dialog);

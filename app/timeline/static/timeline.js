@@ -262,11 +262,12 @@ export class Timeline {
     this.scheduleUpdate();
   }
 
-  /** Select an area and show its statistics. @param {Area} area */
-  selectArea(area) {
+  /** Make an area and show its statistics. @param {Area} area @param {boolean} [everywhere] whether all pages show its time */
+  selectArea(area, everywhere = false) {
     this.area = area;
     this.measured = null;
     this.panel.showArea(area);
+    if (everywhere) actions.selectTime(this);
     this.scheduleUpdate();
   }
 
