@@ -121,9 +121,9 @@ def _sum_by_lane(
         busy = counted.busy.get(lane.id, 0)
         rows.append(
             {
-                "lane": lane.id, "count": number, "sum_ns": None if lane.kind in _NESTED else inside, "mean_ns": total / number if number else None,
-                "min_ns": least.get(lane.id), "median_ns": middle.get(lane.id), "max_ns": most.get(lane.id),
-                "busy_ns": busy, "share": busy / length,
+                "lane": lane.id, "count": number, "sum_ns": None if lane.kind in _NESTED else inside,
+                "mean_ns": total / number if number else None, "min_ns": least.get(lane.id),
+                "median_ns": middle.get(lane.id), "max_ns": most.get(lane.id), "busy_ns": busy, "share": busy / length,
             }
         )  # fmt: skip
     return rows

@@ -145,7 +145,8 @@ def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
             if opened.lanes[row["lane"]].kind == "stream":
                 operations, counted = operations + inside.sum(), counted + len(ns)
             if opened.lanes[row["lane"]].kind == "range":
-                spanning = sorted(zip(start[(start <= low) & (end >= high)], end[(start <= low) & (end >= high)]))
+                spans = (start <= low) & (end >= high)
+                spanning = sorted(zip(start[spans], end[spans], strict=True))
                 told = [(one["start"], one["end"]) for one in answer["around"] if one["lane"] == row["lane"]]
                 assert sorted(told) == spanning
         assert sum(answer["histogram"]["counts"]) == counted
