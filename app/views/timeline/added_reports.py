@@ -41,7 +41,7 @@ def draw_dialog(manifest: Manifest, known: Mapping[str, Manifest], added: Sequen
 @st.dialog("Reports below this one", width="large")
 def _choose(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
     chosen = st.multiselect(
-        "Reports", list(known), added, format_func=lambda key: fmt.visible(known[key].name),
+        "Reports", list(known), added, format_func=lambda key: fmt.visible(known[key].shown_name),
         max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report",
     )  # fmt: skip
     st.caption("Choose ranks of one run, or two versions of a program.")

@@ -24,7 +24,7 @@ def page() -> None:
     component.draw_timeline(
         component.TimelineData(
             manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
-            bool(known), [(one, known[one].name) for one in added],
+            bool(known), [(one, known[one].shown_name) for one in added],
         ),
         _select, _mark, added_reports.ask,
     )  # fmt: skip
