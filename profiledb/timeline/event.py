@@ -86,7 +86,8 @@ _QUERIES = {
     """,
 }
 _LABELS = {
-    "whole": "Name", "meanwhile": "CPU meanwhile", "next": "Next operation", "class": "Class", "grid": "Grid", "block": "Block", "cluster": "Cluster",
+    "whole": "Name", "meanwhile": "CPU meanwhile", "next": "Next operation",
+    "class": "Class", "grid": "Grid", "block": "Block", "cluster": "Cluster",
     "registers": "Registers per thread", "static_shared": "Static shared memory",
     "dynamic_shared": "Dynamic shared memory", "local": "Local memory per thread", "bytes": "Size",
     "received_bytes": "Received", "rate": "Throughput", "source": "From", "target": "To", "copy_count": "Copies",
