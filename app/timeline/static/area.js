@@ -64,8 +64,8 @@ function makeTables(app, source, answer, suffix) {
   return [
     ...makeOptionalTable(`Operations by class${suffix}`, ["Class", "Time here", "Events"], answer.classes, (one) => [swatch(one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
     ...makeOptionalTable(`Idle time by cause${suffix}`, ["Cause", "Time here"], answer.idle, (one) => [swatch(one.class, one.cause), formatDuration(one.ns)]),
-    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it", ""], answer.gaps, (one) => [makeTimeButton(app, at(one)), one.cause, one.during ?? "", makeSelectButton(app, at(one))]),
-    ...makeOptionalTable(`Ranges around the area${suffix}`, ["Range", "Duration", ""], answer.around, (one) => [makeName(one.name), makeTimeButton(app, at(one)), makeSelectButton(app, at(one))]),
+    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it", "On all pages"], answer.gaps, (one) => [makeTimeButton(app, at(one)), one.cause, one.during ?? "", makeSelectButton(app, at(one))]),
+    ...makeOptionalTable(`Ranges around the area${suffix}`, ["Range", "Duration", "On all pages"], answer.around, (one) => [makeName(one.name), makeTimeButton(app, at(one)), makeSelectButton(app, at(one))]),
     ...byName("Operations", answer.operations),
     ...byName("Ranges that begin or end here", answer.ranges),
     ...byName("Calls", answer.calls),
@@ -146,7 +146,7 @@ function makeTimeButton(app, { start, end }) {
 
 /** Return a button that makes a time the one that all pages show. @param {Timeline} app @param {{start: number, end: number}} time */
 function makeSelectButton(app, { start, end }) {
-  return makeButton("All pages then show only this time", "Select this time", () => app.selectArea({ from: start, to: end, lanes: [] }, true), { class: "link" });
+  return makeButton("All pages then show only this time", "Select", () => app.selectArea({ from: start, to: end, lanes: [] }, true), { class: "link" });
 }
 
 /**
