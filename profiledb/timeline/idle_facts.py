@@ -32,7 +32,7 @@ _CALLS = """
 """
 _RANGE = """
     SELECT path FROM range JOIN range_path USING (path_id)
-    WHERE global_tid = {tid} AND start_ns <= {middle} AND end_ns >= {middle} ORDER BY level DESC LIMIT 1
+    WHERE global_tid = {tid} AND start_ns <= {middle} AND end_ns >= {middle} ORDER BY range.level DESC LIMIT 1
 """
 
 
