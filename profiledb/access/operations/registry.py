@@ -117,10 +117,11 @@ def _findings(library: Library, values: Values) -> Result:
 
 def _what_if(library: Library, values: Values) -> Result:
     from profiledb.replay import output, prediction
+    from profiledb.studies.scaling.family import find_ranks
 
     one, asked = library.find(str(values["report"])), values.get("change", ())
     changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
-    return Result(output.record(one, prediction.predict(library, one.id, changes)))
+    return Result(output.record(one, prediction.predict(library, one.id, changes, find_ranks(library, one))))
 
 
 def _compare(library: Library, values: Values) -> Result:
@@ -258,7 +259,7 @@ def _of_report() -> tuple[Operation, ...]:
         Operation(
             "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
             "The steps of the program are replayed with each change, and with all of them together; without any, with"
-            " every change that applies, the best first. Lengths in ns, with an interval.",
+            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
             (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
         ),
         Operation(

@@ -168,3 +168,19 @@ def find_family(chosen: Named, others: Iterable[Named]) -> list[Named]:
         if named.id != chosen.id and (named.curve == chosen.curve or same_program):
             members.append(named)
     return members
+
+
+def find_ranks(library: Library, manifest: Manifest) -> list[str]:
+    """Return the reports of the other ranks of a report's run, in the order of the ranks; empty if it has no rank."""
+    chosen = read_named(library, manifest)
+    if chosen.rank is None:
+        return []
+    others = [one for one in library.list() if one.id != manifest.id and one.kind == manifest.kind]
+    named = [read_named(library, one) for one in others if _may_be_rank(one)]
+    every = join_overlapping([chosen, *named])
+    mates = {one.rank: one.id for one in every[1:] if one.run == every[0].run and one.rank not in (None, chosen.rank)}
+    return [mates[rank] for rank in sorted(mates, key=lambda rank: rank or 0)]
+
+
+def _may_be_rank(manifest: Manifest) -> bool:
+    return bool(manifest.rows.get("distributed")) or parse_name(manifest.id, manifest.name, {}).rank is not None
