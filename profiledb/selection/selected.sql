@@ -91,16 +91,41 @@ CREATE OR REPLACE VIEW kernel_key AS
 SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class
 FROM kernel_name;
 
--- What the launches that ncu measured are limited by (reference: SpeedOfLight rule of Nsight Compute 2024.1).
--- Compute and memory are percent of the peak, waves_per_sm tells a grid that does not fill the GPU once.
-CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CASE
-    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN NULL
-    WHEN greatest(compute_pct, memory_pct) >= 80 THEN 'high throughput'
-    WHEN greatest(compute_pct, memory_pct) < 60 AND waves_per_sm < 1 THEN 'small grid'
+-- The one verdict on a launch that ncu measured, by the thresholds of Nsight Compute's own SpeedOfLight rule (2024.1,
+-- sections/SpeedOfLight.py): below 60 % of both peaks latency, else the busier one of compute and memory. Where the two
+-- are less than 10 points apart the rule does not decide; then memory counts by the device memory alone, for caches are
+-- as busy as the pipes that they feed. All three are percent of the peak.
+CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, dram_pct) AS CASE
+    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN 'not measured'
     WHEN greatest(compute_pct, memory_pct) < 60 THEN 'latency bound'
-    WHEN abs(compute_pct - memory_pct) < 10 THEN 'balanced'
-    WHEN compute_pct > memory_pct THEN 'compute bound'
+    WHEN compute_pct >= memory_pct OR (memory_pct - compute_pct < 10 AND compute_pct >= dram_pct) THEN 'compute bound'
     ELSE 'memory bound'
+END;
+
+-- What limits the launch in one word, empty where it was not measured: the verdict as columns named "bound" hold it.
+CREATE OR REPLACE MACRO verdict_word(verdict) AS CASE
+    WHEN verdict <> 'not measured' THEN replace(verdict, ' bound', '') END;
+
+-- The one number that proves a verdict: how busy the side is that limits the launch, or for latency the busier one.
+CREATE OR REPLACE MACRO verdict_pct(verdict, compute_pct, memory_pct) AS CASE verdict
+    WHEN 'compute bound' THEN compute_pct
+    WHEN 'memory bound' THEN memory_pct
+    WHEN 'latency bound' THEN greatest(compute_pct, memory_pct)
+END;
+
+-- The numbers behind a verdict, or what is missing for one; what the rule says beyond it from 80 % of a peak on, and of
+-- a grid that does not fill the GPU once.
+CREATE OR REPLACE MACRO verdict_reason(verdict, compute_pct, memory_pct, dram_pct, waves_per_sm) AS CASE
+    WHEN compute_pct IS NULL AND memory_pct IS NULL THEN 'speed of light was not collected'
+    WHEN compute_pct IS NULL THEN 'compute throughput was not collected'
+    WHEN memory_pct IS NULL THEN 'memory throughput was not collected'
+    ELSE format('compute {:.1f} %, memory {:.1f} % of peak', compute_pct, memory_pct) || CASE
+        WHEN verdict = 'compute bound' AND memory_pct > compute_pct THEN format(' (DRAM {:.1f} %)', dram_pct)
+        ELSE '' END || CASE
+        WHEN greatest(compute_pct, memory_pct) >= 80 THEN ', near its peak'
+        WHEN verdict = 'latency bound' AND waves_per_sm < 1
+            THEN format(', grid too small: {:.2f} waves', waves_per_sm)
+        ELSE '' END
 END;
 
 -- The range that an operation or call belongs to in the mode of the selection.

@@ -24,7 +24,8 @@
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty above 105 %, which is impossible
 -- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration × (1 − share of the roof); 0 above the roof
--- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
+-- column: bound | text | | the verdict in one word: memory, compute or latency; empty where it was not measured
+-- column: roof | text | | the roof above it: the memory left of the ridge point (dram, l2, l1), its precision right of it
 -- column: estimated | text | | true if something was not measured directly; note says what
 -- column: note = Estimated | text | | what was estimated and how
 -- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %, which is impossible
@@ -33,7 +34,7 @@
 -- column: ridge | FLOP/byte | .3f | intensity of the ridge point
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class
--- column: verdict = Speed of light | text | | what limits the launch, by the thresholds of ncu's speed-of-light rule
+-- column: verdict | text | | memory bound, compute bound, latency bound or not measured, by the speed of light
 -- column: sm_clock_hz | Hz | .0f | clock of the SMs in the measurement, at which the peak of the work holds
 -- column: nvtx | text | | NVTX ranges open at the launch
 WITH name AS (
@@ -42,10 +43,11 @@ WITH name AS (
 SELECT launch_id, kernel, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, duration_ns, precision, level,
     flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
-    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE duration_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns, bound,
+    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE duration_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns,
+    verdict_word(ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct)) AS bound, roof,
     estimated, note, above_roof, is_main, types,
     peak_flops_per_s / peak_bytes_per_s AS ridge, readable_name(coalesce(short, kernel), kernel) AS name, class,
-    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, sm_clock_hz, nvtx
+    ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict, sm_clock_hz, nvtx
 FROM ncu_roofline_point JOIN ncu_launch USING (launch_id) LEFT JOIN name ON demangled = kernel
 WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
     AND ($precision IN ('all', precision) OR ($precision = 'main' AND is_main))

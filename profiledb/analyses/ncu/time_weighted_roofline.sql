@@ -30,7 +30,7 @@
 -- column: launch_id | id | | the launch with the median duration; of an even number, the shorter of the middle two
 -- column: ncu_duration_ns = ncu | ns | | duration of the launch that ncu measured, under its clock control
 -- column: ambiguous | text | | why the match is not unique: names that mean several kernels, or launches whose verdicts differ, intensities by over 10 %, durations by over 25 %
--- column: verdict = Speed of light | text | | what limits it, by the thresholds of ncu's speed-of-light rule
+-- column: verdict | text | | memory bound, compute bound, latency bound or not measured, by the speed of light
 -- column: precision | text | | arithmetic that is counted
 -- column: level | text | | level of the memory whose traffic is counted
 -- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
@@ -40,7 +40,8 @@
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, of the launch that ncu measured; empty above 105 %, which is impossible
 -- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total × (1 − share of the roof); 0 above the roof
--- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
+-- column: bound | text | | the verdict in one word: memory, compute or latency; empty where it was not measured
+-- column: roof | text | | the roof above it: the memory left of the ridge point (dram, l2, l1), its precision right of it
 -- column: estimated | text | | whether work, traffic or a peak is an estimate
 -- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
 -- column: demangled | text | | full name with template arguments
@@ -54,7 +55,8 @@ SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     launch_id,
     duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
     peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
-    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE total_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns, bound, estimated,
+    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE total_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns,
+    verdict_word(verdict) AS bound, roof, estimated,
     100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)
         AS covered_pct, demangled, note, above_roof, types, sm_clock_hz
 FROM selected_pair($level, $precision)

@@ -237,24 +237,30 @@ WITH work AS (
 ), point AS (
     SELECT launch_id, precision, level, flops_per_s, bytes_per_s, flops_per_s / nullif(bytes_per_s, 0) AS intensity,
         peak_flops_per_s, peak_bytes_per_s,
-        CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN 'compute'
-            WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN 'memory' END AS bound,
+        CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN precision
+            WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN level END AS roof,
         ranked.estimated OR traffic.estimated AS estimated, is_main,
         nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types,
         coalesce(clock.per_s, sm_frequency_hz) AS sm_clock_hz
     FROM ranked JOIN ncu_traffic AS traffic USING (launch_id) JOIN ncu_launch_device USING (launch_id)
     LEFT JOIN ncu_rate AS clock ON clock.launch_id = ranked.launch_id AND clock.what = 'sm_clock'
-), roof AS (
-    SELECT *, CASE bound WHEN 'compute' THEN flops_per_s WHEN 'memory' THEN bytes_per_s END AS reached,
-        CASE bound WHEN 'compute' THEN peak_flops_per_s ELSE peak_bytes_per_s END AS roof,
+), held AS (
+    SELECT *, CASE roof WHEN precision THEN flops_per_s WHEN level THEN bytes_per_s END AS reached,
+        CASE roof WHEN precision THEN peak_flops_per_s ELSE peak_bytes_per_s END AS peak,
         CASE WHEN estimated THEN 'An estimate may be off (' || note || ')'
             ELSE 'The passes ran at different clocks, or time and traffic come from different passes' END AS cause
     FROM point
 )
-SELECT * EXCLUDE (reached, roof, cause), share_of_peak(reached, roof) AS pct_of_roof,
-    peak_contradiction(reached, roof, CASE bound WHEN 'compute' THEN 'FLOP' ELSE 'B' END,
-        CASE bound WHEN 'compute' THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
-FROM roof;
+SELECT * EXCLUDE (reached, peak, cause), share_of_peak(reached, peak) AS pct_of_roof,
+    peak_contradiction(reached, peak, CASE roof WHEN precision THEN 'FLOP' ELSE 'B' END,
+        CASE roof WHEN precision THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
+FROM held;
+
+-- A roof in words: "DRAM bandwidth", "the FP32 peak".
+CREATE OR REPLACE MACRO roof_title(roof) AS CASE
+    WHEN roof IN ('dram', 'l2', 'l1') THEN upper(roof) || ' bandwidth'
+    WHEN roof = 'tensor' THEN 'the tensor core peak'
+    ELSE 'the ' || upper(roof) || ' peak' END;
 
 -- The parts of the time of a launch that its roofs leave, by the speed of light. What only waits less saves no more
 -- than `headroom`, which is left until the busier one of compute and memory is at its peak; what spares work inside of

@@ -81,8 +81,20 @@ WITH point AS (
 SELECT launch_id, coalesce(mangled, kernel) AS ncu_key, grid_x, grid_y, grid_z, block_x, block_y, block_z,
     coalesce(grid_size, grid_x * coalesce(grid_y, 1) * coalesce(grid_z, 1)) AS blocks,
     coalesce(block_size, block_x * coalesce(block_y, 1) * coalesce(block_z, 1)) AS threads, duration_ns,
-    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, point.* EXCLUDE (launch_id)
+    ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict,
+    verdict_pct(verdict, sm_throughput_pct, memory_throughput_pct) AS verdict_pct,
+    verdict_reason(verdict, sm_throughput_pct, memory_throughput_pct, dram_throughput_pct, waves_per_sm)
+        AS verdict_reason, point.* EXCLUDE (launch_id)
 FROM ncu_launch LEFT JOIN point USING (launch_id);
+
+-- The command that measures one launch of a kernel. Its mangled name is given where other kernels share the short one;
+-- a shell takes what stands between quotes as it is.
+CREATE OR REPLACE MACRO ncu_command(short, mangled) AS
+'ncu --set full --launch-count 1 '
+    || IF(mangled IS NULL, '--kernel-name ', '--kernel-name-base mangled --kernel-name ')
+    || quoted_for_shell(coalesce(mangled, short)) || ' -o report PROGRAM';
+CREATE OR REPLACE MACRO quoted_for_shell(word) AS
+IF(regexp_full_match(word, '[\w.]+'), word, '''' || replace(word, '''', '''\''''') || '''');
 
 -- The one in the middle of launches by duration, of an even number the shorter.
 CREATE OR REPLACE MACRO middle_launch(launch_id, duration_ns) AS

@@ -6,12 +6,14 @@
 -- which other warps may cover. Neither of them is a second verdict.
 CREATE OR REPLACE VIEW launch_verdict AS
 WITH point AS (
-    SELECT launch_id, bound, pct_of_roof, flops_per_s FROM ncu_roofline_point WHERE is_main AND level = 'dram'
+    SELECT launch_id, roof, pct_of_roof, flops_per_s FROM ncu_roofline_point WHERE is_main AND level = 'dram'
 ), stall AS (
     SELECT launch_id, arg_min(reason, rank) AS stall, arg_min(coalesce(share_pct, samples_pct), rank) AS stall_pct
     FROM launch_stall WHERE reason NOT IN ('selected', 'not_selected') GROUP BY launch_id
 )
-SELECT launch_id, ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict,
-    sm_throughput_pct AS compute_pct, memory_throughput_pct AS memory_pct, waves_per_sm, bound AS roof, pct_of_roof,
+SELECT launch_id, ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict,
+    verdict_reason(verdict, sm_throughput_pct, memory_throughput_pct, dram_throughput_pct, waves_per_sm)
+        AS reason,
+    sm_throughput_pct AS compute_pct, memory_throughput_pct AS memory_pct, waves_per_sm, roof, pct_of_roof,
     flops_per_s, stall, stall_pct
 FROM ncu_launch LEFT JOIN point USING (launch_id) LEFT JOIN stall USING (launch_id);
