@@ -7,7 +7,7 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- Prose: what the value is, and of what.
     -- unit: %                             of value and threshold: %, ns, bytes, count, ratio
     -- fires: above                        or below: the side of the threshold, inclusive, on which the rule fires
-    -- param: threshold = 15 share of the time from which on it is said
+    -- param: threshold = 15 fires at or above this share of the active span
     -- joins: ncu                          it reads a Compute report, or a Systems report with its linked one
     -- once: idle                          rows shared by several rules (analyses/<topic>/once), computed once for all
     -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving

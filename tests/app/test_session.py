@@ -1,11 +1,14 @@
 """The cached access of pages to the library: what is kept goes by the file that it was read from."""
 
+import inspect
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from app import session
@@ -17,6 +20,7 @@ from profiledb.findings.rule import Rule
 from profiledb.library.library import Library
 from profiledb.query import analysis
 from profiledb.selection.model import Selection
+from tests.conftest import ROOT
 from tests.support.memory_reports import fill, make_gaps
 from tests.support.page_reports import Publish, kernel, make_library, make_publish
 from tests.support.powered import put_log
@@ -91,3 +95,24 @@ def test_reports_of_the_same_moment_are_compared_each_by_itself(library: Library
 
 def _busy(db: duckdb.DuckDBPyConnection, ns: int) -> None:
     fill(db, kernel=[kernel(0, 1, 0, ns)])
+
+
+def test_a_page_is_eight_calls_from_its_sql(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/design.md, "A click on a range": what someone reads who follows a question from a page to its SQL."""
+    walks: list[list[str]] = []
+    ask = analysis.table
+
+    def follow(*asked: Any) -> pa.Table:
+        stack = inspect.stack()[1:]
+        names = [frame.function for frame in stack]
+        walks.append([names[at] for at in range(names.index("_ask")) if Path(stack[at].filename).is_relative_to(ROOT)])
+        return ask(*asked)
+
+    def _ask() -> None:
+        session.run(gaps, "top_kernels")
+
+    monkeypatch.setattr(analysis, "table", follow)
+    _ask()
+    assert walks, "the report was asked"
+    assert all(len(walk) < 8 for walk in walks), "and the eighth asks DuckDB"
+    assert any("run" in walk and "rows" in walk for walk in walks)

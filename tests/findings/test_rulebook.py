@@ -16,7 +16,7 @@ HEADER = """\
 -- It is what it is.
 -- unit: %
 -- fires: above
--- param: threshold = 10 from which on it is said
+-- param: threshold = 10 fires at or above this share
 -- column: range | name | | where
 -- says: {value} in {range}.
 -- says: {value}.
@@ -65,7 +65,7 @@ def test_advice_goes_by_the_cause() -> None:
         ("-- question: Is there something?\n", "", "'question'"),
         ("-- unit: %\n", "-- unit: parsec\n", "parsec"),
         ("-- fires: above\n", "-- fires: sideways\n", "sideways"),
-        ("-- param: threshold = 10 from which on it is said\n", "-- param: limit = 1 of it\n", "'threshold'"),
+        ("-- param: threshold = 10 fires at or above this share\n", "-- param: limit = 1 of it\n", "'threshold'"),
         ("{value} in {range}.", "{value} in {nowhere}.", "nowhere"),
         ("{value} in {range}.", "{value} in {range|one place|many places}.", "no count"),
         ("-- source: own\n", "-- source: own\n-- weight: heavy\n", "heavy"),

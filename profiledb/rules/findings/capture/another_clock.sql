@@ -1,19 +1,19 @@
 -- title: Operations outside the capture
--- question: Do operations lie outside of the time that the capture states?
--- The share of the busy time of GPUs that lies neither between the begin and the end that the report states nor,
--- counted from 0, within its length, as with a capture range. Clocks of GPU and host then do not fit, or the file was
--- put together: gaps between calls and what they launched mean nothing. The selection does not change it.
+-- question: Do operations lie outside the time of the capture?
+-- The share of the GPUs' busy time that lies neither between the start and the end stated in the report nor, counted
+-- from 0, within its length, as with a capture range. The clocks of GPU and CPU then disagree, or the file was pieced
+-- together: gaps between calls and their operations mean nothing. The selection does not matter.
 -- needs: kernel or memop or graph_launch
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 1 share of the busy time from which on it is said
--- column: outside_ns | ns | | busy time outside
--- column: stated_ns | ns | | length that the report states
+-- param: threshold = 1 fires at or above this share of the busy time
+-- column: outside_ns | ns | | busy time outside the capture
+-- column: stated_ns | ns | | capture length stated in the report
 -- says: {value} of the busy time ({outside_ns}) lies outside the {stated_ns} that the capture states: the clocks of GPU and CPU do not fit.
 -- clear: The operations lie within the time that the capture states.
 -- advice: Capture once more with one version of nsys on host and target; convert with the version that captured. Do not compare times of CPU and GPU in this report.
--- source: own; `capture_window` tells how the time of a report is found
+-- source: ours; `capture_window` documents how the time of a report is found
 WITH stated AS (
     SELECT start_ns AS low, stop_ns AS high, coalesce(duration_ns, stop_ns - start_ns) AS length_ns FROM report
 ), inside AS (

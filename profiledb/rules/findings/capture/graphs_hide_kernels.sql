@@ -1,14 +1,14 @@
 -- title: CUDA graphs hide their kernels
 -- question: Were CUDA graphs traced as a whole, so that their kernels are missing?
--- The share of the busy time of the selection that whole CUDA graphs take. What ran in them is in no table of kernels:
--- classes, hot kernels and shares leave it out.
+-- The share of the selection's busy time in CUDA graphs that were traced as a whole. Their kernels are in no table:
+-- classes, hot kernels and shares exclude them.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 1 share of the busy time from which on it is said
+-- param: threshold = 1 fires at or above this share of the busy time
 -- column: graph_ns | ns | | time of whole graphs
 -- column: launches | count | | launches of graphs
 -- says: {launches} CUDA {launches|graph was|graphs were} traced as a whole: {value} of the busy time ({graph_ns}) shows no kernels.

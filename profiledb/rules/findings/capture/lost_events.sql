@@ -1,19 +1,18 @@
 -- title: Errors of the profiler
--- question: Did the profiler lose events or collect less than asked for, or were rows unusable?
--- Errors that the profiler or the conversion reports, and rows of the export with impossible times, which no table
--- takes. Shares, sums and gaps may be wrong where events are missing. Where an error says what to do, the first such
--- text is the remedy. Errors that name lost, dropped or overflowing data are about the length of the capture. The
--- selection does not change it.
+-- question: Did the profiler lose events, collect less than requested, or write unusable rows?
+-- The number of errors of the profiler or the conversion, plus exported rows with impossible times, which no table
+-- contains. Shares, sums and gaps may be wrong if events are missing. The remedy is the first instruction that an error
+-- contains. Errors about lost, dropped or overflowing data call for a shorter capture. The selection does not matter.
 -- needs: kernel or memop or graph_launch or api_call or range
 -- unit: count
 -- fires: above
 -- weight: warning
--- param: threshold = 1 errors and rows from which on it is said
--- column: errors | count | | errors
--- column: rejected | count | | rows that were left out
--- column: first_text | name | | first of the errors, or why rows were left out
--- column: remedy | name | | what an error says to do
--- column: command | name | | a command that an error gives
+-- param: threshold = 1 fires at or above this number of errors and rows
+-- column: errors | count | | errors of the profiler or the conversion
+-- column: rejected | count | | rows left out
+-- column: first_text | name | | text of the first error, or the reason why rows were left out
+-- column: remedy | name | | instruction in an error
+-- column: command | name | | command in an error
 -- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy} with {command}.
 -- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy}
 -- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises {command}.
@@ -23,10 +22,10 @@
 -- clear: No errors and no unusable rows.
 -- advice: [lost] Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
 -- advice: [other] The profiler's message names what it could not collect: mend that, then capture again.
--- source: nsys diagnostics; counts are ours
+-- source: nsys diagnostics; counts: ours
 WITH error AS (
     SELECT text, source, time_ns FROM diagnostic WHERE severity = 'error'
-), advised AS (  -- the first sentence that tells what to do, and a command
+), advised AS (  -- the first instruction, and a command
     SELECT time_ns, nullif(trim(regexp_extract(text, '(?:^|[.!\n])\s*((?:Change|Try (?:the|to)|Use|Set|Run|Enable|Add'
                 || '|Install|Increase|Reduce|Check|Consider|Please|Make sure|To (?:fix|enable))\b[^\n]*?)'
                 || '(?:[.]\s|[.]?$|\n)', 1)), '') AS remedy,

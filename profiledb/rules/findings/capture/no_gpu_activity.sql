@@ -1,30 +1,29 @@
 -- title: Nothing of the GPU was recorded
--- question: Does the report hold what ran on the GPU?
--- CUDA calls of the report that launch work, and whether any operation on a GPU was recorded for them. The value is
--- the share of launches and copies for which nothing was: 100 where the driver does not report it, as under WSL2.
--- Calls that launch at the edges of a capture have their operations outside of it.
+-- question: Did the capture record GPU activity?
+-- The share of CUDA calls that launch kernels, graphs or copies but have no operation in the report. It is 100 if the
+-- driver does not report GPU activity, as under WSL2. Calls at the edges of a capture have their operations outside it.
 -- needs: api_call
 -- includes: finding, memory, program
 -- once: functions
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 50 share of calls without an operation from which on it is said
+-- param: threshold = 50 fires at or above this share of the calls
 -- column: calls | count | | calls that launch kernels, graphs or copies
--- column: without | count | | those without an operation
+-- column: without | count | | calls without an operation
 -- says: For {value} of the launches and copies ({calls} {calls|call|calls}) the report has no operation: the GPU's side was not recorded.
 -- clear: For {value} of the launches and copies the report has no operation.
 -- advice: [WSL2] Profile on native Linux: WSL2 drivers often do not report GPU activity.
 -- advice: [other] In containers allow profiling (`--cap-add=SYS_ADMIN`).
 -- advice: Let the program end by itself, so that the profiler can write its buffers.
--- source: own; NVIDIA documentation of nsys on WSL2
+-- source: ours; NVIDIA documentation of nsys on WSL2
 WITH launching AS MATERIALIZED (  -- names are few and calls many
     SELECT name_id, function FROM api_function
     WHERE category IN ('launch', 'blocking copy', 'queued copy')
         AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
-), call AS MATERIALIZED ( -- with those inside it, where a library wraps functions of CUDA: one has the operation
+), call AS MATERIALIZED ( -- with nested calls of libraries that wrap CUDA functions: one of them has the operation
     SELECT any_value(function) AS function, bool_or(call_id IN (FROM ran)) AS has_run
     FROM (
         SELECT *, sum(begins) OVER (PARTITION BY global_tid ORDER BY start_ns, end_ns DESC, call_id) AS outermost

@@ -1,19 +1,19 @@
 -- title: Several processes in one report
--- question: Do several processes work on the GPUs of this report?
--- How many processes ran operations on GPUs in the selection. Sums count all of them, and idle time of a GPU is that
--- in which none of them ran: to judge one program by itself, profile it alone.
+-- question: Do several processes use the GPUs of this report?
+-- The number of processes that ran GPU operations in the selection. Sums include all of them, and a GPU is idle only if
+-- none of them runs. To judge one program by itself, profile it alone.
 -- needs: kernel or memop or graph_launch
 -- includes: finding
 -- selects: part
 -- unit: count
 -- fires: above
 -- weight: note
--- param: threshold = 2 processes from which on it is said
--- column: gpus | count | | GPUs that they worked on
+-- param: threshold = 2 fires at or above this number of processes
+-- column: gpus | count | | GPUs that these processes use
 -- says: {value} processes work on {gpus} {gpus|GPU|GPUs} in this report: sums and shares cover all of them.
 -- clear: One process works on the GPU.
 -- advice: Choose one GPU in the selection where each process has its own; profile each rank into its own report (`nsys profile -o report_%p`) to compare ranks.
--- source: own count
+-- source: ours
 WITH operation AS (
     SELECT device_id, global_pid, start_ns, end_ns FROM selected_kernel
     UNION ALL SELECT device_id, global_pid, start_ns, end_ns FROM selected_memop

@@ -1,17 +1,17 @@
 -- title: Ranges never closed
--- question: Were ranges opened and never closed?
--- Ranges of the selection that the capture saw open and never close: their end is taken as that of the data, as nsys
--- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One a
--- thread is no wonder where the capture ends inside a range. A trace holds whole events, the last of which ends it.
+-- question: Did the program open ranges without closing them?
+-- The number of ranges in the selection that the capture saw open but never close. They end with the data, as nsys
+-- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One per
+-- thread is normal if the capture ends inside a range. Every event of a trace is complete and may end with it.
 -- needs: range
 -- includes: selection, finding
 -- selects: part
 -- unit: count
 -- fires: above
 -- weight: warning
--- param: threshold = 1 ranges from which on it is said
+-- param: threshold = 1 fires at or above this number of ranges
 -- column: ranges | count | | ranges never closed
--- column: share_pct | % | .1f | share of them in all ranges of the selection
+-- column: share_pct | % | .1f | share of the selection's ranges that were never closed
 -- column: path | name | | path with the most of them
 -- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
 -- clear: All ranges were closed.
@@ -19,7 +19,7 @@
 -- advice: [else, CuPy or Numba or JAX or TensorFlow] Close ranges also where code leaves early: `with nvtx.annotate("name"):`, not `push_range` without `pop_range`.
 -- advice: [else] Close ranges also where code leaves early: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
--- source: own count; nsys leaves such ranges without an end
+-- source: ours; nsys leaves such ranges without an end
 WITH open AS (
     SELECT path, selected_range.start_ns, selected_range.end_ns
     FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report

@@ -1,10 +1,10 @@
 -- title: Launching threads saturated
--- question: Are the threads that launch too slow to feed the GPU?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation, and has not launched it yet, runs on a core, where it does so for at least `running` percent of
--- the idle time for which it is answerable; else 0. Such threads wait for nothing: they have too much to do. Where CPU
--- samples were taken meanwhile, the innermost functions of most of them tell what; the names of Python's interpreter
--- would not. Most samples in NVRTC, ptxas or LLVM tell that kernels are compiled.
+-- question: Are the launching threads too busy to feed the GPU?
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
+-- the next operation runs on a core; 0 unless it runs for at least `running` percent of the idle time attributed to it.
+-- Such threads wait for nothing: they have too much to do. CPU samples of this time name the most frequent innermost
+-- functions, except in Python programs, where they would name the interpreter. If most samples are in NVRTC, ptxas or
+-- LLVM, kernels are being compiled.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- includes: finding, idle, waiting, cpu_code, program
@@ -14,15 +14,15 @@
 -- level: symptom
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the time from which on it is said
--- param: running = 90 how much of the idle time the thread runs at least, percent
--- column: idle_ns | ns | | idle time of all GPUs in which the thread ran
--- column: run_pct | % | .1f | share of the idle time in which the thread ran
+-- param: threshold = 10 fires at or above this share of the active span
+-- param: running = 90 the thread must run for at least this share of the idle time, percent
+-- column: idle_ns | ns | | idle time of all GPUs while the thread runs
+-- column: run_pct | % | .1f | share of the idle time in which the thread runs
 -- column: thread | text | | process and thread id of the thread
--- column: range | name | | range in which most of this time lies, with a star for the last number
--- column: functions | name | | up to three functions of most CPU samples that were taken meanwhile
--- column: functions_pct | % | .1f | share of the samples in them
--- column: compiling_pct | % | .1f | share of the samples in a compiler of kernels, where that is half of them
+-- column: range | name | | range with most of this time; * stands for its last number
+-- column: functions | name | | up to three functions with the most CPU samples of this time
+-- column: functions_pct | % | .1f | share of the samples in these functions
+-- column: compiling_pct | % | .1f | share of the samples in a kernel compiler, if at least half
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break: {compiling_pct} of the CPU samples meanwhile are in a compiler of kernels.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}. CPU samples meanwhile are most often in {functions} ({functions_pct}).
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core). CPU samples meanwhile are most often in {functions} ({functions_pct}).
@@ -43,7 +43,7 @@
 -- advice: [sampled] Make {functions} faster: more threads, vectorized loops, or on the GPU. Work that does not need the GPU's last result can run while the GPU computes.
 -- advice: [other, HIP] Take CPU samples (`perf record -g`): they name the functions to make faster, with more threads, vectorized, or on the GPU.
 -- advice: [other, else] Take CPU samples (`nsys profile --sample=process-tree`): they name the functions to make faster, with more threads, vectorized, or on the GPU.
--- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
+-- source: nsys-ai book (thread runs > 90 % of the window); limited to GPU idle time: ours
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), total AS (
     SELECT sum(core_ns)::BIGINT AS run_ns, 100.0 * sum(core_ns) / nullif(sum(ns), 0) AS run_pct FROM piece

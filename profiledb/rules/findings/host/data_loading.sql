@@ -1,11 +1,11 @@
 -- title: Data loading
 -- question: Does the GPU wait for input data?
--- The share of the time from the first to the last operation of each GPU in which it was idle while the thread that
--- launched the next operation was in a range that is called like data loading (next_batch, DataLoader, load_data,
--- fetch, collate, transform_image ...) or in a range inside one, and had not yet launched that operation. Loading that
--- runs beside the GPU costs nothing and counts nothing. Without a range of such a name it cannot be judged, unless the
--- GPU is hardly idle at all; nor where most of the kernel time is launched in such ranges, as in one around a loop over
--- a DataLoader: then the name does not tell what the CPU does.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
+-- the next operation is in a range named like data loading (next_batch, DataLoader, load_data, fetch, collate,
+-- transform_image ...), or in a range inside one. Loading that overlaps the GPU's work costs nothing and does not
+-- count. Without a range of such a name the rule cannot judge, unless the GPU is hardly idle at all; nor can it if such
+-- ranges launch most of the kernel time, like a range around a loop over a DataLoader: the name then says nothing about
+-- the CPU.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting, ranges
@@ -14,10 +14,10 @@
 -- parts: data loading
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on the program waits for its input
--- column: idle_ns | ns | | idle time of all GPUs while input was loaded
--- column: range | name | | the range of data loading that takes most of it, with a star for the last number
--- column: step_ns | ns | | this time per step
+-- param: threshold = 5 fires at or above this share of the active span
+-- column: idle_ns | ns | | idle time of all GPUs during loading
+-- column: range | name | | data loading range with most of it; * stands for its last number
+-- column: step_ns | ns | | idle time per step
 -- column: steps | count | | steps that count
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
@@ -29,7 +29,7 @@
 -- advice: [else] Copy while the GPU works, from pinned memory.
 -- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or store what is decoded.
 -- advice: [else] Make the input cheaper: decode and transform on the GPU, or store what is decoded.
--- source: TensorBoard torch plugin (DataLoader > 5 % of the step); XPROF input pipeline (5 % moderate, 20 % high)
+-- source: PyTorch TensorBoard plugin (DataLoader > 5 % of the step); XProf input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)
 ), piece AS (

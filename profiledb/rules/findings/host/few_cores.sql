@@ -1,11 +1,11 @@
 -- title: Many threads on few cores
--- question: Do threads share cores that others would have, while the GPU waits for them?
--- The time that GPUs are idle while the CPU works, if meanwhile at least `least_ratio` times as many threads work as
--- there are cores that they run on, and these cores are at least `busy_pct` busy with them: a set of cores (`taskset`,
--- a CPU limit), or more threads than the machine has cores. How many threads work follows from their times on a core: n
--- equal ones count as n, those that hardly run count as nothing (the square of the sum over the sum of the squares).
--- Cores count that have a twentieth of the time or more. The saving is the share of this time that as many cores as
--- threads would take less, of those that the machine has.
+-- question: Does the GPU wait for threads that share too few cores?
+-- The share of each GPU's active span (first to last operation) that it is idle while the CPU works, if at least
+-- `least_ratio` threads per core work meanwhile and keep these cores at least `busy_pct` percent busy: a limit
+-- (`taskset`, a CPU quota) confines them, or the machine has too few cores. The thread count is the square of the sum
+-- of their times over the sum of the squares: n equal threads count as n, those that hardly run as none. Cores count
+-- from a twentieth of the time. The saving is the part of this time that as many cores as threads would save, within
+-- the number of cores of the machine.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- includes: finding, idle
@@ -14,21 +14,21 @@
 -- parts: host code, OS runtime call
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: least_ratio = 2 threads for each core from which on cores are few
--- param: busy_pct = 80 share of the time that the cores are busy with these threads
--- column: idle_ns | ns | | time of all GPUs in which they wait for these threads
--- column: threads | count | | threads that work, as counted above
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least_ratio = 2 fewest threads per core
+-- param: busy_pct = 80 these threads keep the cores busy for at least this share of the time, percent
+-- column: idle_ns | ns | | time that all GPUs wait for these threads
+-- column: threads | count | | working threads, counted as above
 -- column: cores | count | | cores that they run on
--- column: busy_pct | % | .0f | share of the time that these are busy with them
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: busy_pct | % | .0f | share of the time that these threads keep the cores busy
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}, most of it in {range}: {cores|this core is|these cores are} {busy_pct} busy.
 -- says: The GPU waits {value} of the time ({idle_ns}) for {threads} {threads|thread|threads} that share {cores} {cores|core|cores}: {cores|this core is|these cores are} {busy_pct} busy.
 -- clear: The GPU waits {value} of the time for threads that share few cores.
 -- advice: Give the process more cores: look at `taskset -p`, `numactl`, the CPU request of the container or job (`--cpus`, `--cpus-per-task`), and at affinity that a library sets (`OMP_PROC_BIND`, `os.sched_setaffinity`).
 -- advice: [PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers`), or have the GPU do this work.
 -- advice: [not PyTorch] If there are no more cores: fewer threads (`OMP_NUM_THREADS`), or have the GPU do this work.
--- source: own; effective number after Kish (design effect of weights)
+-- source: ours; effective number after Kish (design effect of weights)
 WITH piece AS MATERIALIZED (
     SELECT device_id, s, e, ns, pre, coalesce(sum(ns) OVER (
             PARTITION BY device_id ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -64,7 +64,7 @@ WITH piece AS MATERIALIZED (
     SELECT device_id, idle.ns, threads, cores, 100.0 * by_core.ns / cores / idle.ns AS busy_pct,
         threads >= $least_ratio::DOUBLE * cores AND 100.0 * by_core.ns / cores / idle.ns >= $busy_pct::DOUBLE AS few
     FROM idle JOIN by_thread USING (device_id) JOIN by_core USING (device_id)
-), there AS (  -- that the machine has
+), there AS (  -- cores of the machine
     SELECT max(TRY_CAST(value AS INTEGER)) AS cores FROM system_info WHERE name = 'CpuCores'
 ), total AS (
     SELECT coalesce(sum(ns) FILTER (few), 0)::BIGINT AS ns,

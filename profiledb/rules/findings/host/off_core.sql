@@ -1,8 +1,8 @@
 -- title: Launching thread off its core
 -- question: Does the GPU wait while the thread that feeds it does not run?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation, and has not launched it yet, runs on no core: it sleeps, waits for a lock, another thread or a
--- file, or other threads have the core. Only threads whose switches the capture has can be judged.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
+-- the next operation runs on no core: it sleeps, waits for a lock, a thread or a file, or other threads have the core.
+-- The rule judges only threads whose switches were captured.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- includes: finding, idle, waiting
@@ -12,11 +12,11 @@
 -- level: symptom
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- column: off_ns | ns | | idle time of all GPUs in which the thread ran on no core
--- column: idle_pct | % | .1f | share of that in the idle time for which these threads are answerable
--- column: function | name | | call into the operating system in which it was for most of that, where it was in one
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- param: threshold = 5 fires at or above this share of the active span
+-- column: off_ns | ns | | idle time of all GPUs while the thread runs on no core
+-- column: idle_pct | % | .1f | this time as a share of the idle time attributed to these threads
+-- column: function | name | | OS call with more than half of this time, if any
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {function}.
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {range}.
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core.
@@ -25,7 +25,7 @@
 -- advice: [calls] Take what the thread waits for out of {place|the loop}: Host shows the OS runtime calls.
 -- advice: Locks and condition variables: let another thread do that work ahead. Files: read ahead.
 -- advice: Where it only lost its core: give the process more cores (CPU quota, `taskset`), and set `OMP_NUM_THREADS` and the number of workers to what the machine has.
--- source: own (idea: NAI book, scheduling; threshold E5 of 10 % of the idle time is 5 % of all time here)
+-- source: ours (idea: nsys-ai book, scheduling; its threshold of 10 % of the idle time is 5 % of all time here)
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), total AS (
     SELECT sum(ns - core_ns)::BIGINT AS off_ns, sum(ns) AS ns FROM piece

@@ -1,26 +1,26 @@
 -- title: OpenMP threads wait for each other
--- question: Do the threads of OpenMP regions share the work unevenly?
--- In each parallel region the work of the thread that worked longest, less the mean over its threads: so much shorter
--- the region would be if all worked equally long. The value is the sum as a share of the time of the regions; 0 where
--- these take less than `least` percent of the capture. `openmp_regions` has both by region.
+-- question: Do OpenMP regions share their work unevenly among threads?
+-- The share of the time of parallel regions that even work would save: in each region the work of the thread that works
+-- longest, less the mean over its threads. The value is 0 if the regions take less than `least` percent of the capture.
+-- `openmp_regions` lists both per region.
 -- needs: openmp_event
 -- includes: finding, idle, openmp
 -- selects: part
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the time of the regions from which on it is said
--- param: least = 5 share of the capture that regions take at least to be looked at, percent
--- column: lost_ns | ns | | by how much the longest work exceeds the mean, sum over the regions
--- column: regions | count | | regions of the selection
--- column: region | name | | range around the regions that lose most, else their name
--- column: imbalance | ratio | .2f | there: work of the thread that worked longest over the mean
--- column: lock_pct | % | .1f | waiting for locks as a share of the work of all threads
+-- param: threshold = 10 fires at or above this share of the time of the regions
+-- param: least = 5 regions must take at least this share of the capture, percent
+-- column: lost_ns | ns | | excess of the longest work over the mean, summed over the regions
+-- column: regions | count | | OpenMP regions in the selection
+-- column: region | name | | range around the regions that lose most, or their name
+-- column: imbalance | ratio | .2f | longest work over the mean in that place
+-- column: lock_pct | % | .1f | time waiting for locks as a share of the work of all threads
 -- says: OpenMP threads wait for each other {value} of the time of their {regions} {regions|region|regions} ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.
 -- clear: OpenMP threads lose {value} of the time of their {regions} {regions|region|regions} to uneven work.
 -- advice: Share the iterations of {region} out as threads become free: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
 -- advice: Work that one thread makes for others: `taskloop`, or more and smaller tasks.
 -- advice: More threads than free cores come late by themselves: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
--- source: POP methodology (load balance: mean over longest work, below 80 % is poor); 10 % of the time is ours
+-- source: POP methodology (load balance: mean over longest work, below 80 % is poor); 10 % of the time: ours
 WITH shared AS MATERIALIZED (
     SELECT one.*, coalesce(pattern, string.value) AS place
     FROM selected_openmp_shared AS one

@@ -1,10 +1,10 @@
 -- title: Optimizer on the CPU
--- question: Does the CPU update the parameters, while the GPU waits?
--- The time that GPUs wait, or copy and compute nothing beside it, while a range called like an optimizer's update
--- (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) is open that does its work on the CPU: what it launches on
--- the GPU is less than a tenth of the time that passes in it, and it either copies `least_bytes` or more from the GPU
--- and about as much back, or runs PyTorch's operators of an update without a kernel. It is a share of the time from the
--- first to the last operation of each GPU. Without ranges of such names it cannot be judged.
+-- question: Does the GPU wait while the CPU updates the parameters?
+-- The share of each GPU's active span (first to last operation) in which it waits, or copies without computing, while a
+-- range named like an optimizer's update (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) does its work on the
+-- CPU: its GPU kernels take less than a tenth of its time, and it either copies `least_bytes` or more from the GPU and
+-- about as much back, or runs PyTorch's update operators without a kernel. Without ranges of such names the rule cannot
+-- judge.
 -- needs: kernel
 -- needs: range
 -- includes: finding, idle, waiting
@@ -14,26 +14,26 @@
 -- parts: between operations
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: least_bytes = 1000000 bytes that one of these ranges copies each way from which on they are gradients and parameters
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least_bytes = 1000000 fewest bytes that one range must copy each way to move gradients and parameters
 -- column: lost_ns | ns | | time in these ranges in which the GPU waits or copies
--- column: down_bytes | bytes | | what one of these ranges copies from the GPU, mean
--- column: up_bytes | bytes | | what one of them copies to the GPU, mean
--- column: calls | count | | these ranges
--- column: range | name | | the range, with a star for the last number
+-- column: down_bytes | bytes | | mean bytes that one range copies from the GPU
+-- column: up_bytes | bytes | | mean bytes that one range copies to the GPU
+-- column: calls | count | | number of these ranges
+-- column: range | name | | the range; * stands for its last number
 -- says: The CPU updates the parameters in {range}: {down_bytes} come from the GPU, {up_bytes} go back, and the GPU computes nothing for {lost_ns} ({value} of the time).
 -- says: The CPU updates the parameters in {range}, and the GPU computes nothing for {lost_ns} ({value} of the time).
 -- clear: The GPU waits {value} of the time for an optimizer that works on the CPU.
 -- advice: [PyTorch] Keep parameters and optimizer state on the GPU, and give the optimizer the parameters of the model itself: `torch.optim.AdamW(model.parameters())`.
 -- advice: [not PyTorch] Keep parameters and optimizer state on the GPU, and update them there.
 -- advice: [PyTorch] If the state does not fit: shard it over GPUs (FSDP, ZeRO), take 8-bit states, or offload with a fused CPU optimizer that overlaps its copies with backward (DeepSpeedCPUAdam).
--- source: own
+-- source: ours
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern
     WHERE regexp_matches(pattern, '(?i)optimizer|(^|[^a-z])(optim|adamw?|sgd|lion|adafactor'
             || '|update_?(weights|params|parameters))([^a-z]|$)')
         AND NOT regexp_matches(pattern, '(?i)zero_?grad')
-), one AS MATERIALIZED (  -- the outermost of them: the others lie inside
+), one AS MATERIALIZED (  -- outermost ranges only
     SELECT pre, post, pattern, global_tid, start_ns, end_ns FROM selected_range JOIN named USING (path_id)
     QUALIFY post > coalesce(max(post) OVER (ORDER BY pre ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
 ), ran AS (
@@ -47,7 +47,7 @@ WITH named AS MATERIALIZED (
         UNION ALL SELECT kind, start_ns, end_ns, process_range, bytes, copy_kind FROM selected_memop
         UNION ALL SELECT 'kernel', start_ns, end_ns, process_range, NULL, NULL FROM selected_graph_launch
     ) AS work ASOF JOIN one ON work.process_range >= one.pre WHERE work.process_range <= one.post GROUP BY one.pre
-), updates AS (  -- operators of an update that PyTorch ran in them
+), updates AS (  -- PyTorch's update operators in these ranges
     SELECT DISTINCT one.pre FROM (
         SELECT range.pre FROM selected_range AS range JOIN range_name USING (name_id)
         WHERE regexp_matches(text, '^aten::(_fused_\w+_|_foreach_\w+|addc(div|mul)_|lerp_)$')

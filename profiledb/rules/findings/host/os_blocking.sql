@@ -1,8 +1,8 @@
 -- title: Waiting in the operating system
--- question: Does the GPU wait while the CPU is in calls into the operating system?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation is in a call into the operating system's libraries (lock, condition variable, read, poll, sleep
--- ...) outside all CUDA calls: `idle_reasons` has it as "OS runtime call". Time in data loading counts there, too.
+-- question: Does the GPU wait while the CPU is in OS calls?
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
+-- operation is in an OS call (lock, condition variable, read, poll, sleep ...) outside all CUDA calls: "OS runtime
+-- call" in `idle_reasons`. OS calls during data loading count.
 -- needs: kernel or memop or graph_launch
 -- needs: osrt_call
 -- includes: finding, idle
@@ -12,11 +12,11 @@
 -- level: place
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- column: idle_ns | ns | | idle time of all GPUs in such calls
--- column: function | name | | function of most of this time
--- column: function_pct | % | .1f | its share of this time
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- param: threshold = 5 fires at or above this share of the active span
+-- column: idle_ns | ns | | idle time of all GPUs during these calls
+-- column: function | name | | function with most of this time
+-- column: function_pct | % | .1f | share of this time in the function
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
 -- clear: The GPU waits {value} of the time for calls into the operating system.
@@ -24,7 +24,7 @@
 -- advice: [file] Read and write files ahead or in another thread, and keep small ones in memory: {part|the loop} waits in {function}.
 -- advice: [sleep] Wait for an event instead of sleeping or polling in {part|the loop}.
 -- advice: [other] Move these calls ({function}) out of {part|the loop}, or into another thread.
--- source: own; gaps as `idle_reasons` (idea: Nsight Systems OS runtime trace)
+-- source: ours; gaps as in `idle_reasons` (idea: Nsight Systems OS runtime trace)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, function FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call'
 ), total AS (

@@ -1,10 +1,10 @@
 -- title: Output in the loop
 -- question: Does the GPU wait while the program prints or logs?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation writes (write, fwrite, printf, fflush ... of the operating system's libraries), or is in a range
--- that is called like output (print, logging, log_metrics, tensorboard, wandb, progress_bar); `log` alone may be a
--- logarithm, as in `log_softmax`. Without such a range and without a trace of the operating system it cannot be judged,
--- unless the GPU is hardly idle at all.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
+-- operation writes (write, fwrite, printf, fflush ... of the OS libraries), or is in a range named like output (print,
+-- logging, log_metrics, tensorboard, wandb, progress_bar). A plain `log` does not count: it may be a logarithm, as in
+-- `log_softmax`. Without such a range or an OS runtime trace the rule cannot judge, unless the GPU is hardly idle at
+-- all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting
 -- selects: part
@@ -12,9 +12,9 @@
 -- parts: host code, OS runtime call
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on output counts
+-- param: threshold = 5 fires at or above this share of the active span
 -- column: idle_ns | ns | | idle time of all GPUs during output
--- column: place | name | | range or function of most of this time
+-- column: place | name | | range or function with most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
 -- clear: The GPU waits {value} of the time for output.
 -- advice: [Trainer] Log every N steps only: `TrainingArguments(logging_steps=100)`. What {place|the loop} writes waits for the GPU as `.item()` does.
@@ -24,7 +24,7 @@
 -- advice: [else] Write in {place|the loop} every N steps only, and keep values on the GPU until then.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Write in another thread, in fewer and larger pieces.
 -- advice: [else] Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
--- source: XPROF smart suggestions (debug print >= 5 % of the step)
+-- source: XProf smart suggestions (debug print >= 5 % of the step)
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
 ), writer AS (

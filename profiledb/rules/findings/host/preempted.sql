@@ -1,14 +1,13 @@
 -- title: Launching thread off its core
 -- question: Does the GPU wait while the thread that feeds it is kept off its core?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation, and has not launched it yet, is off its core for at least `least_ns` at a time, outside all calls
--- into CUDA and the operating system. A thread that waits by itself does so in such a call, so this one would most
--- likely go on if it had a core. nsys records no state of threads that tells it at once; a page that is read from the
--- disk, and calls that nothing traces, look the same. Where other threads of its process ran for half of the time or
--- more, but not on the core that it left, it most likely waits for them, in a lock that nsys does not trace: that does
--- not count. A thread that returns to the same core, with calls on files right before and after, at most 1 ms away on
--- one side, most likely waits for the file system in a call that nsys does not trace. These times add up by themselves,
--- and the value is the larger of both sums. Before its first and after its last switch a thread counts as running.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that has yet to launch
+-- the next operation is off its core for at least `least_ns` at a time, outside all CUDA and OS calls. A thread that
+-- waits by choice is in such a call, so this one most likely lacks a core. nsys records no thread states that would
+-- prove it; page reads from disk and untraced calls look the same. If other threads of the process run for at least
+-- half of that time, but not on the core that it left, it most likely waits for them in an untraced lock, which does
+-- not count. If it returns to the same core, with file calls right before and after, at most 1 ms away on one side, it
+-- most likely waits for the file system in an untraced call. Such times add up separately, and the value is the larger
+-- sum. Before its first and after its last switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- needs: osrt_call
@@ -18,14 +17,14 @@
 -- parts: host code
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- param: least_ns = 1000000 shorter times off the core do not count
--- column: off_ns | ns | | idle time of all GPUs in which the thread was off its core
--- column: times | count | | how often that was
--- column: longest_ns | ns | | the longest of these times
+-- column: off_ns | ns | | idle time of all GPUs while the thread is off its core
+-- column: times | count | | number of these times
+-- column: longest_ns | ns | | longest of these times
 -- column: thread | text | | process and thread id of the thread
--- column: call | name | | call on a file before or after most of this time, where it lies between such calls
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: call | name | | file call before or after most of this time, if it lies between such calls
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({off_ns}) for a thread that leaves its core between file calls such as {call}, {times} {times|time|times}, for at most {longest_ns}. Most likely it waits for the file system.
 -- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}, most of it in {range}.
 -- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}.
@@ -35,7 +34,7 @@
 -- advice: [core, Trainer] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `dataloader_num_workers` of each rank.
 -- advice: [core, else, PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, the workers of each rank's loader.
 -- advice: [core, else] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
--- source: NAI book (a thread that could run waits over 1 ms for a core); told by calls instead of states, and threshold own
+-- source: nsys-ai book (a runnable thread waits over 1 ms for a core); calls instead of thread states, and threshold: ours
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, device_id, tid, s, e, pre FROM selected_idle(2000, NULL)
     WHERE reason = 'host code' AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
@@ -69,10 +68,10 @@ WITH piece AS MATERIALIZED (
             PARTITION BY global_tid ORDER BY time_ns, scheduled_in
         ) AS b
     FROM sched_event WHERE pid_of(global_tid) IN (SELECT pid_of(tid) FROM away)
-), moment AS (  -- of each core, and of all: -1
+), moment AS (  -- per core, and over all cores (-1)
     SELECT pid, unnest([cpu, -1]) AS cpu, t, d
     FROM (SELECT pid, cpu, unnest([a, b]) AS t, unnest([1, -1]) AS d FROM run WHERE scheduled_in AND b IS NOT NULL)
-), level AS (  -- how many threads run from then on, and for how long they ran before
+), level AS (  -- number of threads that run from then on, and their total time before
     SELECT pid, cpu, t, n, sum(n * dt) OVER one - n * dt AS before_ns
     FROM (
         SELECT *, sum(d) OVER one AS n, coalesce(lead(t) OVER one - t, 0) AS dt
@@ -91,7 +90,7 @@ WITH piece AS MATERIALIZED (
     SELECT tid, t FROM ran GROUP BY ALL
     HAVING 2 * max(ran_ns) FILTER (cpu < 0) >= max(ns)
         AND 2 * coalesce(max(ran_ns) FILTER (cpu >= 0), 0) < max(ns)
-), off_edge AS MATERIALIZED (  -- how long a thread had been off its core for each reason, and whether it is
+), off_edge AS MATERIALIZED (  -- time that a thread was off its core before, by reason, and whether it is now
     SELECT tid, core.t, reason, away.t IS NOT NULL AND coalesce(
             reason = CASE WHEN call IS NOT NULL THEN 'file' WHEN waiting.t IS NULL THEN 'core' END, false
         ) AS is_off, call,
@@ -100,7 +99,7 @@ WITH piece AS MATERIALIZED (
             ), 0) AS before_ns
     FROM core CROSS JOIN (SELECT unnest(['core', 'file']) AS reason) LEFT JOIN away USING (tid, t)
     LEFT JOIN filed USING (tid, t) LEFT JOIN waiting USING (tid, t)
-), at_edge AS (  -- for how long at the end of each piece, less at its start
+), at_edge AS (  -- time at the end of each piece, less at its start
     SELECT piece_id, edge.reason, sum(sign * (before_ns + CASE WHEN is_off THEN edge.t - off_edge.t ELSE 0 END))::BIGINT
             AS off_ns
     FROM (
@@ -120,7 +119,7 @@ WITH piece AS MATERIALIZED (
     WHERE off_ns > 0 AND reason = (SELECT reason FROM cause)
 ), total AS (
     SELECT coalesce(sum(off_ns), 0)::BIGINT AS off_ns, count(*) AS times, max(off_ns) AS longest_ns FROM lost
-), file AS (  -- the call before or after most of it
+), file AS (  -- the file call beside most of it
     SELECT call FROM filed JOIN away USING (tid, t) JOIN lost ON lost.tid = away.tid AND away.t < e AND back > s
     GROUP BY call ORDER BY sum(back - away.t) DESC, call LIMIT 1
 ), main AS (

@@ -1,8 +1,8 @@
 -- title: Use of the GPU fluctuates
--- question: Does the GPU work hard at times and hardly at others?
--- Of the metric of GPU activity that was sampled (GR Active, else SMs Active), from the first to the last operation of
--- each GPU, the share of samples below `low` percent, where the 95th percentile reaches `high` percent; else 0. Work
--- comes in bursts: the GPU is fast enough, and waits between them.
+-- question: Does the GPU alternate between bursts of work and idle time?
+-- The share of samples of GPU activity (GR Active, else SMs Active) below `low` percent, if the 95th percentile reaches
+-- `high` percent; otherwise 0. Only samples from the first to the last operation of each GPU count. Work then comes in
+-- bursts: the GPU is fast enough and waits between them.
 -- needs: kernel or memop or graph_launch
 -- needs: gpu_metric
 -- includes: finding
@@ -10,13 +10,13 @@
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 5 share of samples with next to no activity from which on it is said
--- param: low = 10 activity below which a sample counts, percent
--- param: high = 70 activity that the 95th percentile of samples reaches where a GPU works hard at times, percent
--- param: least = 50 samples that are needed to judge
--- column: samples | count | | samples that were looked at
+-- param: threshold = 5 fires at or above this share of samples below `low`
+-- param: low = 10 a sample counts if its activity is below this, percent
+-- param: high = 70 activity that the 95th percentile must reach, percent
+-- param: least = 50 fewest samples that can be judged
+-- column: samples | count | | samples from the first to the last operation
 -- column: high_pct | % | .1f | 95th percentile of the activity
--- column: median_pct | % | .1f | half of the samples have at most this activity
+-- column: median_pct | % | .1f | median of the activity
 -- says: In {value} of {samples} samples the GPU is almost idle, but 5 % of them reach {high_pct}: the work comes in bursts.
 -- clear: The activity of the GPU does not swing between idle and busy: median {median_pct}, P95 {high_pct} in {samples} samples.
 -- advice: [PyTorch, loader workers] Give the GPU its next batch earlier: more workers, a larger `prefetch_factor`. Idle shows what the CPU does between the bursts.

@@ -1,10 +1,10 @@
 -- title: Garbage collection
 -- question: Does the GPU wait while Python collects garbage?
--- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
--- the next operation is in a range called gc or garbage collection, as hooks of `gc.callbacks` make them. Without such
--- ranges CPU samples tell: the share of those in host code of gaps whose call chain holds the collector of Python, of
--- that time; they can tell where they name functions of the interpreter. Without both it cannot be judged, unless the
--- GPU is hardly idle at all.
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
+-- operation is in a range named gc or garbage collection, as hooks in `gc.callbacks` create them. Without such ranges,
+-- CPU samples decide: the rule takes the idle time in host code times the share of its samples in Python's collector.
+-- The samples must name functions of the interpreter. With neither, the rule cannot judge, unless the GPU is hardly
+-- idle at all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -12,15 +12,15 @@
 -- parts: host code
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it counts
+-- param: threshold = 2 fires at or above this share of the active span
 -- column: idle_ns | ns | | idle time of all GPUs during collection
--- column: told_by | text | | what tells it: ranges or CPU samples
+-- column: told_by | text | | basis of the value: ranges or CPU samples
 -- says: The GPU waits {value} of the time ({idle_ns}) while Python collects garbage, as {told_by} tell.
 -- clear: The GPU waits {value} of the time for garbage collection.
 -- advice: [Lightning] Collect at a moment of your choice: after warm-up `gc.freeze()` and `gc.disable()`, and `gc.collect()` every N steps in a callback (`on_train_batch_end`).
 -- advice: [else] Collect at a moment of your choice: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, then every N steps.
 -- advice: Make fewer objects in the loop, and no cycles that hold arrays.
--- source: TRT hotspot-classification, NAI gc_impact; share of the time own
+-- source: TensorRT-LLM hotspot-classification, nsys-ai gc_impact; share of the time: ours
 WITH collected AS (
     SELECT path_id FROM path_pattern
     WHERE regexp_matches(pattern, '(?i)(^|[^a-z])(gc|gc[ _.:]?collect\w*|garbage[ _-]?collect\w*)([^a-z]|$)')

@@ -1,10 +1,9 @@
 -- title: GPU idle
 -- question: Is the GPU idle while the program runs?
--- The share of the time from the first to the last operation of each GPU in which it ran nothing, over all GPUs, as
--- `idle_reasons` has it. The range and the reason are those of most of this time (`idle_ranges`, `idle_reasons`): what
--- the host did during the gaps, not what it launched after them. The evidence is the longest gaps.
--- Where most kernels are nodes of CUDA graphs and launching them is the reason, it is not judged: tracing each node
--- makes `cudaGraphLaunch` slow.
+-- The share of each GPU's active span (first to last operation) in which no operation runs, as in `idle_reasons`. Range
+-- and reason are those of most of this time (`idle_ranges`, `idle_reasons`): they describe the gaps, not the work
+-- launched after them. The evidence lists the longest gaps. If most kernels are nodes of CUDA graphs and launching is
+-- the main reason, the rule does not judge: tracing each node slows down `cudaGraphLaunch`.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -13,12 +12,12 @@
 -- level: frame
 -- unit: %
 -- fires: above
--- param: threshold = 15 share of the time from which on the GPU counts as idle
+-- param: threshold = 15 fires at or above this share of the active span
 -- column: idle_ns | ns | | idle time of all GPUs
--- column: reason | text | | what the launching thread did for most of it
--- column: reason_pct | % | .1f | share of that in the idle time
--- column: range | name | | innermost range that was open for most of it, where that is at least half
--- column: range_pct | % | .1f | share of that in the idle time
+-- column: reason | text | | activity of the launching thread for most of it
+-- column: reason_pct | % | .1f | share of the idle time with this reason
+-- column: range | name | | innermost range with most of it, if that is at least half
+-- column: range_pct | % | .1f | share of the idle time in this range
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
@@ -37,7 +36,7 @@
 -- advice: [page migration] Move pages before kernels need them in {part|the loop}: `cudaMemPrefetchAsync`, or `cudaMalloc` and explicit copies.
 -- advice: [no calls, HIP] Capture HIP calls, too, so that the report tells the cause.
 -- advice: [no calls, else] Capture CUDA calls, too (`--trace=cuda`), so that the report tells the cause.
--- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
+-- source: TensorRT-LLM thresholds (0.15 generation, 0.30 training); nsys-ai root_cause_matcher and TraceLens (15 %); gaps as in `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
 ), short AS (

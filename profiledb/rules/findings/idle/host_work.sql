@@ -1,10 +1,10 @@
 -- title: Host work that the GPU waits for
--- question: Is there work of the CPU between launches that could run beside the GPU?
--- The range of the program in whose own time, that of ranges inside it left out, the GPUs are idle longest, while the
--- thread that launches the next operation runs code of its own (no CUDA call): its share of the time from the first to
--- the last operation of each GPU. Only gaps of at least `least_ns` count, shorter ones are a matter of launching; and
--- only ranges that the GPU spends idle for at least half of their time, so that they are the cause and not just around
--- it. Ranges that are called like data loading have a rule of their own.
+-- question: Could CPU work between launches overlap the GPU's work?
+-- The share of each GPU's active span (first to last operation) that it is idle while the thread that launches the next
+-- operation runs code of its own (no CUDA call) directly in one range, outside nested ranges. The range with the most
+-- such time counts, among those during which the GPUs are idle for at least half of the time: others only surround the
+-- cause. Gaps shorter than `least_ns` do not count: they come from launching. Ranges named like data loading have their
+-- own rule.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting
@@ -14,19 +14,19 @@
 -- level: place
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: least_ns = 100000 shorter gaps do not count
--- column: range | name | | the range, with a star for the last number
+-- column: range | name | | the range; * stands for its last number
 -- column: idle_ns | ns | | idle time of all GPUs in it
--- column: gaps | count | | gaps in which it was open
--- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU was idle
+-- column: gaps | count | | gaps during which it is open
+-- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU is idle
 -- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}; during {exposed_pct} of that range the GPU is idle.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: [vLLM or SGLang] -> launch_less
 -- advice: [else, JAX or XLA] Dispatch the next step before the work in {place}: JAX runs ahead of the GPU until a value is read.
 -- advice: [else] Move {place} off the launching thread, or launch the next step before it: the GPU has nothing queued meanwhile.
 -- advice: [not vLLM, not SGLang] Run it every N steps only, in another process, or on the GPU.
--- source: TRT metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
+-- source: TensorRT-LLM metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id
     FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)

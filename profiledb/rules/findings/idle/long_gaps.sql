@@ -1,8 +1,8 @@
 -- title: Long gaps
--- question: Does the GPU do nothing for long stretches?
--- The share of the time from the first to the last operation of each GPU that lies in single gaps of at least `gap_ns`.
--- Such gaps are no matter of launching: the program reads, computes on the CPU, compiles, or waits for someone. The
--- evidence is these gaps, with what the thread did meanwhile that launched the operation after them.
+-- question: Is the GPU idle for long stretches?
+-- The share of each GPU's active span (first to last operation) that lies in gaps of at least `gap_ns`. Such gaps do
+-- not come from launching: the program reads, computes on the CPU, compiles, or waits. The evidence lists them with the
+-- activity of the thread that launches the next operation.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -11,12 +11,12 @@
 -- level: symptom
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on long gaps count
--- param: gap_ns = 500000000 from which duration on a gap is long
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: gap_ns = 500000000 shortest long gap
 -- column: gaps | count | | number of these gaps
--- column: longest_ns | ns | | the longest of several
--- column: reason | text | | what the launching thread did for most of this time
--- column: idle_ns | ns | | time in them
+-- column: longest_ns | ns | | longest of these gaps, if there are several
+-- column: reason | text | | activity of the launching thread for most of this time
+-- column: idle_ns | ns | | total time of these gaps
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity in most of it: {reason}.
 -- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). CPU activity in most of it: {reason}.
 -- clear: Long gaps take {value} of the time.
@@ -25,7 +25,7 @@
 -- advice: [neither, not HIP] Capture CPU samples and OS runtime calls, too (`--sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`): they tell what the CPU does in these gaps.
 -- advice: -> name_ranges
 -- advice: The timeline shows what the CPU does in these gaps, as far as the report has it.
--- source: Nsight Systems rule gpu_gaps (500 ms); share of the time own
+-- source: Nsight Systems rule gpu_gaps (500 ms); share of the time: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, ns FROM selected_idle(2000, NULL)
     WHERE duration_ns >= $gap_ns::BIGINT

@@ -1,10 +1,10 @@
 -- title: Loading modules and creating contexts
 -- question: Does the GPU wait while CUDA starts up or loads kernels?
--- The share of the time from the first to the last operation of each GPU that is idle while the launching thread loads
--- a module, or launches for at least `launch_ns`, or is in a CUDA call for at least `call_ns` that neither waits for
--- the GPU nor copies: the first launch of a kernel loads its code, and the first stream or allocation makes the
--- context; pinning memory of the host is neither. A launch that waits for room in a queue takes long, too, but then the
--- GPU works. This happens once, so it matters in short programs and in captures that hold the start.
+-- The share of each GPU's active span (first to last operation) that it is idle while the launching thread loads a
+-- module, spends at least `launch_ns` in a launch, or spends at least `call_ns` in another CUDA call that neither waits
+-- for the GPU nor copies. A kernel's first launch loads its code, and the first stream or allocation creates the
+-- context. Pinning host memory does not count. A launch also takes long if its queue is full, but then the GPU works.
+-- This happens once, so it matters in short programs and in captures of the start.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle
@@ -13,12 +13,12 @@
 -- parts: module loading, launch call, allocation, other CUDA call
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: launch_ns = 1000000 launches count from this duration on, 100 times what one takes
--- param: call_ns = 10000000 other CUDA calls count from this duration on
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: launch_ns = 1000000 shortest launch that counts, 100 times the usual duration
+-- param: call_ns = 10000000 shortest other CUDA call that counts
 -- column: idle_ns | ns | | idle time of all GPUs in these calls
 -- column: calls | count | | calls and gaps that count
--- column: function | name | | the function of most of this time
+-- column: function | name | | function with most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
 -- advice: [trace, PyTorch] Leave the start out of what you record: `torch.profiler.schedule(wait=1, warmup=2, active=3)`.
@@ -29,7 +29,7 @@
 -- advice: [else, Numba] Compile before you measure: `@cuda.jit("void(float32[:])")` or `cache=True`, then capture from `cuda.profile_start()` on with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: [else] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` on with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: [not HIP] Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside of the loop.
--- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
+-- source: nsys-ai book and module_loading (first step 10 to 100 times the median); share of 5 %: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, function, pre FROM selected_idle(2000, NULL)
     WHERE reason = 'module loading' OR reason = 'launch call' AND ns >= $launch_ns::BIGINT

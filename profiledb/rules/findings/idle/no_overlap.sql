@@ -1,12 +1,12 @@
 -- title: Copies without overlap
 -- question: Could copies run while kernels run?
--- A GPU copies in both directions and computes at the same time where streams and pinned memory allow it. The value is
--- what that could save at most: the time in which copies to or from the host, or kernels, run, less the longest of the
--- three (copies in, copies out, kernels) alone, as a share of the time from the first to the last operation of each
--- GPU. It is 0 where at least `hidden` of the copy time runs beside kernels already, and where copies in follow kernels
--- fewer than 3 times, because one copy before all kernels and one after them have nothing to run beside. That steps or
--- chunks do not need each other's results is assumed: a bound, no promise. Where kernels beside copies save less than
--- half of it, the rest lies in the two directions.
+-- The most that overlap could save, as a share of the active span (first to last operation of each GPU): the time in
+-- which kernels or copies between CPU and GPU run, less the longest of the three (copies in, copies out, kernels). With
+-- streams and pinned memory, a GPU copies in both directions and computes at the same time. The value is 0 if at least
+-- `hidden` percent of the copy time already overlaps kernels, or if copies in follow kernels fewer than 3 times: one
+-- copy before all kernels and one after them have nothing to overlap. It is a bound: it assumes that steps or chunks do
+-- not need each other's results. If overlapping kernels saves less than half of it, the rest comes from the two
+-- directions.
 -- needs: kernel or graph_launch
 -- needs: memop
 -- includes: finding, work
@@ -15,14 +15,14 @@
 -- parts: copies
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on overlap is worth it
--- param: hidden = 50 share of the copy time beside kernels from which on copies count as overlapped
--- column: overlap_pct | % | .1f | share of the copy time in which a kernel ran
--- column: copy_ns | ns | | time in which copies to or from the host ran
--- column: kernel_ns | ns | | time in which kernels ran
--- column: alone_ns | ns | | time in which copies and no kernel ran
--- column: in_ns | ns | | time of copies to the GPU, where they and copies to the host save more than kernels do
--- column: out_ns | ns | | time of copies to the host, likewise
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: hidden = 50 copies count as overlapped if at least this share of their time overlaps kernels, percent
+-- column: overlap_pct | % | .1f | share of the copy time in which a kernel runs
+-- column: copy_ns | ns | | time in which copies between CPU and GPU run
+-- column: kernel_ns | ns | | time in which kernels run
+-- column: alone_ns | ns | | time in which copies but no kernel run
+-- column: in_ns | ns | | time of copies to the GPU, if overlapping both directions saves more than overlapping kernels
+-- column: out_ns | ns | | time of copies to the CPU, likewise
 -- says: Copies to the GPU ({in_ns}), copies to the host ({out_ns}) and kernels ({kernel_ns}) take turns. Running all three at the same time would save up to {value} of the time, most of it between the two directions.
 -- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
@@ -38,11 +38,11 @@
 -- advice: [else, OpenMP offload] Work in blocks: `target update to(part) nowait depend(...)`, then the region and the copy back with the same dependence.
 -- advice: [else, pinned memory] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)`, kernel, copy back.
 -- advice: [else] Split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from memory of `cudaHostAlloc`, kernel, copy back.
--- source: TL gpu timeline (exposed_memcpy > 5 %); NAI overlap analysis; bound and turns own
+-- source: TraceLens GPU timeline (exposed_memcpy > 5 %); nsys-ai overlap analysis; bound and turns: ours
 WITH copy AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns, copy_kind IN (1, 3) AS is_in FROM selected_memop
     WHERE kind = 'memcpy' AND copy_kind IN (1, 2, 3, 4) AND end_ns > start_ns
-), compute AS MATERIALIZED (  -- stretches that do not overlap, with the time of those before
+), compute AS MATERIALIZED (  -- stretches that do not overlap, with the total of the earlier ones
     SELECT device_id, start_ns, end_ns, sum(end_ns - start_ns) OVER (
             PARTITION BY device_id ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before_ns
@@ -58,7 +58,7 @@ WITH copy AS MATERIALIZED (
     SELECT device_id, s AS t, -1 AS sign FROM fresh WHERE side = 3
     UNION ALL SELECT device_id, e, 1 FROM fresh WHERE side = 3
     UNION ALL SELECT device_id, start_ns, 0 FROM copy WHERE is_in
-), beside AS (  -- how long the GPU had computed at the end of each copy, less at its start; what copies in come after
+), beside AS (  -- compute time by the end of each copy, less that by its start; the compute before copies in
     SELECT moment.device_id,
         sum(sign * (coalesce(before_ns, 0) + coalesce(least(t, end_ns) - start_ns, 0))) AS shared_ns,
         count(DISTINCT start_ns) FILTER (sign = 0) AS turns

@@ -1,12 +1,11 @@
 -- title: Gaps that recur every few steps
--- question: Does the GPU wait at steady intervals while Python does something that is in no step?
--- What gaps that recur take beyond the usual gap, as a share of the time from the first to the last operation of each
--- GPU. Looked at are gaps of at least `least_ns` in which the launching thread was outside of CUDA calls for at least
--- 90 % of them, in calls into the operating system or not: of each step that counts (see "Outlier steps") the longest
--- one. A gap may begin in the call that read a result.
--- A gap recurs where it is at least `times` the median of these, there are at least 4 such steps, at most every other
--- step is one, and the numbers of steps between them vary by no more than `steady` percent of their mean; else it is 0.
--- That is what garbage collection, a log or a checkpoint every N steps does. Fewer than 12 steps are not judged.
+-- question: Does the GPU wait every few steps for the CPU to do something outside CUDA?
+-- The excess of recurring gaps over the usual gap, as a share of the active span (first to last operation of each GPU).
+-- Of each step that counts (see "Outlier steps") the rule takes the longest gap of at least `least_ns` in which the
+-- launching thread is outside CUDA calls for at least 90 % of the time, in OS calls or not. A gap may start in the call
+-- that read a result. The value is 0 unless at least 4 of these gaps take `times` the median or more, at most every
+-- other step has one, and the number of steps between them varies by at most `steady` percent of its mean. Garbage
+-- collection, logging and checkpoints every N steps cause such gaps. The rule needs at least 12 steps.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- needs: range
@@ -16,24 +15,24 @@
 -- parts: host code
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- param: least_ns = 1000000 shorter gaps do not count
--- param: times = 2 how many times the usual gap one takes that recurs
--- param: steady = 25 how much the number of steps between two of them varies at most, percent
--- column: gaps | count | | gaps that recur
--- column: every_steps | ratio | .1f | steps from one to the next, on average
--- column: every | text | | the same in words
+-- param: times = 2 a recurring gap takes at least this many times the usual one
+-- param: steady = 25 largest variation of the number of steps between recurring gaps, percent of its mean
+-- column: gaps | count | | recurring gaps
+-- column: every_steps | ratio | .1f | mean number of steps from one to the next
+-- column: every | text | | the same number as text
 -- column: steps | count | | steps that count
 -- column: gap_ns | ns | .1f | mean duration of these gaps
--- column: usual_ns | ns | .1f | median of the longest gaps of all steps
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: usual_ns | ns | .1f | median over the longest gaps of all steps
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
 -- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Move what the program does every {every} steps, such as output or checkpoints, to another thread or process.
 -- advice: [else] Stop Python's garbage collection from running in {place|steps}: after warm-up `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice. It is the usual cause where the program itself does nothing every {every} steps.
 -- advice: [not CUDA C++, not Fortran, not OpenACC, not OpenMP offload] Logs, metrics and checkpoints that come every {every} steps: write them in another thread or process, or less often.
--- source: TRT hotspot-classification (gaps at a steady period without API calls), NAI gc_impact; told by steps, and all figures own
+-- source: TensorRT-LLM hotspot-classification (gaps at a steady period without API calls), nsys-ai gc_impact; period in steps and all figures: ours
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
         any_value(duration_ns) AS duration_ns, any_value(tid) AS tid,
@@ -42,7 +41,7 @@ WITH gap AS MATERIALIZED (
     GROUP BY gap_id
     HAVING 10 * sum(ns) FILTER (reason IN ('host code', 'OS runtime call')) >= 9 * any_value(duration_ns)
 ), step AS MATERIALIZED (FROM finding_step WHERE steps >= 12
-), met AS (  -- the last step that began before each gap
+), met AS (  -- the last step that started before each gap
     SELECT gap.*, step.pid, place
     FROM (SELECT *, pid_of(tid) AS pid FROM gap) AS gap
     ASOF JOIN step ON gap.pid = step.pid AND gap.start_ns >= step.start_ns

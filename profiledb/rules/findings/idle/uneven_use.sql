@@ -1,10 +1,9 @@
 -- title: Stretches of low use
--- question: Are there stretches in which the GPU works much less than in the rest?
--- The time from the first to the last operation of each GPU, without what the selection leaves out between them, is cut
--- into 30 equal parts; a part counts as low where the GPU is busy for less than half of it. The value is the share of
--- low parts, and 0 where the GPU is busy for less than `busy` of the others: then it is idle everywhere, which other
--- rules tell. Neighboring low parts are one stretch. A selection of less than `least_ns` is not judged: its parts are
--- shorter than what one step does by turns.
+-- question: Does the GPU work much less in some stretches than in the rest?
+-- The share of low parts among 30 equal parts of the active span (first to last operation of each GPU, without excluded
+-- time). A part is low if the GPU is busy for less than half of it. The value is 0 if the GPU is busy for less than
+-- `busy` percent of the others: it is then idle everywhere, which other rules report. Neighboring low parts form one
+-- stretch. The rule does not judge selections below `least_ns`, whose parts would show the alternation within a step.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -13,20 +12,20 @@
 -- level: frame
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the time from which on stretches of low use count
--- param: busy = 70 how much the GPU is busy in the other parts at least, percent
+-- param: threshold = 10 fires at or above this share of the active span
+-- param: busy = 70 the GPU must be busy for at least this share of the other parts, percent
 -- param: least_ns = 300000000 shorter selections are not judged
 -- column: stretches | count | | stretches of low use
--- column: low_pct | % | .1f | how much the GPU is busy in them
--- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
+-- column: low_pct | % | .1f | busy share of these stretches
+-- column: rest_pct | % | .1f | busy share of the rest of the time
 -- says: In {stretches} {stretches|stretch|stretches}, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
 -- advice: [Trainer] Validate and save less often (`eval_steps`, `save_steps`), if these stretches are validation or checkpoints: the timeline shows them.
 -- advice: [else, Lightning] Validate and save less often (`Trainer(val_check_interval=...)`, `ModelCheckpoint(every_n_train_steps=...)`), if these stretches are validation or checkpoints: the timeline shows them.
 -- advice: [else, PyTorch, training] Take checkpoints, validation and logging out of the loop, if these stretches hold them: the timeline shows them. `torch.distributed.checkpoint.async_save` writes in another thread.
 -- advice: [else] Move the work of these stretches to another thread or process: the timeline shows what runs there, often logging, output or the input of a new part.
--- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), by the union instead of the sum; comparison with the rest own
-WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is when it begins where nothing lies between stretches
+-- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), with the union instead of the sum; comparison with the rest: ours
+WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is its start without the time between stretches
     SELECT device_id, start_ns, end_ns, (sum(end_ns - start_ns) OVER earlier - (end_ns - start_ns))::BIGINT AS begin_ns
     FROM selected_active WINDOW earlier AS (PARTITION BY device_id ORDER BY start_ns)
 ), active AS (
@@ -36,7 +35,7 @@ WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is when it begins where nothing
 ), hole AS (
     SELECT hole.device_id, a - start_ns + begin_ns AS a, b - start_ns + begin_ns AS b
     FROM selected_hole(1) AS hole ASOF JOIN stretch_of ON hole.device_id = stretch_of.device_id AND hole.a >= start_ns
-), placed AS (  -- gaps by the part in which they begin, the last one whose edge is not after it; below 2^58 in 64 bits
+), placed AS (  -- gaps by the part in which they start; 64 bits suffice below 2^58 ns
     SELECT device_id, CASE WHEN high - low < 288230376151711744 THEN ((a - low + 1) * 30 - 1) // (high - low)
             ELSE ((a - low + 1)::HUGEINT * 30 - 1) // (high - low) END::BIGINT AS n, sum(b - a) AS ns, max(b) AS b
     FROM hole JOIN active USING (device_id) GROUP BY ALL

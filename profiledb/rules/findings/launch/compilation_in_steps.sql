@@ -1,11 +1,10 @@
 -- title: Compilation in steps
--- question: Does the program compile or load kernels again and again after it has warmed up?
--- The idle time of GPUs in steps in which the program loads modules of kernels, as a compiler at run time does with
--- each new kernel (torch.compile, Triton, NVRTC, JAX), while the launching thread runs code of its own, is in the
--- operating system, or loads: above the median of the steps that load none, where there are such steps. It is a share
--- of the time from the first to the last operation of each GPU. It counts where at least `steps` of the steps that
--- count load one: what is loaded once belongs to the start. Compilers cache on the disk, so that another run may take
--- less.
+-- question: Does the program keep compiling or loading kernels after it has warmed up?
+-- The share of each GPU's active span (first to last operation) that it is idle in steps that load kernel modules,
+-- above the median of the steps that load none, if any. Compilers at run time (torch.compile, Triton, NVRTC, JAX) load
+-- a module for each new kernel. Idle time counts while the launching thread runs code of its own, is in an OS call, or
+-- loads. At least `steps` of the steps that count must load a module: a single load belongs to the start. Compilers
+-- cache on disk, so another run may take less.
 -- needs: range
 -- needs: api_call
 -- includes: finding, idle, waiting, memory
@@ -14,12 +13,12 @@
 -- parts: host code, OS runtime call, module loading
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: steps = 3 steps that load modules from which on it counts
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: steps = 3 fewest steps that must load modules
 -- column: loading | count | | steps that load modules
 -- column: steps | count | | steps that count
--- column: modules | count | | modules that they load
--- column: idle_ns | ns | | idle time that these steps have above the others
+-- column: modules | count | | modules that these steps load
+-- column: idle_ns | ns | | idle time of these steps above that of the others
 -- says: {loading} of {steps} steps load new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) for code that compiles or loads.
 -- clear: The GPU waits {value} of the time in steps that load new kernels.
 -- advice: [torch.compile] Find out why the compiler runs again: `TORCH_LOGS=recompiles`. Mark sizes that change (`torch._dynamo.mark_dynamic`, `dynamic=True`), or pad them to a few sizes.
@@ -31,7 +30,7 @@
 -- advice: [else, CuPy] Build each `RawKernel`, `ElementwiseKernel` and fused function once, outside of the loop: new source text or types compile anew.
 -- advice: [else, Numba] Compile before the loop: an explicit signature (`@cuda.jit("void(float32[:])")`) and arguments of the same types each time.
 -- advice: [else] Compile all variants before the loop, and keep the compiled modules.
--- source: own; PyTorch's guide to recompilation. Pair on H100: a function compiled for 17 sizes in 20 steps
+-- source: ours; PyTorch's recompilation guide. Pair on H100: a function compiled for 17 sizes in 20 steps
 WITH step AS MATERIALIZED (FROM finding_step
 ), loaded AS MATERIALIZED (
     SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)

@@ -1,8 +1,8 @@
 -- title: Kernels between CUDA graphs
--- question: Does the GPU wait for kernels that are launched one by one although the program uses CUDA graphs?
--- The share of the time from the first to the last operation of each GPU that is idle in gaps of up to `gap_ns` before
--- kernels, copies and memsets that were launched one by one, in a selection that launches CUDA graphs, too. Each such
--- launch is a break between graphs. Without graphs there is nothing to judge.
+-- question: Does the GPU wait for kernels launched one by one although the program uses CUDA graphs?
+-- The share of each GPU's active span (first to last operation) that it is idle in gaps of up to `gap_ns` before
+-- kernels, copies and memsets launched one by one, if the selection also launches CUDA graphs. Each such launch is a
+-- break between graphs. Without graphs the rule cannot judge.
 -- needs: api_call
 -- needs: kernel or graph_launch
 -- includes: finding, idle
@@ -11,12 +11,12 @@
 -- parts: launch call, launch latency, host code, between operations
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on breaks count
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: gap_ns = 1000000 longer gaps do not count
--- column: graphs | count | | launches of CUDA graphs
--- column: single | count | | kernels that were launched one by one
+-- column: graphs | count | | CUDA graph launches
+-- column: single | count | | kernels launched one by one
 -- column: idle_ns | ns | | idle time of all GPUs before single operations
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}), most of it in {range}.
 -- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}).
 -- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
@@ -29,7 +29,7 @@
 -- advice: [else, PyTorch] Capture what runs outside of the graphs in {part|the step}, too: no `.item()`, prints or shapes that depend on data in between.
 -- advice: [else] Capture the kernels in {part|the step} that run outside of the graphs, too.
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
--- source: TRT (graph coverage; eager launches between graphs are breaks); idle time instead of a count of kernels own
+-- source: TensorRT-LLM (graph coverage; eager launches between graphs are breaks); idle time instead of a kernel count: ours
 WITH launched AS (
     SELECT count(*) FILTER (function LIKE '%GraphLaunch%') AS graphs
     FROM selected_api_call JOIN api_function USING (name_id)

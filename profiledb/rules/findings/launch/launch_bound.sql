@@ -1,10 +1,10 @@
 -- title: Launch bound
 -- question: Does the GPU wait for the CPU to launch kernels one by one?
--- The share of the time from the first to the last operation of each GPU that is idle in gaps before kernels that were
--- launched one by one, while the CPU was in the launch call, on its way to it (host code, small CUDA calls), or the
--- launch on its way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer ones have a cause of their own, shorter
--- ones are the price of two kernels in a row. Gaps with a copy or a synchronization in them count nothing, nor do CUDA
--- graphs. A selection with fewer than 100 kernels is not judged.
+-- The share of each GPU's active span (first to last operation) that it is idle in gaps before kernels launched one by
+-- one, while the CPU is in the launch call or on its way to it (host code, small CUDA calls), or the launch is on its
+-- way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer gaps have other causes, shorter ones are normal between
+-- two kernels. Gaps with a copy or a synchronization do not count, nor do CUDA graphs. The rule needs at least 100
+-- kernels.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -14,14 +14,14 @@
 -- level: place
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the time from which on launching counts as what holds the program up
+-- param: threshold = 10 fires at or above this share of the active span
 -- param: gap_ns = 100000 longer gaps do not count
 -- column: idle_ns | ns | | idle time of all GPUs in these gaps
 -- column: gaps | count | | number of these gaps
--- column: kernels | count | | kernels of the selection
+-- column: kernels | count | | kernels in the selection
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, most of them in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
@@ -31,7 +31,7 @@
 -- advice: [else, training, PyTorch, eager, not fused optimizer] Launch fewer and larger kernels: a fused optimizer (`fused=True`), a larger batch.
 -- advice: [else, CuPy or Numba] Launch fewer and larger kernels: work on more at a time.
 -- advice: [else] Launch fewer and larger kernels: fuse neighboring ones, work on more at a time.
--- source: TRT thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TRT gap histogram (Python below 0.5 ms)
+-- source: TensorRT-LLM thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TensorRT-LLM gap histogram (Python below 0.5 ms)
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)
     WHERE duration_ns <= $gap_ns::BIGINT AND next.name_id IS NOT NULL

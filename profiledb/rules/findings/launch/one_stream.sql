@@ -1,8 +1,8 @@
 -- title: One stream does the work of several
--- question: Do several streams exist, and take turns?
--- Of GPUs with kernels on at least two streams, the share of the kernel time that the busiest stream of each has, where
--- kernels of different streams run at the same time for less than `overlap` percent of the time in which any runs, and
--- other streams have at least `others_pct` percent of the kernels; else 0. The program asked for streams, and gains
+-- question: Does the program use several streams without overlapping their kernels?
+-- The share of the kernel time on the busiest stream of each GPU, over the GPUs with kernels on at least two streams.
+-- It is 0 unless kernels of different streams overlap for less than `overlap` percent of the time in which any kernel
+-- runs, and other streams run at least `others_pct` percent of the kernels. The program asks for streams but gains
 -- nothing from them.
 -- needs: kernel
 -- includes: finding
@@ -10,13 +10,13 @@
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 95 share of the kernel time on one stream from which on it is said
--- param: overlap = 5 share of the time in which kernels of two streams run together that counts as use of streams
--- param: others_pct = 1 share of the kernels on other streams from which on these are used at all
--- param: least = 100 kernels of a GPU that are needed to judge it
--- column: streams | count | | streams with kernels, of all GPUs that have at least two
--- column: others | count | | kernels on other streams than the busiest one
--- column: overlap_pct | % | .1f | time in which kernels of two streams run together, as a share of that in which any runs
+-- param: threshold = 95 fires at or above this share of the kernel time on one stream
+-- param: overlap = 5 streams count as used if kernels of two overlap for at least this share of the time, percent
+-- param: others_pct = 1 other streams count as used if they run at least this share of the kernels, percent
+-- param: least = 100 fewest kernels of a GPU that can be judged
+-- column: streams | count | | streams with kernels, on GPUs with at least two
+-- column: others | count | | kernels on streams other than the busiest
+-- column: overlap_pct | % | .1f | share of the time with kernels in which kernels of two streams overlap
 -- column: stream | id | | the busiest stream of the GPU with most kernel time
 -- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams run together {overlap_pct} of the time.
 -- clear: {streams} streams have kernels; {overlap_pct} of the time kernels of two of them run together.
@@ -26,7 +26,7 @@
 -- advice: [else, OpenACC] Give work that does not depend on each other queues of its own: `async(1)`, `async(2)`, and `wait(1)` where one needs the result of another.
 -- advice: [else] Give work that does not depend on each other streams of its own (`cudaStreamCreate`), and events where one needs the result of another.
 -- advice: [CUDA C++ or Fortran] Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
--- source: NAI stream_concurrency (idea); figures own
+-- source: nsys-ai stream_concurrency (idea); figures: ours
 WITH worked AS (
     SELECT device_id, stream_id, count(*) AS kernels, sum(end_ns - start_ns)::BIGINT AS ns FROM selected_kernel
     WHERE end_ns > start_ns GROUP BY ALL
@@ -34,7 +34,7 @@ WITH worked AS (
     SELECT device_id, count(*) AS streams, sum(kernels) AS kernels, sum(ns) AS ns, max(ns) AS most_ns,
         arg_max(stream_id, ns) AS stream_id, sum(kernels) - arg_max(kernels, ns) AS others
     FROM worked GROUP BY device_id HAVING count(*) > 1 AND sum(kernels) >= $least::INTEGER
-), swept AS (  -- how far kernels before, and those of this stream before, had reached
+), swept AS (  -- latest end of the earlier kernels, and of those on the same stream
     SELECT device_id, start_ns, end_ns, max(end_ns) OVER (
             PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS reached_ns, max(end_ns) OVER (

@@ -1,9 +1,9 @@
 -- title: Optimizer updates each parameter by itself
--- question: Does the optimizer launch kernels for one parameter after the other?
--- The time that GPUs are idle while the launching thread is in a range called like an optimizer's update (optimizer,
--- `Optimizer.step#AdamW.step`, adam, sgd ...) that launches at least `launches` kernels which work on one tensor:
--- neither fused nor `foreach` (`multi_tensor_apply`), and none that fills new state. It is a share of the time from the
--- first to the last operation of each GPU. Without ranges of such names it cannot be judged.
+-- question: Does the optimizer launch kernels parameter by parameter?
+-- The share of each GPU's active span (first to last operation) that it is idle while the launching thread is in a
+-- range named like an optimizer's update (optimizer, `Optimizer.step#AdamW.step`, adam, sgd ...) with at least
+-- `launches` kernels on single tensors. Fused and `foreach` kernels (`multi_tensor_apply`) and fills of new state do
+-- not count. Without ranges of such names the rule cannot judge.
 -- needs: kernel
 -- needs: range
 -- includes: finding, idle, waiting
@@ -12,11 +12,11 @@
 -- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: launches = 100 launches in one of these ranges from which on it counts
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: launches = 100 fewest launches in one of these ranges
 -- column: idle_ns | ns | | idle time in these ranges
--- column: calls | count | | such kernels that one of these ranges launches, mean
--- column: range | name | | the range, with a star for the last number
+-- column: calls | count | | mean number of such kernels per range
+-- column: range | name | | the range; * stands for its last number
 -- says: The GPU waits {value} of the time ({idle_ns}) in {range}, which launches {calls} {calls|kernel|kernels} each time: a few for each parameter.
 -- clear: The GPU waits {value} of the time for an optimizer that updates each parameter by itself.
 -- advice: [Trainer, not fused optimizer] Have {place} update all parameters at once: `TrainingArguments(optim="adamw_torch_fused")`.
@@ -28,12 +28,12 @@
 -- advice: [else] Put the parameters into few large buffers, and update each with one kernel in {place}.
 -- advice: [PyTorch, not torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or a compiled step (`torch.compile`).
 -- advice: [PyTorch, torch.compile] A loop of your own over parameters: `torch._foreach_mul_` and the like, or the step inside of the compiled function.
--- source: own; PyTorch's documentation of torch.optim (for-loop, foreach, fused)
+-- source: ours; PyTorch's documentation of torch.optim (for-loop, foreach, fused)
 WITH named AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern
     WHERE regexp_matches(pattern, '(?i)(^|[^a-z])(optimizer|optim|adamw?|sgd|lion|adafactor'
         || '|update_?(weights|params|parameters))([^a-z]|$)')
-), one AS MATERIALIZED (  -- the outermost of them: the others lie inside
+), one AS MATERIALIZED (  -- outermost ranges only
     SELECT pre, post, pattern FROM selected_range JOIN named USING (path_id)
     QUALIFY post > coalesce(max(post) OVER (ORDER BY pre ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
 ), launched AS MATERIALIZED (

@@ -1,10 +1,10 @@
 -- title: Queued work that waits
--- question: Is the GPU idle although its next operation was launched before?
--- The share of the time from the first to the last operation of each GPU that is idle after the call had returned that
--- launches the next operation, in pieces of at least `least_ns`: shorter ones are the way of a launch to the GPU. The
--- host is not late there. The operation waits in its stream for an event (cause `event`: a wait for one was put into
--- the stream after the operation before it), for a CUDA graph among the first two or the first tenth that are launched,
--- most likely because its first launch uploads it (`graph`), or for what no call tells (`other`).
+-- question: Is the GPU idle although its next operation has been launched?
+-- The share of each GPU's active span (first to last operation) that it is idle after the call that launches the next
+-- operation has returned, in pieces of at least `least_ns`: shorter ones are normal launch latency. The CPU is not late
+-- here. The cause is `event` if the stream received a wait for an event after its previous operation, `graph` if the
+-- operation is a CUDA graph among the first two or the first tenth launched, most likely because its first launch
+-- uploads it, and `other` if no call shows the reason.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle
@@ -13,12 +13,12 @@
 -- parts: launch latency
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on waiting in streams counts
--- param: least_ns = 30000 shorter pieces are the way of a launch to the GPU
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least_ns = 30000 shorter pieces are normal launch latency
 -- column: idle_ns | ns | | idle time of all GPUs with work in a queue
--- column: gaps | count | | gaps in which work was queued
--- column: longest_ns | ns | | the longest such time
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: gaps | count | | gaps with work in a queue
+-- column: longest_ns | ns | | longest of these times
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}, most of them in {range}.
 -- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}.
 -- clear: The GPU is idle {value} of the time with work in its queue.
@@ -26,11 +26,11 @@
 -- advice: [event, else] Record the event that {place|this stream} waits for earlier, or wait for it later (`cudaStreamWaitEvent`): the timeline shows what another stream or GPU does until then.
 -- advice: [graph] Launch the graph once while warming up, or call `cudaGraphUpload` before the loop: its first launch uploads it.
 -- advice: [other] Find what ends together with these gaps on the timeline: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
--- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time own
+-- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, pre, next.call_id AS call_id FROM selected_idle(2000, NULL)
     WHERE reason = 'launch latency' AND ns >= $least_ns::BIGINT
-), wait AS MATERIALIZED (  -- the type does not tell: nsys gives waits of the host for a stream the same
+), wait AS MATERIALIZED (  -- by call, not by type: nsys gives CPU waits for a stream the same type
     SELECT sync.global_pid, device_id, stream_id, sync.correlation_id
     FROM sync JOIN (
         SELECT correlation_id, pid_of(global_tid) AS pid FROM api_call JOIN api_function USING (name_id)
@@ -53,7 +53,7 @@ WITH piece AS MATERIALIZED (
     ASOF JOIN wait ON placed.global_pid = wait.global_pid AND placed.device_id = wait.device_id
         AND placed.stream_id = wait.stream_id AND placed.correlation_id > wait.correlation_id
     WHERE wait.correlation_id > placed.before
-), launcher AS ( -- the first two, or tenth: what waits each time is no upload
+), launcher AS ( -- the first two, or tenth: uploads do not recur
     SELECT call_id FROM (
         SELECT call_id, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS launches
         FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'

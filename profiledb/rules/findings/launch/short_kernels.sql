@@ -1,10 +1,9 @@
 -- title: Kernels shorter than their launch
 -- question: Are kernels too short for one thread to keep the GPU busy?
--- A kernel that takes less time than the call that launches it cannot be hidden behind the kernels before it. The value
--- is what these calls take longer than their kernels, added up, as a share of the time from the first to the last
--- operation of each GPU; it counts at most as much as the GPU is idle in gaps of 2 to 100 µs, so that launches that a
--- full queue hides count nothing: shorter gaps are the price of two kernels in a row. Kernels of CUDA graphs are left
--- out. A selection with fewer than 100 kernels is not judged.
+-- The sum of the time by which launch calls exceed their kernels, as a share of the active span (first to last
+-- operation of each GPU). A kernel shorter than the call that launches it cannot be hidden behind the kernels before
+-- it. The GPU's idle time in gaps of 2 to 100 µs caps the sum, so launches hidden by a full queue do not count; shorter
+-- gaps are normal between two kernels. Kernels of CUDA graphs do not count. The rule needs at least 100 kernels.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -14,17 +13,17 @@
 -- level: place
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on short kernels count
+-- param: threshold = 5 fires at or above this share of the active span
 -- column: short_pct | % | .1f | share of the kernels that are shorter than their launch call
--- column: kernels | count | | kernels that were launched one by one
--- column: kernel_ns | ns | .1f | mean duration of the short ones
+-- column: kernels | count | | kernels launched one by one
+-- column: kernel_ns | ns | .1f | mean duration of the short kernels
 -- column: call_ns | ns | .1f | mean duration of their launch calls
 -- says: {short_pct} of {kernels} kernels are shorter than the call that launches them: {kernel_ns} against {call_ns} on average. That costs up to {value} of the time.
 -- clear: Kernels shorter than their launch call cost at most {value} of the time.
 -- advice: -> launch_less
 -- advice: [not CuPy, not Numba] -> fuse
 -- advice: [training, PyTorch, not fused optimizer] Update all parameters by a few kernels: `fused=True` in the optimizer.
--- source: HTA cuda_kernel_analysis (kernel shorter than its launch); NAI and TL (mean below 10 µs); share of the time own
+-- source: HTA cuda_kernel_analysis (kernel shorter than its launch); nsys-ai and TraceLens (mean below 10 µs); share of the time: ours
 WITH launched AS MATERIALIZED (
     SELECT kernel.name_id, kernel.end_ns - kernel.start_ns AS kernel_ns, call.end_ns - call.start_ns AS call_ns
     FROM selected_kernel AS kernel JOIN (SELECT call_id, start_ns, end_ns FROM api_call) AS call USING (call_id)

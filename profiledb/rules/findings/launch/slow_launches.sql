@@ -1,8 +1,8 @@
 -- title: Slow launch calls
--- question: Does the GPU wait in single launch calls that take unusually long?
--- The share of the time from the first to the last operation of each GPU that is idle inside launch calls of kernels
--- that take at least `call_ns`. A launch call usually takes 3 to 10 µs; one that waits for a lock, a page, a core or a
--- full queue takes longer. The first launch of each kernel, which may load its code, and CUDA graphs are left out.
+-- question: Does the GPU wait in unusually long launch calls?
+-- The share of each GPU's active span (first to last operation) that it is idle inside launch calls of kernels that
+-- take at least `call_ns`. A launch call usually takes 3 to 10 µs, and longer if it waits for a lock, a page, a core or
+-- a full queue. CUDA graphs do not count, nor does the first launch of each kernel, which may load its code.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, idle
@@ -11,15 +11,15 @@
 -- parts: launch call
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on slow launch calls count
--- param: call_ns = 50000 from which duration on a launch call is slow
--- column: calls | count | | slow launch calls in which the GPU was idle
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: call_ns = 50000 shortest slow launch call
+-- column: calls | count | | slow launch calls during which the GPU is idle
 -- column: idle_ns | ns | | idle time of all GPUs in them
--- column: longest_ns | ns | | the longest of these times
+-- column: longest_ns | ns | | longest idle time in one call
 -- says: The GPU waits {value} of the time ({idle_ns}) inside {calls} slow launch {calls|call|calls}, at most {longest_ns} in one.
 -- clear: The GPU waits {value} of the time inside slow launch calls.
 -- advice: Keep other threads away from the launching one: no second thread that launches, no more threads than cores (`OMP_NUM_THREADS`, CPU quota, pinning). These launches wait for a lock or a core.
--- source: HTA trace_analysis (launch call > 50 µs); share of the time own
+-- source: HTA trace_analysis (launch call > 50 µs); share of the time: ours
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, idle.ns, function, pre FROM selected_idle(2000, NULL) AS idle
     JOIN (SELECT call_id, start_ns AS call_start, end_ns AS call_end FROM api_call) AS call

@@ -1,13 +1,12 @@
 -- title: CPU and GPU wait for each other
 -- question: Does a synchronization keep the CPU from launching ahead?
--- What a synchronization or a copy that waits for the GPU keeps the CPU from: launching ahead. After such a call the
--- GPU has nothing queued and waits until the CPU launches again. Without these calls the CPU comes to each launch
--- earlier by the time that it did not wait, and the gaps of the GPU get shorter by that, at most by all of them
--- (`finding_ahead`): where the CPU takes longer than the GPU anyway, the time of the calls is saved, else the gaps.
--- Calls after which the CPU works for less than `least_ns` besides launches in the gaps count where there are at least
--- `times` of one function: a few are the price of reading a result. The value is the sum as a share of the time from
--- the first to the last operation of each GPU. Gaps of up to `gap_ns` in which such a call returned are its time as a
--- whole: what launching takes there cannot be told before nobody waits.
+-- The time that launching ahead would save, as a share of the active span (first to last operation of each GPU). After
+-- a synchronization or a copy that waits for the GPU, the GPU has nothing queued and waits until the CPU launches
+-- again. Without these calls the CPU reaches each launch earlier by the time that it waited, and gaps shrink by as much
+-- until they are gone (`finding_ahead`): the saving is the time of the calls if the CPU takes longer than the GPU
+-- anyway, else the gaps. Calls followed by less than `least_ns` of CPU work besides launches count only if a function
+-- has at least `times` of them: reading results takes a few. Gaps of up to `gap_ns` in which such a call returns count
+-- as explained in full: the trace does not show how long launching takes there without the wait.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges
@@ -16,14 +15,14 @@
 -- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on waiting for each other counts
--- param: least_ns = 100000 calls with less work of the CPU after them count only where they recur
--- param: times = 20 how many of them recur at least
--- param: gap_ns = 100000 what the CPU does in longer gaps may have a cause of its own
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least_ns = 100000 calls followed by less CPU work count only if they recur
+-- param: times = 20 fewest calls of one function that recur
+-- param: gap_ns = 100000 longer gaps may have other causes
 -- column: calls | count | | calls after which the GPU waits
 -- column: steps | count | | steps that count
--- column: function | name | | function of most of this time
--- column: range | name | | range around these calls, with a star for the last number
+-- column: function | name | | function with most of this time
+-- column: range | name | | range around these calls; * stands for its last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits
 -- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times} in {steps} {steps|step|steps}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
@@ -41,7 +40,7 @@
 -- advice: [synchronization, else, PyTorch] Remove {function} (`torch.cuda.synchronize()`, `.item()`) from {place|the loop}; where order matters, use `stream.wait_event`.
 -- advice: [synchronization, else] Remove {function} from {place|the loop}; where order matters, use `cudaStreamWaitEvent`.
 -- advice: Launch the next step first: then the CPU waits while the GPU has work.
--- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: 20 waits and 100 µs own; 2.5 µs of Python around `torch.cuda.synchronize`: 80 a step on an H100 host, PyTorch 2.11, cost 2.35 µs each more than their calls
+-- source: nsys-ai root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits, threshold, 20 waits and 100 µs: ours; 2.5 µs of Python around `torch.cuda.synchronize`: 80 per step on an H100 host, PyTorch 2.11, cost 2.35 µs each more than their calls
 WITH synced AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY tid, s ORDER BY a, gap_id) = 1 AS leads FROM finding_synced_gap()
 ), held AS MATERIALIZED (

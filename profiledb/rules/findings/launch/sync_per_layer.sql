@@ -1,10 +1,10 @@
 -- title: Synchronization in each layer
--- question: Does the model itself wait for the GPU, once or more a layer?
--- Layers are ranges inside steps with a number in their names (layer_0, layer_1 ...) of which each step that counts has
--- the same number, at least `layers`. They synchronize where each instance of each step has the same number of
--- synchronizations and blocking copies, at least one. The value is what waiting for each other costs there, as "CPU and
--- GPU wait for each other" has it, as a share of the time from the first to the last operation of each GPU. Where steps
--- synchronize and have no layers it cannot be judged.
+-- question: Does the model synchronize once or more in each layer?
+-- The cost of waits in layers that synchronize, computed as in "CPU and GPU wait for each other", as a share of the
+-- active span (first to last operation of each GPU). Layers are numbered ranges inside steps (layer_0, layer_1 ...);
+-- each step that counts has the same number of them, at least `layers`. Layers synchronize if each step has the same
+-- number of synchronizations and blocking copies in them, a multiple of the number of layers. If steps synchronize but
+-- have no layers, the rule cannot judge.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- needs: range
@@ -15,19 +15,19 @@
 -- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: layers = 4 how many instances a step has at least
--- column: range | name | | the layers, with a star for the number
--- column: layers | count | | layers of a step
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: layers = 4 fewest layers per step
+-- column: range | name | | the layers; * stands for their number
+-- column: layers | count | | layers per step
 -- column: calls | count | | synchronizations in the layers of a step
--- column: function | name | | function of most of these calls
--- column: idle_ns | ns | | what waiting for each other costs there
+-- column: function | name | | function with most of these calls
+-- column: idle_ns | ns | | time that waiting for each other takes there
 -- says: Each step synchronizes {calls} {calls|time|times} in its {layers} layers {range}, by {function}: waiting for each other costs up to {value} of the time there.
 -- clear: Synchronization in layers costs up to {value} of the time.
 -- advice: [PyTorch] Remove what waits in {range}: `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data. `torch.cuda.set_sync_debug_mode("warn")` names the line.
 -- advice: [else] -> read_later
 -- advice: [CUDA C++ or Fortran] Order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
--- source: TRT hotspot-classification (stream synchronizations a step that are a multiple of its layers); cost and threshold own
+-- source: TensorRT-LLM hotspot-classification (stream synchronizations per step that are a multiple of its layers); cost and threshold: ours
 WITH RECURSIVE step AS MATERIALIZED (
     SELECT own.pre, own.post FROM selected_counted_step('process') JOIN range AS own USING (range_id) WHERE leads
 ), numbered AS MATERIALIZED (  -- paths whose last name has a number
@@ -50,7 +50,7 @@ WITH RECURSIVE step AS MATERIALIZED (
 ), held AS MATERIALIZED (
     SELECT gap_id, device_id, s, a, duration_ns, ns, function, path_id
     FROM finding_synced_gap() JOIN (SELECT pre, path_id FROM range) ON pre = process_range
-), above AS (  -- each path of a call with the paths around it
+), above AS (  -- each path of a call with its ancestors
     SELECT path_id, path_id AS around FROM (SELECT path_id FROM call UNION SELECT path_id FROM held)
     UNION ALL
     SELECT above.path_id, parent_id FROM above JOIN range_path ON around = range_path.path_id

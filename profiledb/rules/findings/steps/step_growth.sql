@@ -1,9 +1,9 @@
 -- title: Steps get slower
--- question: Does the time of a step grow during the run?
--- Of the steps that count of the loop of each process (see "Outlier steps"): how much the median of the last third lies
--- above that of the first third, where step times rise with the number of the step (correlation of at least
--- `correlation`), else 0. Fewer than 9 steps are not judged. The saving is the time that steps take above the median of
--- the first third.
+-- question: Does the step time grow during the run?
+-- The growth of the median step time from the first to the last third of the steps that count (see "Outlier steps"), in
+-- the process that grows most. It is 0 unless step times rise with the number of the step (correlation of at least
+-- `correlation`). The rule needs at least 9 steps. The saving is the time that steps take above the median of the first
+-- third.
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -12,18 +12,18 @@
 -- level: symptom
 -- unit: %
 -- fires: above
--- param: threshold = 10 growth from which on steps count as getting slower
--- param: correlation = 0.7 how closely the time of a step follows its number
+-- param: threshold = 10 fires at or above this growth
+-- param: correlation = 0.7 lowest correlation between step time and step number
 -- column: steps | count | | steps that count
--- column: first_ns | ns | .1f | median of the first third
--- column: last_ns | ns | .1f | median of the last third
+-- column: first_ns | ns | .1f | median step time of the first third
+-- column: last_ns | ns | .1f | median step time of the last third
 -- says: Steps get slower: {last_ns} at the end against {first_ns} at the start, {value} more, over {steps} steps.
 -- clear: The time of a step does not grow over {steps} steps.
 -- advice: [PyTorch, training] Look for what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
 -- advice: [else, decode] Look for what grows: the key-value cache makes attention longer with each token, which is no fault; lists, logs and copies of the cache (`torch.cat`) are.
 -- advice: [else] Look for what grows: caches, logs, lists, sequence lengths, fragmented memory.
 -- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
--- source: TRT, NAI (trend of iteration times); thirds, correlation and threshold own
+-- source: TensorRT-LLM, nsys-ai (trend of iteration times); thirds, correlation and threshold: ours
 WITH step AS MATERIALIZED (FROM finding_step
 ), loop AS (
     SELECT pid, any_value(steps) AS steps, corr(ns, place) AS correlation,

@@ -1,13 +1,13 @@
 -- title: Outlier steps
--- question: Do single steps take much longer than the others?
--- Of the steps that count (`iterations` says which) of the loop of each process: the time that steps longer than
--- `times` the median take above the median, as a share of the time of all steps. A step lasts from its start on the
--- CPU, or when the GPU is done with the step before, to its end or the end of all that it ran. What other steps make up
--- for counts nothing: a step that begins late on the GPU ends late, and the next ones take less. So the value is at
--- most what all steps take above so many medians. Nor does a single outlier of less than `least_ns` above the median,
--- which the operating system takes now and then. Nor do outliers count that are all in the first third of the steps, as
--- a warm-up that goes on is, or the last step alone, into which the end of the program reaches. Fewer than 4 steps are
--- not judged, nor loops over sizes (tokens_512, tokens_1024).
+-- question: Do a few steps take much longer than the others?
+-- The time that outliers, steps longer than `times` the median, take above the median, as a share of the time of all
+-- steps that count (see `iterations`) in the loop of each process. A step lasts from its start on the CPU, or the end
+-- of the previous step's GPU work if later, to its own end, or the end of its GPU work if later. A step that starts
+-- late on the GPU ends late, and the next ones take less, so the value is at most the time of all steps above that many
+-- medians. These do not count: a single outlier of less than `least_ns` above the median, which the operating system
+-- causes now and then; outliers that all lie in the first third, like a long warm-up; and the last step alone, which
+-- may include the end of the program. The rule needs at least 4 steps and skips loops over sizes (tokens_512,
+-- tokens_1024).
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -16,13 +16,13 @@
 -- level: symptom
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time of all steps from which on outliers count
--- param: times = 1.5 how many times the median a step takes to be an outlier
--- param: least_ns = 1000000 a single outlier by less than this does not count
--- column: outliers | count | | steps longer than that
+-- param: threshold = 2 fires at or above this share of the time of all steps
+-- param: times = 1.5 an outlier takes more than this many times the median
+-- param: least_ns = 1000000 a single outlier counts only if it exceeds the median by at least this
+-- column: outliers | count | | steps that take more than `times` the median
 -- column: steps | count | | steps that count
--- column: times | text | | how many times the median a step takes to be an outlier
--- column: median_ns | ns | .1f | median of the steps
+-- column: times | text | | multiple of the median above which a step is an outlier
+-- column: median_ns | ns | .1f | median step time
 -- column: longest_ns | ns | | the longest step
 -- column: range | name | | the longest step
 -- says: {outliers} of {steps} steps {outliers|takes|take} over {times} times the median of {median_ns}, the longest {longest_ns} ({range}). They cost {value} of the time of all steps.
@@ -30,7 +30,7 @@
 -- advice: [torch.compile or JAX or XLA] Compare {range|the longest step} with the step before it on the timeline: a new shape that compiles, validation, a checkpoint, garbage collection, or a late batch.
 -- advice: [else, CUDA C++ or Fortran or OpenACC or OpenMP offload] Compare {range|the longest step} with the step before it on the timeline: output, a checkpoint, allocation, or other work on the machine.
 -- advice: [else] Compare {range|the longest step} with the step before it on the timeline: validation, a checkpoint, a new shape (`cudnn.benchmark`), garbage collection, or a late batch.
--- source: NAI iteration_timing (step > 1.5 times the median); share of the time own
+-- source: nsys-ai iteration_timing (step > 1.5 times the median); share of the time: ours
 WITH step AS MATERIALIZED (FROM finding_step
 ), outlier AS (
     SELECT * FROM step WHERE ns > $times::DOUBLE * median_ns

@@ -1,10 +1,9 @@
 -- title: Scattered step times
--- question: Do many steps take longer than the usual one?
--- Of the steps that count of the loop of each process (see "Outlier steps"): the time that 95 % of them stay below,
--- over their median. The same is asked of either half of the steps, and the least of the three counts: slow steps at
--- the beginning or at the end alone are a warm-up or an event, and no scatter. The P95 of a half is one of its steps,
--- so that two slow ones of up to 20 make it. Fewer than 20 steps are not judged. The saving is the time that steps take
--- above the median.
+-- question: Do many steps take longer than usual?
+-- The P95 of the step time over its median, among the steps that count (see "Outlier steps") in the loop of each
+-- process. The rule takes the lowest P95 of all steps and of either half: slow steps only at the start or the end are
+-- warm-up or a single event, not scatter. The P95 of a half is one of its steps, so two slow ones of up to 20 suffice.
+-- The rule needs at least 20 steps. The saving is the time that steps take above the median.
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -13,14 +12,14 @@
 -- level: symptom
 -- unit: ratio
 -- fires: above
--- param: threshold = 1.25 P95 over the median from which on step times count as scattered
+-- param: threshold = 1.25 fires at or above this ratio of P95 to median
 -- column: steps | count | | steps that count
--- column: median_ns | ns | .1f | median of the steps
--- column: p95_ns | ns | .1f | 5 % of the steps take at least this long, in either half of them
+-- column: median_ns | ns | .1f | median step time
+-- column: p95_ns | ns | .1f | lowest P95 of all steps and of either half
 -- says: 5 % of {steps} steps take at least {value} times the median, at the beginning as at the end: {p95_ns} against {median_ns}.
 -- clear: 5 % of {steps} steps take at least {value} times the median.
 -- advice: Compare a slow step with a usual one on Compare: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
--- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25 own
+-- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25: ours
 WITH step AS MATERIALIZED (FROM finding_step
 ), half AS (
     SELECT pid, 2 * place > steps AS late, list_sort(list(ns))[1 + (19 * (count(*) - 1)) // 20] AS p95_ns

@@ -1,9 +1,9 @@
 -- title: Step times are not steady
--- question: Are the steps steady enough for their mean to tell anything?
--- Of the steps that count of the loop of each process (see "Outlier steps"), in windows of 5 steps in a row: how many
--- windows in a row, from the first one on, have step times whose standard deviation is at least `cv` percent of their
--- mean. 3 or more say that the steps before are not the usual ones: warm-up goes on, or there is no usual step. Fewer
--- than 7 steps, which are 3 windows, are not judged.
+-- question: Are step times steady enough for a meaningful mean?
+-- The number of consecutive windows of 5 steps, from the first one on, whose step times have a standard deviation of at
+-- least `cv` percent of their mean, among the steps that count (see "Outlier steps") in the loop of each process. Three
+-- or more mean that warm-up still goes on, or that no step is typical. The rule needs at least 7 steps, which form 3
+-- windows.
 -- needs: range
 -- includes: waiting
 -- selects: part
@@ -11,18 +11,18 @@
 -- weight: warning
 -- unit: count
 -- fires: above
--- param: threshold = 3 windows in a row from which on the steps count as not steady
--- param: cv = 15 standard deviation over the mean, percent, from which on a window is not steady
+-- param: threshold = 3 fires at or above this number of windows in a row
+-- param: cv = 15 a window is unsteady if its standard deviation is at least this share of the mean, percent
 -- column: steps | count | | steps that count
--- column: cv_pct | % | .1f | standard deviation of all steps over their mean
--- column: least_cv_pct | text | | variation from which on a window is not steady, percent
+-- column: cv_pct | % | .1f | standard deviation over the mean of all steps
+-- column: least_cv_pct | text | | variation at or above which a window is unsteady, percent
 -- column: shortest_ns | ns | | the shortest step
 -- column: longest_ns | ns | | the longest step
 -- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
 -- clear: Step times settle; over all {steps} steps they vary by {cv_pct}.
 -- advice: Warm up for longer, and capture more steps: 20 or more.
 -- advice: Look first at what makes steps differ: the loader, input of different lengths, other work on the machine.
--- source: OMNI nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
+-- source: NVIDIA omniperf nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
 WITH step AS MATERIALIZED (FROM finding_step
 ), rolled AS (
     SELECT pid, place, count(*) OVER five AS held, 100 * stddev_samp(ns) OVER five / avg(ns) OVER five AS cv

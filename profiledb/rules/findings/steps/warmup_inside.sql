@@ -1,9 +1,9 @@
 -- title: Warm-up in the selection
--- question: Does the selection hold a warm-up that distorts its figures?
--- The time of the ranges in the selection that are called warm-up, and what the first steps that look like a warm-up
--- (`iterations` says how) take above the median of the steps that count, as a share of the time in which these ranges
--- and steps last or a GPU has work: a warm-up may be over before the first operation. A step lasts as in "Outlier
--- steps". Figures per step leave these steps out; totals, shares and tables of kernels do not.
+-- question: Does the selection contain a warm-up that distorts its figures?
+-- The time of ranges named warm-up in the selection, plus the time by which first steps that look like a warm-up (see
+-- `iterations`) exceed the median of the steps that count, as a share of the time in which these ranges and steps last
+-- or a GPU has work: a warm-up may end before the first operation. Steps last as in "Outlier steps". Figures per step
+-- exclude these steps; totals, shares and kernel tables include them.
 -- needs: range
 -- includes: finding, ranges, waiting, work
 -- selects: part
@@ -11,16 +11,16 @@
 -- weight: warning
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on a warm-up distorts
--- column: named_ns | ns | | time of ranges called warm-up
+-- param: threshold = 5 fires at or above this share of the selected time
+-- column: named_ns | ns | | time of ranges named warm-up
 -- column: first_steps | count | | first steps that look like a warm-up
--- column: above_ns | ns | | what these take above the median
+-- column: above_ns | ns | | time that these steps take above the median
 -- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up, and {above_ns} by which {first_steps} first {first_steps|step exceeds|steps exceed} the median of the others.
 -- says: {value} of the selected time is warm-up: {first_steps} first {first_steps|step exceeds|steps exceed} the median of the others by {above_ns}.
 -- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up.
 -- clear: Warm-up is {value} of the selected time.
 -- advice: Exclude it: check "Exclude warm-up" beside the report, or select the steps that count (`--param warmup=exclude`, `--param within=steps`).
--- source: own; the warm-up is told as NVIDIA's timing guides advise, by steps that take longer than the later ones
+-- source: ours; warm-up is recognized as NVIDIA's timing guides advise, by steps that take longer than later ones
 WITH outermost AS (
     SELECT start_ns, end_ns FROM selected_range JOIN range_name USING (name_id)
     WHERE is_warmup(name) AND closed QUALIFY end_ns > coalesce(max(end_ns) OVER (
@@ -29,7 +29,7 @@ WITH outermost AS (
 ), step AS MATERIALIZED (
     SELECT start_ns, greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS end_ns, path, is_warmup
     FROM selected_step('process') WHERE rank = 1 AND closed AND NOT warmup
-), piece AS MATERIALIZED ( -- what an earlier one covers counts with that
+), piece AS MATERIALIZED ( -- time that an earlier one covers counts with that one
     SELECT *, greatest(0, end_ns - greatest(start_ns, max(end_ns) OVER (
         ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ))) AS ns
