@@ -54,7 +54,8 @@ def test_the_line_is_that_of_the_call(library: Library, publish: Publish) -> Non
         ])  # fmt: skip
         frames = [
             (1, 0, "linear", "/usr/lib/python3.11/site-packages/torch/nn.py", 7),
-            (1, 1, "step", "/home/me/train.py", 45), (1, 2, "main", "/home/me/train.py", 90), (2, 0, "loss", "/home/me/loss.py", 12),
+            (1, 1, "step", "/home/me/train.py", 45), (1, 2, "main", "/home/me/train.py", 90),
+            (2, 0, "loss", "/home/me/loss.py", 12),
         ]  # fmt: skip
         insert(db, "python_frame", [
             {"stack_id": stack, "depth": depth, "function": name, "file": file, "line": line}
