@@ -37,7 +37,9 @@ def section(report_id: str, kernel: int) -> None:
     except WarpdeckError as error:
         st.caption(f"The linked Compute report has no answer here: {fmt.plain(error.message)}")
         return
-    st.markdown(f"**{fmt.plain(verdicts.sentence(limits.to_dict()))}** {verdicts.ADVICE[row['verdict']]}")
+    st.markdown(
+        f"**{fmt.plain(verdicts.sentence(limits.to_dict()))}** {verdicts.advice(row['verdict'], limits['flops_per_s'])}"
+    )
     shapes = f"{fmt.percent(row['measured_pct'])} of its time is in launch shapes that Nsight Compute measured"
     others = f"; other shapes: {fmt.plain(row['others'])}" if isinstance(row["others"], str) else ""
     st.caption(f"{shapes}{others}.")

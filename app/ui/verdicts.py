@@ -14,7 +14,7 @@ COLORS: dict[Theme, dict[str, str]] = {
 }
 LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 ROOFS = {"tensor": "tensor core"}
-ADVICE = {
+_ADVICE = {
     "memory bound": (
         "Move fewer bytes, reuse them from caches, shared memory or registers, or fuse kernels: the memory system"
         " is the busier side."
@@ -28,6 +28,7 @@ ADVICE = {
     ),
 }
 """What to do by verdict, and why."""
+_NO_FLOPS = "Use fewer instructions per element: wider loads and stores, cheaper index arithmetic, fused neighbors."
 _WAITS = {"wait": "a fixed latency (wait)", "not_selected": "their turn (not selected)"}
 """Stalls whose names make no sense after "wait for"."""
 MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
@@ -37,6 +38,11 @@ MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throt
 def color(verdict: str) -> str:
     """Return the color of a verdict in this visitor's theme."""
     return COLORS[theme.theme()][verdict]
+
+
+def advice(verdict: str, flops_per_s: object = None) -> str:
+    """Return what to do about a measured verdict; ``flops_per_s`` is 0 for a kernel without floating-point work."""
+    return _NO_FLOPS if verdict == "compute bound" and flops_per_s == 0 else _ADVICE[verdict]
 
 
 def roof_title(roof: str) -> str:

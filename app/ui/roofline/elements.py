@@ -197,9 +197,7 @@ def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
-        st.caption(
-            "Peaks of work hold at the SM clock that ncu measured, which can differ from that of the data sheet."
-        )
+        st.caption("Compute peaks are those at the SM clock that ncu measured, which can differ from the data sheet's.")
     return clicked
 
 
@@ -208,9 +206,9 @@ def _signs(points: Sequence[Point]) -> None:
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
     signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
-    signs += [
-        "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
-    ] * any(point.bytes_per_s for point in points)
+    signs += ["kernels without arithmetic sit at 0 FLOP/byte; their height is their bandwidth"] * any(
+        point.bytes_per_s for point in points
+    )
     signs += ["hollow is the baseline"] * any(point.hollow for point in points)
     st.caption("; ".join(signs) + ".")
 

@@ -4,8 +4,8 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import judged_findings, page_elements
-from app.views.findings import card, other_verdicts, time_bar
+from app.ui import judged_findings, page_elements, time_bar
+from app.views.findings import card, other_verdicts
 from profiledb.findings import judge, program
 from profiledb.words import code
 

@@ -120,7 +120,7 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
             ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
             ("Roof efficiency", fmt.percent(share), "Mean over launches with a known roof, weighted by time."),
             ("Under the memory roof", fmt.percent(memory), "Share of time left of the ridge point."),
-            ("Time above the roof", elements.gap(kept), "Time that would be saved if every launch reached its roof."),
+            ("Saving at the roof", elements.gap(kept), "Time that would be saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()

@@ -160,7 +160,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
             ("ncu covers", fmt.percent(row["covered_pct"]), "Share of kernel time in kernels that ncu measured."),
             ("Roof efficiency", fmt.percent(share), "Mean over covered kernels, weighted by their time here."),
             ("Under the memory roof", fmt.percent(memory), "Share of covered time left of the ridge point."),
-            ("Time above the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
+            ("Saving at the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip
     st.caption(

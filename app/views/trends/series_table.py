@@ -38,10 +38,7 @@ def show(board: Board) -> None:
     """Draw the table, and open a clicked series."""
     waiting = summary_refresh.count_waiting(board.library, session.reports())
     if waiting:
-        st.caption(
-            f"{fmt.counted(waiting, 'report')} not summarized yet. The worker does it when it has nothing else to do;"
-            " warpdeck series does it at once."
-        )
+        st.caption(f"{fmt.counted(waiting, 'report')} still being summarized. To finish now, run: `warpdeck series`.")
     found = board.listed
     if not found:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.access.cli.params import OUTPUT, PARAM, REPORT, STARTUP, parse_params
+from profiledb.errors import WarpdeckError
 
 if TYPE_CHECKING:
     from profiledb.library.library import Library
@@ -19,8 +20,20 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument("report", metavar="REPORT", help=REPORT)
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
     command.add_argument("--startup", action="store_true", help=STARTUP)
+    command.add_argument(
+        "--address", default="", metavar="URL", help="address of the dashboard, which the file links to"
+    )
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run)
+
+
+def _page(dashboard: str, report_id: str) -> str:
+    """Return the address of the report's Summary; "" without a dashboard. Raise WarpdeckError for another scheme."""
+    if not dashboard:
+        return ""
+    if not dashboard.startswith(("http://", "https://")):
+        raise WarpdeckError("An address starts with http:// or https://.")
+    return f"{dashboard.rstrip('/')}/summary?report={report_id}"
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
@@ -30,5 +43,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     report = library.find(arguments.report)
     params = page_params(library, report, parse_params(arguments.param))
-    text = document.write_page(library, report, params, startup=arguments.startup)
+    text = document.write_page(
+        library, report, params, startup=arguments.startup, address=_page(arguments.address, report.id)
+    )
     terminal.write(text.encode(errors="replace"), arguments.output)

@@ -23,7 +23,7 @@
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty above 105 %, which is impossible
--- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration × (1 − share of the roof); 0 above the roof
+-- column: roof_gap_ns = Saving at the roof | ns | .0f | what the launch would save at its roof: duration × (1 − share of the roof); 0 above the roof
 -- column: bound | text | | the verdict in one word: memory, compute or latency; empty where it was not measured
 -- column: roof | text | | the roof above it: the memory left of the ridge point (dram, l2, l1), its precision right of it
 -- column: estimated | text | | true if something was not measured directly; note says what

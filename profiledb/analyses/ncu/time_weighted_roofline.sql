@@ -39,7 +39,7 @@
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, of the launch that ncu measured; empty above 105 %, which is impossible
--- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total × (1 − share of the roof); 0 above the roof
+-- column: roof_gap_ns = Saving at the roof | ns | .0f | what the kernel would save at its roof: total × (1 − share of the roof); 0 above the roof
 -- column: bound | text | | the verdict in one word: memory, compute or latency; empty where it was not measured
 -- column: roof | text | | the roof above it: the memory left of the ridge point (dram, l2, l1), its precision right of it
 -- column: estimated | text | | whether work, traffic or a peak is an estimate

@@ -24,7 +24,7 @@
 -- column: peak_bytes_per_s = Memory peak | bytes/s | .0f | bandwidth of its memory
 -- column: peak_from | text | | where the peak of the work is from
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, or traffic over the bandwidth; empty above 105 %
--- column: roof_gap_ns = Time above the roof | ns | .0f | what it would save at its roof: time × (1 − roof efficiency); 0 above the roof
+-- column: roof_gap_ns = Saving at the roof | ns | .0f | what it would save at its roof: time × (1 − roof efficiency); 0 above the roof
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it
 -- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %
 -- column: gpu | text | | the GPU whose roofs these are

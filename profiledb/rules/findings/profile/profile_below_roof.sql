@@ -14,8 +14,8 @@
 -- column: kernel | name | | kernel that it costs most
 -- column: note | text | | what was measured of it
 -- column: launches | count | | measured launches for which it holds
--- says: {value} of the measured kernel time lies above the roof; most in {kernel}: {note}.
--- clear: {value} of the measured kernel time lies above the roof.
+-- says: At their roofs the measured kernels would save {value} of their time; most in {kernel}, which reaches {note}.
+-- clear: At their roofs the measured kernels would save {value} of their time.
 -- advice: Look at {kernel} first: stalls and occupancy on Kernel profiles tell why it is slower than its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); the threshold is our own
 WITH judged AS (
