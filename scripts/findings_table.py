@@ -23,8 +23,8 @@ TARGET = ROOT / "docs" / "findings_samples.md"
 HEAD = """\
 # What the rules say of the samples
 
-Made by `python scripts/findings_table.py LIBRARY` of the sample reports, with the selection of the pages: warm-up left
-out. Rules that cost time stand with the share that mending them saves at most; the costliest first.
+Made by `python scripts/findings_table.py LIBRARY` from the sample reports, with the selection of the pages: warm-up
+excluded. Rules that cost time state the most that a fix saves, as a share of the time; the costliest come first.
 """
 
 

@@ -1,7 +1,8 @@
 """Which reports a visitor may see: all, those of their spaces and of no space, the one that a link opens, or none.
 
-``Library`` and ``Catalog`` ask it in every operation about a report, so whoever gets either from ``asked_by``
-sees no more. A report that the catalog does not know is hidden; one in a space that nobody made is for admins alone.
+``Library`` and ``Catalog`` ask it in every operation about a report, so callers that get either from
+``asked_by`` see no more. A report that the catalog does not know is hidden; one in a space that nobody made is for
+admins alone.
 """
 
 import threading

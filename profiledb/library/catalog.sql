@@ -76,7 +76,7 @@ CREATE TABLE IF NOT EXISTS report_space (
 CREATE TABLE IF NOT EXISTS share ( -- links that open one report without a login
     id TEXT PRIMARY KEY,
     report_id TEXT NOT NULL,
-    made_by TEXT NOT NULL,          -- what the identity provider says of whoever made it
+    made_by TEXT NOT NULL,          -- its creator, as the identity provider names them
     made_at TEXT NOT NULL,          -- ISO 8601, UTC
     ends_at TEXT NOT NULL,          -- ISO 8601, UTC
     digest TEXT NOT NULL            -- SHA-256 of its secret
@@ -93,7 +93,7 @@ CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object
 CREATE TABLE IF NOT EXISTS audit (
     id INTEGER PRIMARY KEY,         -- in the order of writing
     at TEXT NOT NULL,               -- ISO 8601, UTC
-    who TEXT NOT NULL,              -- what the identity provider or the token says of whoever did it
+    who TEXT NOT NULL,              -- the actor, as the identity provider or the token names them
     way TEXT NOT NULL,              -- how they came in: local, login, token, worker, link
     action TEXT NOT NULL,           -- what they did
     report_id TEXT NOT NULL,        -- to which report; empty where to none

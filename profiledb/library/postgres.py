@@ -1,8 +1,7 @@
 """PostgreSQL as the database of a catalog: a connection pool, SQLite's style of statements, and readable errors.
 
-Whoever writes about a topic first increments its row in ``revision``. So writers of a topic run one after another, as
-in
-SQLite, each sees the writes of the one before, and the number tells readers that something has changed.
+A writer first increments the row of its topic in ``revision``. Writers of a topic therefore run one after another, as
+in SQLite: each sees the writes of the previous one, and the number tells readers that something has changed.
 """
 
 import math

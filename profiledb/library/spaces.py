@@ -1,7 +1,7 @@
 """The space of a file or report: a file below a folder ``@NAME`` of the inbox is in the space NAME.
 
-A report is in the spaces of all files with its content, and whoever sees one of these spaces sees it. A file below no
-such folder belongs to everybody. Groups decide who sees a space (space_registry.py).
+A report is in the spaces of all files with its content, and everyone who sees one of these spaces sees it. A file below
+no such folder belongs to everybody. Groups decide who sees a space (space_registry.py).
 """
 
 import json

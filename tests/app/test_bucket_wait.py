@@ -39,4 +39,4 @@ def test_a_page_can_be_left_while_its_report_arrives(monkeypatch: pytest.MonkeyP
         bucket_wait.bring(Manifest("a" * 16, 1, "x", "nsys", "a" * 64, 1))
     assert not shelf.arrived.is_set()
     shelf.may_arrive.set()
-    assert shelf.arrived.wait(5), "it goes on to arrive for whoever comes next"
+    assert shelf.arrived.wait(5), "it still arrives, for the next visitor"

@@ -66,7 +66,7 @@ def rows(path: Path, table: str) -> list[tuple[object, ...]]:
 
 
 def test_every_schema_has_a_library() -> None:
-    """Whoever raises the version packs a library of the one before, or raises ``OLDEST_SCHEMA``."""
+    """A higher version needs a packed library of the one before, or a higher ``OLDEST_SCHEMA``."""
     assert [*MADE_BY][: SCHEMA_VERSION - OLDEST_SCHEMA] == list(range(OLDEST_SCHEMA, SCHEMA_VERSION))
     for schema, commit in MADE_BY.items():
         with tarfile.open(DATA / "upgrade" / f"{commit}.tar.xz") as archive:

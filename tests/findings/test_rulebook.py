@@ -36,6 +36,8 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
     for rule in found.values():
         assert rule.analysis.prose, rule.name
         assert rule.question.endswith("?"), rule.name
+        (threshold,) = (param.help for param in rule.analysis.params if param.name == "threshold")
+        assert threshold.startswith(f"fires at or {rule.fires} th"), rule.name
         advice = map(texts.text, rule.advice)
         for sentence in (*rule.says, *rule.clear, *advice):
             assert sentence.rstrip("`").endswith((".", ")", "}")), (rule.name, sentence)

@@ -1,4 +1,4 @@
-"""A real worker as whoever runs it sees it, on a kernel without Landlock: figures, health, and an event a file."""
+"""A real worker as its operator sees it, on a kernel without Landlock: metrics, health, and one event per file."""
 
 import json
 import os

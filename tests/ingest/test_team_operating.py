@@ -1,4 +1,4 @@
-"""A worker of a team as whoever runs it sees it: it applies the rules of retention, and a loss is two lines."""
+"""A team's worker as its operator sees it: it applies the retention rules, and logs a loss in two lines."""
 
 import os
 import subprocess

@@ -25,7 +25,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @contextmanager
 def speaking(answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
-    """Another program on a port of this machine, which says this to whoever comes; gives the port and what it heard."""
+    """Run another program on a local port that sends ``answer`` to every client; yield the port and the data it got."""
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

@@ -179,7 +179,7 @@ def test_a_wait_and_a_factor_are_found_again() -> None:
 
 
 def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
-    """At half the clock kernels take twice as long: after runs that did, too, whoever uses the GPU."""
+    """At half the clock kernels take twice as long, also after runs that did, and whatever else uses the GPU."""
     estimate = model.lines("one")["product", "fp32"](4096)
     took_s = estimate.gpu_s + estimate.compute_s
     assert estimate.compute_s > estimate.gpu_s / 2

@@ -192,7 +192,7 @@ class Bucket:
         ) as error:  # includes connection errors, whose text may contain addresses with passwords
             denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or _DENIED.search(str(error))
             if denied:
-                hint = "Whoever runs this server has to check its keys (AWS_ACCESS_KEY_ID ...)."
+                hint = "Ask the server's operator to check its keys (AWS_ACCESS_KEY_ID ...)."
                 raise StorageError(f"The bucket {self.name} refuses the keys of this server.", hint=hint) from None
             raise StorageError(f"The bucket {self.name} does not answer.", hint=_HINT) from None
 

@@ -12,7 +12,7 @@ from profiledb.access.operations.tokens import Token
 
 
 class Slow:
-    """Tokens in a database that takes its time: whoever asks it must not be the thread that serves all pages."""
+    """Tokens in a slow database: the thread that serves all pages must not be the one that looks them up."""
 
     def shown(self, _: str) -> Token:
         with pytest.raises(RuntimeError):

@@ -1,4 +1,4 @@
-"""A real server as whoever runs it sees it: its health, its figures, its log."""
+"""A real server as its operator sees it: health, metrics, log."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Spaces on every road: whoever is outside of one finds neither the name nor the id of any of its reports."""
+"""Spaces on every interface: a visitor outside a space finds neither the name nor the id of any of its reports."""
 
 import json
 import shutil
@@ -168,7 +168,7 @@ def test_uploads_go_into_spaces_that_one_sees(address: str, data: Path, programs
 
 
 def test_the_same_content_elsewhere_is_a_file_of_its_own(data: Path, tmp_path: Path) -> None:
-    """One report, which whoever sees either file sees; the worker says so, not the test."""
+    """The files share one report, visible to everyone who sees either of them; the worker decides so, not the test."""
     library, inbox = tmp_path / "library", tmp_path / "inbox"
     (inbox / "@a").mkdir(parents=True)
     (inbox / "@b").mkdir()

@@ -219,7 +219,7 @@ def test_a_bucket_that_does_not_answer(inbox: Inbox, s3: S3, tmp_path: Path) -> 
         inbox.renew()
     with pytest.raises(StorageError, match="does not answer"):
         inbox.place(content, "x.csv")
-    assert not content.exists(), "whoever sent it is told so"
+    assert not content.exists(), "the sender gets the error"
     s3.start()
     inbox.renew()
 

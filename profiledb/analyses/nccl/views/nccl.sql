@@ -141,9 +141,9 @@ CREATE OR REPLACE MACRO nccl_type(name) AS (
             regexp_extract(name, '_(half|float|double|__nv_bfloat16|u?int(?:8|32|64)_t)(?:_|\(|$)', 1)))
 );
 
--- Operations of NCCL of the selection: its kernels with what their names and their calls tell. `size_bytes` is what
--- nccl-tests calls the size: the message, or the whole of the parts of all ranks. What a call says of itself, in the
--- payload of its range or in the arguments that the PyTorch profiler keeps, is the same whoever captured it.
+-- NCCL operations of the selection: its kernels with the facts in their names and calls. `size_bytes` is the size as
+-- nccl-tests defines it: the message, or the parts of all ranks together. The payload of a range and the arguments that
+-- the PyTorch profiler keeps describe a call in the same way.
 CREATE OR REPLACE VIEW selected_nccl_op AS
 WITH said AS (
     SELECT kernel.*, short, coalesce(nccl_operation(short), told.operation, 'other') AS operation, reduction,

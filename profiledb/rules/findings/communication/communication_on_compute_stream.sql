@@ -1,8 +1,7 @@
 -- title: Communication on the stream of the compute
--- question: Do compute and communication share a stream, so that neither runs beside the other?
--- Of a stream on which kernels of communication and others both take `least_pct` of its kernel time or more, the time
--- of communication in which the GPU computed nothing on any stream; the sum over streams as a share of the time from
--- the first to the last operation.
+-- question: Do compute and communication share a stream and follow each other?
+-- The time of communication without compute on any stream, as a share of the active span (first to last operation of
+-- each GPU), on streams where communication and other kernels each take `least_pct` percent of the kernel time or more.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -10,11 +9,11 @@
 -- parts: communication
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: least_pct = 5 share of a stream's kernel time from which on both count
--- column: bare_ns | ns | | communication alone on these streams
--- column: streams | count | | such streams
--- column: collectives | count | | kernels of communication on them
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: least_pct = 5 both must take at least this share of a stream's kernel time, percent
+-- column: bare_ns | ns | | time with communication alone on these streams
+-- column: streams | count | | streams with both
+-- column: collectives | count | | communication kernels on these streams
 -- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
 -- advice: [tensor parallel or FSDP or DeepSpeed] -> overlap_communication
@@ -22,7 +21,7 @@
 -- advice: [else, PyTorch] Communicate beside compute in {place|the step}: `async_op=True`, and `work.wait()` where the result is needed.
 -- advice: [else, JAX or XLA] Let XLA run collectives beside compute: `XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true`.
 -- advice: [else] Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), and order both with events (`cudaStreamWaitEvent`).
--- source: NAI (both 5 % of a stream's time); the share of the time is ours
+-- source: nsys-ai (both 5 % of a stream's time); share of the time: ours
 WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
 ), by_stream AS (
     SELECT device_id, stream_id, sum(ns) AS ns,

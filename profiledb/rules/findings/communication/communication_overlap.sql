@@ -1,7 +1,7 @@
 -- title: Communication does not overlap
--- question: Does most of the communication run without compute beside it?
--- The time in which kernels of communication ran beside compute, as a share of the time in which they ran. Not judged
--- where they ran for less than `least_pct` of the time from the first to the last operation. A note beside exposed
+-- question: Does most communication run without compute beside it?
+-- The share of the time of communication kernels that overlaps compute. The rule does not judge if they run for less
+-- than `least_pct` percent of the active span (first to last operation of each GPU). It is a note beside exposed
 -- communication, which has the cost.
 -- needs: kernel
 -- includes: finding, work, nccl
@@ -10,14 +10,14 @@
 -- unit: %
 -- fires: below
 -- weight: note
--- param: threshold = 70 share beside compute up to which it is said
--- param: least_pct = 2 share of the time below which it does not matter
+-- param: threshold = 70 fires at or below this share of overlap
+-- param: least_pct = 2 smallest share of the active span that is judged, percent
 -- column: all_ns | ns | | time with communication
--- column: hidden_ns | ns | | of it beside compute
+-- column: hidden_ns | ns | | part of it that overlaps compute
 -- says: {value} of the communication ({hidden_ns} of {all_ns}) runs beside compute.
 -- clear: {value} of the communication runs beside compute.
 -- advice: -> overlap_communication
--- source: TL (0.7; its 100 µs are a share of the time here); NAI (0.3)
+-- source: TraceLens (0.7; its 100 µs are a share of the time here); nsys-ai (0.3)
 WITH taken AS (FROM finding_exposed
 )
 SELECT CASE WHEN taken.ns > 0 AND 100 * taken.ns >= $least_pct::DOUBLE * finding_window.ns

@@ -1,7 +1,7 @@
 -- title: Exposed communication
--- question: Does the GPU only communicate for much of the time?
--- The time in which kernels of communication (NCCL and its kin) ran and nothing was computed, as a share of the time
--- from the first to the last operation, over all GPUs of the report. It holds the wait for other ranks.
+-- question: Does the GPU spend much of the time only communicating?
+-- The time in which communication kernels (NCCL and similar) run and the GPU computes nothing, as a share of the active
+-- span (first to last operation of each GPU). It includes waits for other ranks.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -10,15 +10,15 @@
 -- level: place
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- column: bare_ns | ns | | time with communication alone
 -- column: all_ns | ns | | time with communication
--- column: hidden_pct | % | .1f | share of it beside compute
+-- column: hidden_pct | % | .1f | share of it that overlaps compute
 -- says: For {bare_ns} ({value} of the time) the GPU only communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
 -- advice: -> overlap_communication
 -- advice: -> send_less
--- source: TL gpu timeline (exposed communication over 5 %)
+-- source: TraceLens GPU timeline (exposed communication over 5 %)
 WITH taken AS (FROM finding_exposed
 ), shown AS (
     SELECT {

@@ -1,10 +1,10 @@
 -- title: Stages wait for each other
--- question: Does the GPU wait in transfers from one stage of a pipeline to the next?
--- A kernel of NCCL that sends and receives runs until its peer has come: what it takes beyond the shortest of its name
--- on the same GPU is a wait, the bubble of a pipeline. The value is the time in which such waits run and the GPU
--- computes nothing, as a share of the time from the first to the last operation. An exchange of all with all is made
--- of the same kernels, and NCCL before 2.19 calls other operations so, too: they count nothing where operators, ranges
--- or NCCL's own ranges tell them (more than four messages in one kernel).
+-- question: Does the GPU wait in transfers between the stages of a pipeline?
+-- The time in which transfers wait for their peer and the GPU computes nothing, as a share of the active span (first to
+-- last operation of each GPU). An NCCL kernel that sends and receives runs until its peer arrives: its time beyond the
+-- shortest of its name on the same GPU is a wait, the bubble of a pipeline. All-to-all exchanges use the same kernels,
+-- and NCCL before 2.19 gives other operations the same name: they do not count if operators, ranges or NCCL's own
+-- ranges identify them (more than four messages in one kernel).
 -- needs: kernel
 -- includes: finding, work, nccl, ranges
 -- selects: part
@@ -12,17 +12,17 @@
 -- parts: communication
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: least = 8 transfers of a GPU below which none is judged
--- column: transfers | count | | transfers that are looked at
--- column: wait_ns | ns | | their waits in which the GPU computes nothing
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least = 8 fewest transfers of a GPU that are judged
+-- column: transfers | count | | transfers that are judged
+-- column: wait_ns | ns | | waits in which the GPU computes nothing
 -- column: shortest_ns | ns | .1f | time of the shortest transfer
--- column: longest_ns | ns | .1f | time of the longest one
+-- column: longest_ns | ns | .1f | time of the longest transfer
 -- says: In {transfers} {transfers|transfer|transfers} to and from other GPUs, which {transfers|takes|take} {shortest_ns} to {longest_ns}, the GPU waits {wait_ns} for the other side and computes nothing: {value} of the time.
 -- clear: Waits in transfers to and from other GPUs cost {value} of the time.
 -- advice: Split a batch into more micro-batches: of m micro-batches and p stages (p - 1) / (m + p - 1) of the time is bubble; schedules that interleave stages (1F1B with virtual stages, zero bubble) have less.
 -- advice: Give all stages the same work: embeddings and the head of the vocabulary make the first and the last one longer; `warpdeck scaling` compares the ranks.
--- source: GPipe (Huang et al. 2019) and Megatron-LM (Narayanan et al. 2021) on bubbles; the shortest transfer and 5 % own
+-- source: GPipe (Huang et al. 2019) and Megatron-LM (Narayanan et al. 2021) on bubbles; shortest transfer and 5 %: ours
 WITH sent AS (
     SELECT one.*, path FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
     LEFT JOIN (SELECT kernel_id, operation FROM nccl_collective) AS told USING (kernel_id)

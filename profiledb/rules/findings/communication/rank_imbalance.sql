@@ -1,10 +1,9 @@
 -- title: Ranks wait for each other
--- question: Do the GPUs of this report come to their collectives at different times?
--- Of a collective that several GPUs of the report run (the nth of a name on each), the last one to begin takes what
--- the transfer takes; the others begin earlier, and wait. The value is the sum of these waits as a share of the time
--- from the first to the last operation over these GPUs. Of a report of one rank nothing is known: `warpdeck scaling`
--- compares several. Kernels that run the nth of a name in different orders on the GPUs would be paired wrongly: names
--- whose counts differ between GPUs are left out.
+-- question: Do the GPUs of this report reach their collectives at different times?
+-- The time that GPUs wait for the last one to start a collective, as a share of their active spans (first to last
+-- operation). The last one takes as long as the transfer; the others start earlier and wait. The rule pairs the nth
+-- collective of a name on each GPU; names whose counts differ between GPUs do not count, because they would be paired
+-- wrongly. The rule cannot judge a report of one rank: `warpdeck scaling` compares several.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -12,18 +11,18 @@
 -- parts: communication
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- column: wait_ns | ns | | waits of all GPUs
--- column: collectives | count | | collectives that several GPUs ran
--- column: last_gpu | id | | the GPU that came last most often
--- column: last_pct | % | .1f | share of the collectives at which it did
+-- column: collectives | count | | collectives that several GPUs run
+-- column: last_gpu | id | | GPU that is last most often
+-- column: last_pct | % | .1f | share of the collectives at which it is last
 -- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for each other, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
 -- clear: GPUs wait for each other for {value} of the time.
 -- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; look at host and clocks of GPU {last_gpu}, which comes last.
 -- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which comes last.
 -- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); look at input, host and clocks of GPU {last_gpu}, which comes last.
 -- advice: [else] Give all ranks the same work; look at input, host and clocks of GPU {last_gpu}, which comes last.
--- source: HTA straggler; TL NCCL analyzer (wait until the latest start); 5 % is ours
+-- source: HTA straggler; TraceLens NCCL analyzer (wait until the latest start); 5 %: ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
         row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,

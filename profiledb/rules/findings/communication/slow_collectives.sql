@@ -1,8 +1,8 @@
 -- title: Collectives that took much longer than others
--- question: Do single collectives take far longer than others of their kind and size?
--- Of kernels of communication of one name, grid and size that NCCL says, those that took `times` the median or more,
--- of at least `least` that there are. The value is what they took beyond the median, as a share of the time from the
--- first to the last operation. Such a one waited for a rank that came late, or shared the link.
+-- question: Do some collectives take far longer than others of their kind and size?
+-- The time that slow collectives take beyond the median, as a share of the active span (first to last operation of each
+-- GPU). Slow ones take `times` the median or more, among at least `least` of the same name, grid and size (if NCCL
+-- states it). They waited for a late rank or shared the link.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -10,21 +10,21 @@
 -- parts: communication
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: times = 3 how many times the median
--- param: least = 4 collectives of a kind below which none is judged
--- column: slow | count | | collectives that took so long
--- column: beyond_ns | ns | | what they took beyond the median
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: times = 3 a slow collective takes at least this many times the median
+-- param: least = 4 fewest collectives of a kind that are judged
+-- column: slow | count | | slow collectives
+-- column: beyond_ns | ns | | time beyond the median
 -- column: kernel | name | | kind with the largest part
 -- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind: {beyond_ns} above it, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
 -- advice: Compare the ranks (`warpdeck scaling`): the one that comes last to a collective holds all others; look at its input, its host and its clocks at that time.
--- source: NAI nccl_anomaly (3 times the mean; the median here, which the outliers do not move)
+-- source: nsys-ai nccl_anomaly (3 times the mean; here the median, which outliers do not move)
 WITH sized AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,
         grid_x::BIGINT * grid_y * grid_z AS blocks
     FROM finding_communication LEFT JOIN nccl_message USING (kernel_id)
-    WHERE nccl_operation(short) IS DISTINCT FROM 'SendRecv'  -- waits for a peer by its nature (pipeline_bubbles)
+    WHERE nccl_operation(short) IS DISTINCT FROM 'SendRecv'  -- always waits for a peer (pipeline_bubbles)
 ), kind AS (
     SELECT device_id, short, bytes, blocks, median(ns) AS median_ns, count(*) AS ops FROM sized
     GROUP BY device_id, short, bytes, blocks HAVING count(*) >= $least::INTEGER

@@ -1,9 +1,9 @@
 -- title: Slow copies between GPUs
--- question: Do copies from one GPU to another stay below what their link carries?
--- Copies between two GPUs of at least `least_bytes` against the peak of the link in one direction (`peer_link`, by the
--- name of the board: NVLink where it has it, else PCI Express). A copy that reaches less than `least_pct` of it is
--- slow. The value is the time in which slow copies run and the GPU computes nothing, beyond what they take at that
--- rate, as a share of the time from the first to the last operation. Of two links the slower one counts.
+-- question: Do copies between GPUs stay below the rate of their link?
+-- The excess time of slow copies between two GPUs in which the GPU computes nothing, as a share of the active span
+-- (first to last operation of each GPU). A copy of at least `least_bytes` is slow below `least_pct` percent of the
+-- link's peak in one direction; the excess is its time beyond that rate. The board's name tells the link (`peer_link`):
+-- NVLink if it has it, else PCI Express. Of two links the slower one counts.
 -- needs: memop
 -- includes: finding, work, memory
 -- selects: part
@@ -11,19 +11,19 @@
 -- parts: copies
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- param: least_bytes = 1000000 smaller copies do not reach the peak
--- param: least_pct = 50 share of the peak below which a copy is slow
+-- param: least_pct = 50 a copy is slow below this share of the peak, percent
 -- column: copies | count | | slow copies
--- column: rate | bytes | .1f | what they carry in a second
--- column: peak | bytes | .1f | what the link carries in a second
--- column: link | text | | the link
+-- column: rate | bytes | .1f | bytes per second of the slow copies
+-- column: peak | bytes | .1f | bytes per second of the link
+-- column: link | text | | NVLink or PCI Express
 -- says: {copies} {copies|copy|copies} between GPUs {copies|carries|carry} {rate} per second, where {link} carries {peak}: {value} of the time goes with that.
 -- clear: Copies between GPUs that stay below their link cost {value} of the time.
 -- advice: [HIP] Check that the GPUs reach each other: `amd-smi topology` (XGMI or PCIe), `hipDeviceCanAccessPeer` and `hipDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
 -- advice: [else] Check that the GPUs reach each other: `nvidia-smi topo -m` (NV# is NVLink, SYS crosses sockets), `cudaDeviceCanAccessPeer` and `cudaDeviceEnablePeerAccess`; without peer access a copy goes through the memory of the host.
 -- advice: Copy larger pieces, and on several streams; let NCCL move data between GPUs, which knows the topology.
--- source: data sheets of NVIDIA (NVLink in one direction: V100 150, A100 300, H100 and H200 450, B200 900 GB/s); half of it is ours
+-- source: NVIDIA data sheets (NVLink in one direction: V100 150, A100 300, H100 and H200 450, B200 900 GB/s); half of it: ours
 WITH link AS (
     SELECT gpu_id, peer_link(gpu.name) AS nvlink, host_link_bytes_per_s(gpu.name, chip, cpu) AS pcie
     FROM gpu CROSS JOIN report
@@ -40,7 +40,7 @@ WITH link AS (
         AND one.end_ns > one.start_ns AND source.peak > 0 AND target.peak > 0
 ), slow AS MATERIALIZED (
     SELECT * FROM copy WHERE bytes * 1e9 / (end_ns - start_ns) < $least_pct::DOUBLE / 100 * peak
-), late AS MATERIALIZED (  -- beyond what they take at that rate
+), late AS MATERIALIZED (  -- beyond their time at that rate
     SELECT * REPLACE (start_ns + (bytes * 1e9 / ($least_pct::DOUBLE / 100 * peak))::BIGINT AS start_ns) FROM slow
 ), taken AS (FROM finding_cover('late', 'finding_compute')
 ), total AS (

@@ -1,13 +1,12 @@
 -- title: Collectives that are too small
--- question: Do many small collectives take the place of a few large ones?
--- A collective takes a latency that does not depend on its size. Looked at are all-reduces, all-gathers and
--- reduce-scatters of NCCL that could run together, by GPU and operation: of which half or more begin while the GPU
--- computes, or after the one before without compute in between, as buckets of gradients do; not those whose results
--- the next kernel waits for, as in tensor parallelism. Small they are where their median size is at most `most_bytes`,
--- or, where nobody tells sizes, their median time at most `most_ns`; many, where a step has `least` or more, without
--- steps eight times as many. The value is what collectives of `bucket_bytes` save (without sizes: an eighth as many):
--- the shortest time of one for each that goes, at most the time in which the GPU computes nothing beside them, as a
--- share of the time from the first to the last operation.
+-- question: Do many small collectives run instead of a few large ones?
+-- The time that collectives of `bucket_bytes` would save, as a share of the active span (first to last operation of
+-- each GPU): the shortest time of one for each that they replace (without sizes, seven of eight), at most the time in
+-- which they run without compute. A collective's latency does not depend on its size. All-reduces, all-gathers and
+-- reduce-scatters of NCCL count per GPU and operation if at least half could be merged: they start during compute, or
+-- after the previous one without compute in between, as buckets of gradients do and those of tensor parallelism, whose
+-- results the next kernel needs, do not. They are small up to a median of `most_bytes`, or of `most_ns` if no size is
+-- known, and many if each step has `least` or more, or without steps eight times as many.
 -- needs: kernel
 -- includes: finding, work, nccl, waiting
 -- selects: part
@@ -15,17 +14,17 @@
 -- parts: communication
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: most_bytes = 4000000 median size up to which collectives count as small
--- param: most_ns = 100000 median time up to which they do where sizes are not known
--- param: least = 8 collectives of a step from which on they count as many
--- param: bucket_bytes = 25000000 size that is large enough
--- column: kernel | name | | the kernels
--- column: collectives | count | | how many of them
--- column: step_collectives | count | | of a step, where steps are known
--- column: each_bytes | bytes | .1f | median size, where it is known
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: most_bytes = 4000000 largest median size of small collectives
+-- param: most_ns = 100000 largest median time of small collectives, if sizes are not known
+-- param: least = 8 fewest collectives per step
+-- param: bucket_bytes = 25000000 size of large enough collectives
+-- column: kernel | name | | most frequent of these kernels
+-- column: collectives | count | | number of these kernels
+-- column: step_collectives | count | | collectives per step, if steps are known
+-- column: each_bytes | bytes | .1f | median size, if known
 -- column: each_ns | ns | .1f | median time
--- column: bare_ns | ns | | time in which they run and the GPU computes nothing
+-- column: bare_ns | ns | | time in which they run without compute
 -- says: Each step runs {step_collectives} {kernel} of {each_bytes} and {each_ns} each (medians); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
 -- says: Each step runs {step_collectives} {kernel} of {each_ns} each (median); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
 -- says: {collectives} {kernel} take {each_ns} each (median); for {bare_ns} the GPU computes nothing beside them. Fewer and larger ones save up to {value} of the time.
@@ -34,14 +33,14 @@
 -- advice: [buckets, else, PyTorch] Reduce gradients in buckets of 25 MB or more, not one parameter after the other.
 -- advice: [shards, PyTorch] Wrap larger units with FSDP, whole blocks instead of single layers; DeepSpeed: raise `allgather_bucket_size` and `reduce_bucket_size`.
 -- advice: [not PyTorch] Join buffers before the collective, or put several into one `ncclGroupStart` and `ncclGroupEnd`.
--- source: PyTorch DDP (25 MB buckets), NCCL (latency and bandwidth of collectives, nccl-tests); thresholds own
+-- source: PyTorch DDP (25 MB buckets), NCCL (latency and bandwidth of collectives, nccl-tests); thresholds: ours
 WITH said AS (
     SELECT one.*, nccl_operation(short) AS operation, coalesce(nccl_message.bytes, told.size_bytes) AS bytes,
         lag(one.end_ns) OVER (PARTITION BY one.device_id, nccl_operation(short) ORDER BY one.start_ns) AS before_ns
     FROM finding_communication AS one LEFT JOIN nccl_message USING (kernel_id)
     LEFT JOIN (SELECT kernel_id, size_bytes FROM nccl_collective) AS told USING (kernel_id)
     WHERE starts_with(short, 'nccl') AND nccl_operation(short) IN ('AllReduce', 'AllGather', 'ReduceScatter')
-), met AS (  -- the last compute that began before
+), met AS (  -- the last compute that started before
     SELECT said.*, compute.start_ns IS NULL OR compute.end_ns > said.start_ns
             OR compute.end_ns <= coalesce(before_ns, compute.end_ns) AS free
     FROM said ASOF LEFT JOIN finding_compute AS compute

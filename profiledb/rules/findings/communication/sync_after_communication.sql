@@ -1,9 +1,8 @@
 -- title: Waits of the CPU for communication
--- question: Does the CPU wait for communication to end before it launches what follows?
--- After a kernel of communication the GPU is idle while a thread of the process is in a synchronization call that
--- began before the kernel ended, or at most `within_ns` after: from the kernel's end to the end of the gap. The value
--- is the sum of these gaps as a share of the time from the first to the last operation; the sum is what launching
--- ahead saves.
+-- question: Does the CPU wait for communication to end before it launches the next work?
+-- The idle time after communication that the CPU waits for, as a share of the active span (first to last operation of
+-- each GPU). A gap right after a communication kernel counts if a thread of the process is in a synchronization call
+-- that starts before the kernel ends, or at most `within_ns` later. Launching ahead saves these gaps.
 -- needs: kernel
 -- needs: api_call
 -- includes: finding, work, memory, nccl, idle
@@ -12,25 +11,25 @@
 -- parts: idle
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: within_ns = 1000000 a call that begins later does not belong to the communication
--- column: gap_ns | ns | | idle time after communication with the CPU waiting
--- column: gaps | count | | such gaps
--- column: function | name | | call in which the CPU waited longest
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: within_ns = 1000000 a call that starts later does not belong to the communication
+-- column: gap_ns | ns | | idle time after communication while the CPU waits
+-- column: gaps | count | | number of these gaps
+-- column: function | name | | call with most of this time
 -- says: After {gaps} {gaps|collective|collectives} the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
 -- clear: The GPU idles for {value} of the time after communication that the CPU waits for.
 -- advice: [PyTorch] Do not wait right after a collective in {place|the step}: no `torch.cuda.synchronize()` and no `.item()`. Kernels of the same stream wait by themselves, others by `work.wait()` or an event.
 -- advice: [else, JAX or XLA] Do not wait right after a collective in {place|the step}: no `block_until_ready()`.
 -- advice: [else] Do not wait right after a collective in {place|the step}: no `cudaDeviceSynchronize`. Kernels of the same stream wait by themselves, others by an event.
--- source: NAI (a synchronization up to 1 ms after NCCL, repeatedly); the idle time in place of the count is ours
+-- source: nsys-ai (a synchronization up to 1 ms after NCCL, repeatedly); idle time instead of the count: ours
 WITH gap AS MATERIALIZED (SELECT device_id, a, b FROM selected_hole(2000)
-), after AS (  -- the gap that begins where the kernel ends
+), after AS (  -- the gap that starts where the kernel ends
     SELECT comm.kernel_id, comm.global_pid, gap.device_id, a, b
     FROM gap JOIN finding_communication AS comm ON comm.device_id = gap.device_id AND comm.end_ns = gap.a
 ), waits AS (
     SELECT pid_of(global_tid) AS pid, start_ns, end_ns, function
     FROM selected_api_call JOIN (FROM api_function WHERE category = 'synchronization') USING (name_id)
-), met AS (  -- the wait that began last before the gap's end, or up to within_ns after the kernel
+), met AS (  -- the last wait that started before the gap's end, or up to within_ns after the kernel
     SELECT after.*, function, waits.start_ns, waits.end_ns
     FROM (SELECT *, pid_of(global_pid) AS pid, least(b, a + $within_ns::BIGINT) AS latest FROM after) AS after
     ASOF JOIN waits ON after.pid = waits.pid AND after.latest >= waits.start_ns

@@ -1,11 +1,11 @@
 -- title: Search for unused parameters
--- question: Does DistributedDataParallel look for parameters that a step does not use?
--- With `find_unused_parameters=True` each forward pass walks the graph of the loss, and each backward pass reduces
--- a list of the used parameters with all gradients. Evidence is the range of that search
--- (`torch.distributed.ddp.reducer::search_unused_parameters`), or all-reduces of 32-bit integers, as the list is one,
--- of which each step that counts has one or two beside those of gradients. The value is the time of the searches in
--- which the GPU is idle, and that of these all-reduces in which it computes nothing, as a share of the time from the
--- first to the last operation. Whether a step leaves parameters out no report tells.
+-- question: Does DistributedDataParallel search for parameters that a step does not use?
+-- The time of searches in which the GPU is idle and of all-reduces of the list in which it computes nothing, as a share
+-- of the active span (first to last operation of each GPU). With `find_unused_parameters=True` each forward pass walks
+-- the graph of the loss, and each backward pass reduces a list of the used parameters with all gradients. Evidence is
+-- the range of the search (`torch.distributed.ddp.reducer::search_unused_parameters`), or all-reduces of 32-bit
+-- integers, the type of the list, once or twice per step beside those of gradients. No report shows whether a step
+-- leaves parameters out.
 -- needs: kernel
 -- includes: finding, work, nccl, ranges, idle, waiting
 -- selects: part
@@ -13,17 +13,17 @@
 -- parts: communication, host code
 -- unit: %
 -- fires: above
--- param: threshold = 0.5 share of the time from which on it is said
--- column: searches | count | | searches through the graph, where ranges tell them
+-- param: threshold = 0.5 fires at or above this share of the active span
+-- column: searches | count | | searches through the graph, if ranges show them
 -- column: reduced | count | | all-reduces of the list
--- column: cost_ns | ns | | what both cost
+-- column: cost_ns | ns | | time of both
 -- says: DistributedDataParallel searches for unused parameters in {searches} {searches|step|steps} and reduces the list of them {reduced} {reduced|time|times}: {cost_ns}, {value} of the time.
 -- says: DistributedDataParallel reduces a list of used parameters {reduced} {reduced|time|times}, once or twice a step: it costs {cost_ns}, {value} of the time, besides the search that no range tells.
 -- clear: A search for unused parameters costs {value} of the time.
 -- advice: [PyTorch] Leave `find_unused_parameters=True` out where each step uses all parameters (PyTorch warns of it); where some are never used, take them out of the model, or freeze them before wrapping it.
 -- advice: [PyTorch] Where the same parameters are unused in each step, `static_graph=True` searches once.
 -- advice: [not PyTorch] Reduce gradients alone, without a list of those that a step used, where each step uses all of them.
--- source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp (search_unused_parameters, all_reduce_local_used_map); threshold own
+-- source: PyTorch, torch/csrc/distributed/c10d/reducer.cpp (search_unused_parameters, all_reduce_local_used_map); threshold: ours
 WITH search AS MATERIALIZED (
     SELECT pre, post FROM selected_range JOIN range_path USING (path_id)
     WHERE contains(range_path.name, 'search_unused_parameters')

@@ -1,12 +1,11 @@
 -- title: Allocation in the loop
 -- question: Does the program allocate or free GPU memory between its kernels?
--- `cudaMalloc`, `cudaFree` and their kin for pinned memory take long, and most of them wait for the GPU, so that it has
--- nothing queued after them. The time of these calls is the CPU's; without them it comes earlier to each later launch,
--- and the gaps of the GPU get shorter by that (`finding_ahead`). The value is that sum as a share of the time, in the
--- second half of the stretch from the first to the last kernel of each GPU: what is allocated while a program starts
--- does not count. The saving counts all of the stretch. Allocation from pools (`cudaMallocAsync`) does not count. A
--- program that in this half allocates device memory `least` times or more, and frees it less than half as often, holds
--- more and more of it. Gaps of up to `gap_ns` in which such a call returned are its time as a whole.
+-- The GPU idle time that allocation calls cause, as a share of the second half of the span from the first to the last
+-- kernel of each GPU: allocations at the start do not count. `cudaMalloc`, `cudaFree` and similar calls for pinned
+-- memory take long, and most wait for the GPU, which then has nothing queued. Without them the CPU reaches each later
+-- launch earlier, and gaps shrink by as much (`finding_ahead`). The saving covers both halves. Allocation from pools
+-- (`cudaMallocAsync`) does not count. Memory grows if this half allocates device memory `least` times or more and frees
+-- it less than half as often. Gaps of up to `gap_ns` in which such a call returns count as explained in full.
 -- needs: kernel or graph_launch
 -- needs: api_call
 -- includes: finding, work, memory, waiting
@@ -15,16 +14,16 @@
 -- parts: allocation, other CUDA call, module loading, host code, launch call, launch latency, synchronization
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: least = 2 allocations from which on memory that is not freed counts as growing
--- param: gap_ns = 100000 what the CPU does in longer gaps may have a cause of its own
+-- param: threshold = 2 fires at or above this share of the second half
+-- param: least = 2 fewest allocations of growing memory
+-- param: gap_ns = 100000 longer gaps may have other causes
 -- column: calls | count | | calls in the second half
--- column: function | name | | function that took most of the time
+-- column: function | name | | function with most of the time
 -- column: call_ns | ns | .1f | mean time of a call
--- column: lost_ns | ns | | idle time of the GPU that goes without them, in the second half
--- column: allocated | count | | allocations of device memory in the second half, where memory grows
--- column: freed | count | | releases of device memory in the second half, where memory grows
--- column: grown_bytes | bytes | | what the second half allocates and does not free, where memory events tell
+-- column: lost_ns | ns | | idle time in the second half that disappears without these calls
+-- column: allocated | count | | allocations of device memory in the second half, if memory grows
+-- column: freed | count | | releases of device memory in the second half, if memory grows
+-- column: grown_bytes | bytes | | bytes that the second half allocates and does not free, if memory events show it
 -- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}, {grown_bytes} more than it frees. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
 -- says: Device memory grows: the second half of the time allocates {allocated} {allocated|time|times} and frees {freed} {freed|time|times}. {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of that time.
 -- says: {calls} {calls|call|calls} such as {function} {calls|takes|take} {call_ns} each and hold the GPU up for {lost_ns}, {value} of the second half of the time.
@@ -32,14 +31,14 @@
 -- advice: [growth, PyTorch] Look for tensors that outlive their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), outputs in a list, caches, states that are handed on. The caching allocator finds no free block and asks CUDA for another one.
 -- advice: [growth, not PyTorch] Free what a step no longer needs, or allocate once before the loop and reuse it.
 -- advice: [churn] -> allocate_once
--- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half are ours
+-- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half: ours
 WITH edge AS MATERIALIZED (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high, low + (high - low) // 2 AS middle
     FROM finding_compute GROUP BY device_id
 ), lane AS (
     SELECT DISTINCT device_id, pid_of(global_pid) AS pid FROM selected_kernel
     UNION SELECT DISTINCT device_id, pid_of(global_pid) FROM selected_graph_launch
-), loop AS (  -- of a process with several GPUs the time in which any of them computes
+), loop AS (  -- with several GPUs the time in which any of them computes
     SELECT pid, min(low) AS low, max(high) AS high, min(middle) AS middle FROM lane JOIN edge USING (device_id)
     GROUP BY pid
 ), call AS MATERIALIZED (
@@ -55,12 +54,12 @@ WITH edge AS MATERIALIZED (
     QUALIFY e > coalesce(max(e) OVER (
         PARTITION BY tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 0)
-), every AS MATERIALIZED (  -- and the waits that stay
+), every AS MATERIALIZED (  -- and the waits that remain
     SELECT *, false AS kept FROM call
     UNION ALL BY NAME SELECT tid, s, e, ns, true AS kept FROM finding_wait()
 ), gap AS MATERIALIZED (
     SELECT device_id, a, s, e, duration_ns, lost_ns, call.function, call.late AND b > middle AS counts,
-        least(lost_ns, b - middle) AS late_ns  -- a gap may begin in the first half
+        least(lost_ns, b - middle) AS late_ns  -- a gap may start in the first half
     FROM finding_ahead('every') JOIN edge USING (device_id) WHERE EXISTS (FROM every)
 ), total AS (
     SELECT coalesce(sum(lost_ns), 0)::BIGINT AS saving_ns,

@@ -1,9 +1,8 @@
 -- title: Copies take longer than the work
--- question: Do copies between CPU and GPU take longer than what the GPU computes?
+-- question: Do copies between CPU and GPU take longer than the GPU computes?
 -- The time in which copies between CPU and GPU run, over the time in which the GPU computes (kernels without
--- communication, whole graphs). At 1 or more the link is what the program is limited by, however well copies and
--- kernels overlap. The value is 0 where copies run for less than `least_pct` of the time from the first to the last
--- operation.
+-- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. The
+-- value is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -12,12 +11,12 @@
 -- level: symptom
 -- unit: ratio
 -- fires: above
--- param: threshold = 1 copying time over computing time from which on it is said
--- param: least_pct = 5 share of the time below which copies do not matter
+-- param: threshold = 1 fires at or above this ratio of copy time to compute time
+-- param: least_pct = 5 share of the active span below which the value is 0, percent
 -- column: copy_ns | ns | | time in which copies between CPU and GPU run
 -- column: compute_ns | ns | | time in which the GPU computes
--- column: copy_pct | % | .1f | share of the time in which these copies run
--- column: bytes | bytes | | what they copied
+-- column: copy_pct | % | .1f | share of the active span in which these copies run
+-- column: bytes | bytes | | bytes copied
 -- says: Copies between CPU and GPU take {copy_ns} ({bytes}), {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
 -- clear: Copies between CPU and GPU run for {copy_pct} of the time, less than kernels do.
@@ -29,7 +28,7 @@
 -- advice: [else, OpenMP offload] Keep arrays on the GPU around the loop: a `target data` region.
 -- advice: [else] Keep data on the GPU between steps; copy it once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
 -- advice: Do more work for each copy, such as several passes over the same data; else the CPU may do it in less time (page CPU vs GPU).
--- source: TL (copies over 5 % of the time); NAI book; the ratio is ours
+-- source: TraceLens (copies over 5 % of the time); nsys-ai book; ratio: ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
 ), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute

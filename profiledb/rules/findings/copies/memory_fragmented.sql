@@ -1,26 +1,26 @@
 -- title: Memory of the allocator unused at the peak
--- question: Does the framework's allocator hold much more than tensors ever use?
--- The most that the allocator reserved of a GPU, less the most that tensors held, as a share of what it reserved: at no
--- moment of the selection did tensors use it. So much is lost where free blocks are too small for what is asked for
--- next (fragmentation). The GPU where most bytes are lost counts.
+-- question: Does the framework's allocator hold much more memory than tensors ever use?
+-- The most memory that the allocator reserved on a GPU, less the most that tensors held, as a share of the reserved
+-- memory: tensors never used it in the selection. It is lost if free blocks are too small for the next request
+-- (fragmentation). The GPU with the largest share counts.
 -- needs: tensor_event
 -- includes: finding, tensors
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 20 share of the reserved memory from which on it is said
--- param: least = 1000000000 bytes below which it counts as nothing: a few segments are always open
+-- param: threshold = 20 fires at or above this share of the reserved memory
+-- param: least = 1000000000 the value is 0 below this many bytes: a few segments are always open
 -- column: device | text | | the GPU
--- column: reserved_bytes | bytes | | most that the allocator reserved
--- column: peak_bytes | bytes | | most that tensors held
--- column: lost_bytes | bytes | | the difference
+-- column: reserved_bytes | bytes | | most memory that the allocator reserved
+-- column: peak_bytes | bytes | | most memory that tensors held
+-- column: lost_bytes | bytes | | reserved memory that tensors never used
 -- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: {lost_bytes}, {value} of it, are never used.
 -- clear: The allocator reserves up to {reserved_bytes} on {device}, and tensors hold up to {peak_bytes}.
 -- advice: -> segments
 -- advice: [PyTorch] Pad to a few sizes, and allocate what lives long before the loop: sizes that change from step to step leave holes. A memory snapshot shows the segments on Memory.
 -- advice: [else] Allocate what lives long first, and ask for a few sizes only.
--- source: PyTorch's message when memory runs out (reserved but unallocated memory); threshold and least own
+-- source: PyTorch's out-of-memory message (reserved but unallocated memory); threshold and least: ours
 WITH device AS (
     SELECT device, device_type, device_id, max(reserved_bytes) AS reserved_bytes, max(allocated_bytes) AS peak_bytes
     FROM tensor_level SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)

@@ -1,10 +1,9 @@
 -- title: Memory grows from step to step
 -- question: Does the program hold more memory with each step?
--- A straight line through what tensors hold when each step that counts begins (`tensor_growth`): by how much it rises
--- from the first step to the last, as a share of the most that was held. 0 where the 95 % interval of its slope does
--- not lie above 0. Without events of tensors it is what CUDA allocations hold, in the second half of the steps: an
--- allocator takes its pool in the first ones. The device with the largest share counts; fewer than three steps are not
--- judged.
+-- The rise, from the first step to the last, of a straight line through the tensor memory at the start of each step
+-- that counts (`tensor_growth`), as a share of the most that was held. It is 0 unless the 95 % interval of the slope
+-- lies above 0. Without tensor events the rule takes CUDA allocations in the second half of the steps: an allocator
+-- takes its pool in the first ones. The device with the largest share counts. The rule needs at least three steps.
 -- needs: tensor_event or memory_event
 -- needs: range
 -- includes: finding, tensor_step, memory
@@ -12,14 +11,14 @@
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 0.1 growth from which on it is said
--- column: holder | text | | what holds it: tensors, or CUDA allocations
+-- param: threshold = 0.1 fires at or above this growth
+-- column: holder | text | | holder of the memory: tensors, or CUDA allocations
 -- column: device | text | | the device
 -- column: steps | count | | steps that count
 -- column: slope_bytes | bytes | .1f | growth per step
--- column: first_bytes | bytes | | held when the first one begins
--- column: last_bytes | bytes | | held when the last one begins
--- column: left_steps | count | | steps until the peak of a step reaches the memory of the GPU
+-- column: first_bytes | bytes | | memory held when the first of them starts
+-- column: last_bytes | bytes | | memory held when the last of them starts
+-- column: left_steps | count | | steps until the peak of a step fills the GPU's memory
 -- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does. At this rate the GPU is full {left_steps} {left_steps|step|steps} later.
 -- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does.
 -- clear: Memory of {holder} does not grow over {steps} steps.
@@ -29,7 +28,7 @@
 -- advice: [else, CuPy] Look for what keeps arrays beyond their step: lists, caches, states that are handed on; `cupy.get_default_memory_pool().used_bytes()` tells what they hold.
 -- advice: [else] Look for what keeps arrays beyond their step: lists, caches, states that are handed on.
 -- advice: [PyTorch] Memory has what each step keeps; a memory snapshot (`torch.cuda.memory._dump_snapshot`) has its stacks.
--- source: least squares and Student's t; threshold own
+-- source: least squares and Student's t; threshold: ours
 WITH step AS (
     SELECT number, start_ns, end_ns, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS steps
     FROM selected_counted_step('process') QUALIFY rank = min(rank) OVER ()

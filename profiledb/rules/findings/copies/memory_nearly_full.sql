@@ -1,15 +1,15 @@
 -- title: GPU memory nearly full
 -- question: Is the memory of a GPU nearly full?
--- The most device memory that the program held at once, as a share of that of the GPU: the fullest GPU counts. What a
--- framework keeps in its pool is held, too; the CUDA context and other programs are not in it. The selection keeps no
--- times here.
+-- The most device memory that the program held at once, as a share of the GPU's memory; the fullest GPU counts. Memory
+-- that a framework keeps in its pool counts; the CUDA context and other processes do not. Times of the selection do not
+-- matter.
 -- needs: memory_event
 -- includes: finding, memory
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 90 share of the GPU's memory from which on it is said
+-- param: threshold = 90 fires at or above this share of the GPU's memory
 -- column: held_bytes | bytes | | most memory held at once
 -- column: gpu_bytes | bytes | | memory of that GPU
 -- column: gpu | name | | its name
@@ -18,7 +18,7 @@
 -- advice: -> need_less_memory
 -- advice: -> segments
 -- advice: -> shard_memory
--- source: TB data.py (over 90 % of the memory)
+-- source: PyTorch TensorBoard plugin data.py (over 90 % of the memory)
 WITH peak AS (
     SELECT held.device_id, max(held_bytes)::BIGINT AS held_bytes, arg_max(moment_ns, (held_bytes, -moment_ns)) AS at_ns
     FROM memory_held AS held WHERE held.device_id = selected_device() OR selected_device() IS NULL GROUP BY ALL

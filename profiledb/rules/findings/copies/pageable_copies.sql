@@ -1,11 +1,11 @@
 -- title: Asynchronous copies of pageable memory
 -- question: Does the CPU wait in asynchronous copies because their memory is pageable?
--- An asynchronous copy with pageable memory on one side holds the CPU until the data is staged, and reaches a part of
--- the link's bandwidth. The value is the time in which such a copy or its call runs and the GPU computes nothing, as a
--- share of the time from the first to the last operation. Pinned copies take time, too: mending saves all of it only
--- where they then run beside kernels. What pageable memory costs ends with the copy and its call, and takes at most
--- the time of the copy on the GPU and that of its bytes at 1 GB/s; any longer the call waits for earlier work of the
--- GPU, as `.item()` does: that is "CPU and GPU wait for each other".
+-- The time in which asynchronous copies of pageable memory, or their calls, run and the GPU computes nothing, as a
+-- share of the active span (first to last operation of each GPU). Pageable memory on one side blocks the CPU until the
+-- data is staged, and reaches only part of the link's bandwidth. Pinned copies take time, too: fixing this saves all of
+-- it only if they then overlap kernels. The time counts up to the end of the copy and its call, and at most the copy's
+-- time on the GPU plus that of its bytes at 1 GB/s. A longer call waits for earlier GPU work, as `.item()` does: see
+-- "CPU and GPU wait for each other".
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -13,16 +13,16 @@
 -- parts: copies, copy call, synchronization
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- column: copies | count | | asynchronous copies with pageable memory
--- column: bytes | bytes | | what they copied
--- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
+-- column: bytes | bytes | | bytes copied
+-- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- column: rate | bytes/s | .0f | bytes over the time on the GPU
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
 -- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
 -- advice: -> pin
--- source: NSYS cuda_memcpy_async (srcKind or dstKind 0 is pageable); the share of the time and 1 GB/s, slower than all pageable copies at hand, are ours
+-- source: Nsight Systems rule cuda_memcpy_async (srcKind or dstKind 0 is pageable); share of the time and 1 GB/s, slower than all pageable copies at hand: ours
 WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
     SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy
     WHERE held = 'pageable'

@@ -1,9 +1,9 @@
 -- title: Slow copies
--- question: Do large copies between CPU and GPU stay far below what the link carries?
--- Copies between CPU and GPU of `least_bytes` or more that reach less than `slow_pct` of the peak of the GPU's link.
--- The value is the time that they take longer than they would at this peak, at most the time in which the GPU computes
--- nothing meanwhile, as a share of the time from the first to the last operation. No report tells the link: the peak is
--- that of the GPU's data sheet, and a slot may be slower.
+-- question: Do large copies between CPU and GPU stay far below the link's peak?
+-- The time that slow copies take beyond that at the link's peak, at most the time in which the GPU computes nothing
+-- meanwhile, as a share of the active span (first to last operation of each GPU). A copy between CPU and GPU of
+-- `least_bytes` or more is slow below `slow_pct` percent of the peak. No report shows the link: the peak is that of the
+-- GPU's data sheet, and a slot may be slower.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -11,11 +11,11 @@
 -- parts: copies
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: slow_pct = 50 share of the link's peak below which a copy is slow
--- param: least_bytes = 1048576 smaller copies are limited by their start, not by the link
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: slow_pct = 50 a copy is slow below this share of the link's peak, percent
+-- param: least_bytes = 1048576 start-up limits smaller copies, not the link
 -- column: lost_ns | ns | | time beyond that at the peak of the link, while the GPU computes nothing
--- column: copies | count | | copies that are slow
+-- column: copies | count | | slow copies
 -- column: rate | bytes/s | .0f | bytes over time of the slow copies
 -- column: peak | bytes/s | .0f | peak of the link
 -- column: rate_pct | % | .1f | rate as a share of the peak
@@ -25,7 +25,7 @@
 -- advice: [pinned memory, not HIP] Check the link: `nvidia-smi -q -d PCIE` tells generation and width under load, `numactl` sets the NUMA node of the process. The memory is pinned already.
 -- advice: [else, pinned memory] Check the link and the NUMA node of the process (`numactl`): the memory is pinned already.
 -- advice: [else, not HIP] Where it is pinned: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
--- source: OMNI diagnose-perf (PCIe generation under load); 50 % and 1 MiB are ours: samples reach 14 to 31 % pageable, 87 % pinned
+-- source: NVIDIA omniperf diagnose-perf (PCIe generation under load); 50 % and 1 MiB: ours; samples reach 14 to 31 % pageable, 87 % pinned
 WITH large AS (
     SELECT * FROM selected_copy WHERE limited_by = 'host link' AND bytes >= $least_bytes::BIGINT
 ), slow AS MATERIALIZED (

@@ -1,9 +1,9 @@
 -- title: Synchronous copies
--- question: Does the GPU wait while the CPU sits in synchronous copies?
--- A `cudaMemcpy` without `Async` holds the CPU until the copy is done, so that nothing is launched meanwhile. Copies
--- to the GPU of 64,000 bytes or less and copies inside one GPU return early and do not count. The value is the time
--- in which such a copy or its call runs and the GPU computes nothing, as a share of the time from the first to the
--- last operation; the copies themselves are part of it, and stay unless they run beside kernels.
+-- question: Does the GPU wait while the CPU is in synchronous copies?
+-- The time in which synchronous copies or their calls run and the GPU computes nothing, as a share of the active span
+-- (first to last operation of each GPU). A `cudaMemcpy` without `Async` blocks the CPU until the copy is done, so it
+-- launches nothing meanwhile. Copies to the GPU of 64,000 bytes or less and copies inside one GPU return early and do
+-- not count. The value includes the copies, which remain unless they overlap kernels.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -11,10 +11,10 @@
 -- parts: copies, copy call, synchronization
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- column: copies | count | | synchronous copies
--- column: bytes | bytes | | what they copied
--- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
+-- column: bytes | bytes | | bytes copied
+-- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous {copies|copy|copies} ({bytes}).
 -- clear: Synchronous copies hold the GPU up for {value} of the time.
 -- advice: [PyTorch, pinned memory] Copy without waiting in {place|the loop}: `.to(device, non_blocking=True)`, and read results of the GPU every N steps, not in each.
@@ -24,7 +24,7 @@
 -- advice: [else, OpenMP offload] Copy without waiting in {place|the loop}: `target update to(x) nowait`, and one `taskwait` where the data is needed.
 -- advice: [else, pinned memory] Copy without waiting in {place|the loop}: `cudaMemcpyAsync` on a stream of its own, then an event where the data is needed.
 -- advice: [else] Copy without waiting in {place|the loop}: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
--- source: NSYS cuda_memcpy_sync (64,000 bytes, copies inside a GPU left out); the share of the time is ours
+-- source: Nsight Systems rule cuda_memcpy_sync (64,000 bytes, without copies inside a GPU); share of the time: ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'synchronous'
 ), total AS (SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')

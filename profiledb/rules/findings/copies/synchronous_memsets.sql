@@ -1,8 +1,8 @@
 -- title: Synchronous memsets
 -- question: Does the CPU wait in memsets of host memory?
--- A `cudaMemset` without `Async` of pinned or managed memory holds the CPU until it is done; of device memory it does
--- not. The value is the time in which such an operation or its call runs and the GPU computes nothing, as a share of
--- the time from the first to the last operation.
+-- The time in which synchronous memsets or their calls run and the GPU computes nothing, as a share of the active span
+-- (first to last operation of each GPU). A `cudaMemset` without `Async` blocks the CPU for pinned or managed memory,
+-- not for device memory.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -10,15 +10,15 @@
 -- parts: copies, copy call
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
+-- param: threshold = 2 fires at or above this share of the active span
 -- column: sets | count | | synchronous memsets
--- column: bytes | bytes | | what they set
--- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
+-- column: bytes | bytes | | bytes set
+-- column: bare_ns | ns | | time in which they or their calls run and the GPU computes nothing
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {sets} {sets|memset|memsets} of pinned or managed memory ({bytes}).
 -- clear: Synchronous memsets hold the GPU up for {value} of the time.
 -- advice: [CUDA C++ or Fortran or OpenACC or OpenMP offload] Set this memory with `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
 -- advice: [else] Set this memory on the stream that needs it (`cudaMemsetAsync`); host memory is set faster by the CPU.
--- source: NSYS cuda_memset_sync (destination pinned or managed); the share of the time is ours
+-- source: Nsight Systems rule cuda_memset_sync (destination pinned or managed); share of the time: ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
 ), total AS (SELECT count(*) AS sets, sum(bytes)::BIGINT AS bytes FROM held
 ), lost AS (FROM finding_cover('held', 'finding_compute')

@@ -1,17 +1,17 @@
 -- title: Memory of tensors nearly full
--- question: Does the framework's allocator take nearly all memory of a GPU?
--- The most that the allocator reserved, or where it keeps nothing back that tensors held, as a share of the GPU's
--- memory: the fullest GPU counts. 100 % where an allocation failed, because the GPU had no more to give.
+-- question: Does the framework's allocator take nearly all of a GPU's memory?
+-- The most memory that the allocator reserved, or that tensors held if it reserves none, as a share of the GPU's
+-- memory; the fullest GPU counts. It is 100 % if an allocation failed because the GPU had no memory left.
 -- needs: tensor_event
 -- includes: finding, tensors
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 90 share of the GPU's memory from which on it is said
+-- param: threshold = 90 fires at or above this share of the GPU's memory
 -- column: device | text | | the GPU
--- column: held_bytes | bytes | | most that is reserved
--- column: failed_bytes | bytes | | the smallest allocation that failed
+-- column: held_bytes | bytes | | most memory that was reserved
+-- column: failed_bytes | bytes | | smallest allocation that failed
 -- column: failures | count | | allocations that failed
 -- says: {failures} {failures|allocation|allocations} failed on {device}: at least {failed_bytes} were asked for, and {held_bytes} were reserved at most.
 -- says: The allocator reserves up to {held_bytes} on {device}, {value} of its memory: the next larger batch fails, and the allocator starts to free and reallocate.
@@ -20,7 +20,7 @@
 -- advice: -> segments
 -- advice: -> shard_memory
 -- advice: [PyTorch] Memory shows what holds it at the peak.
--- source: TB data.py (over 90 % of the memory)
+-- source: PyTorch TensorBoard plugin data.py (over 90 % of the memory)
 WITH event AS (
     SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
     WHERE device_type <> 0

@@ -1,8 +1,8 @@
 -- title: Page faults of unified memory
 -- question: Does the GPU wait for pages of unified memory?
--- The time in which a GPU handles page faults of unified memory, as nsys groups them, or pages migrate because of
--- faults, as a share of the time from the first to the last operation. It is 0 also where memory was traced, and the
--- program allocated no managed memory.
+-- The time in which a GPU handles page faults of unified memory, grouped as in nsys, or faults migrate pages, as a
+-- share of the active span (first to last operation of each GPU). It is also 0 if memory was traced and the program
+-- allocated no managed memory.
 -- needs: um_gpu_page_fault or memory_event
 -- includes: finding, work
 -- selects: part
@@ -10,15 +10,15 @@
 -- parts: kernels, copies
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- column: faults | count | | page faults of GPUs
--- column: fault_ns | ns | | time in which they were handled
+-- param: threshold = 5 fires at or above this share of the active span
+-- column: faults | count | | page faults on GPUs
+-- column: fault_ns | ns | | time in which GPUs handle them
 -- says: GPUs handle {faults} page {faults|fault|faults} of unified memory for {fault_ns}, {value} of the time.
 -- clear: Page faults of unified memory take {value} of the time.
 -- advice: [OpenACC or OpenMP offload] Copy by directives instead of faults (`data` regions, `update`; without `-gpu=mem:managed`), or move pages ahead with `cudaMemPrefetchAsync`.
 -- advice: [else] Move pages before the first kernel needs them: `cudaMemPrefetchAsync`, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
 -- advice: Touch a page on one side only within a step: results that the CPU reads each time belong into pinned memory.
--- source: nsys um_* reports (no threshold); 5 % is ours
+-- source: nsys um_* reports (no threshold); 5 %: ours
 WITH fault AS MATERIALIZED (
     SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns, faults, address
     FROM um_gpu_page_fault JOIN finding_edge USING (device_id)

@@ -31,7 +31,7 @@ WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, s, e, ns, path_id
     FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)
     WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call')
-), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern looked at once: names are few and pieces many
+), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern tested once: names are few and pieces many
     SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id FROM path_pattern
 ), work AS MATERIALIZED (
     SELECT path_id, pattern_id FROM numbered

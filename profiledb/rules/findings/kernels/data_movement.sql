@@ -1,8 +1,8 @@
 -- title: Kernels that only move data
--- question: Do kernels that move data without computing take much of the kernel time?
--- The share of kernels that copy, cast, transpose, fill, gather, scatter or sort (classes copy, embedding and sort)
--- in the kernel time of the selection, without communication. The saving is the time in which such kernels ran: none
--- of it stays where they are fused into others, or a layout makes them needless.
+-- question: Do kernels that only move data take much of the kernel time?
+-- The share of kernels that copy, cast, transpose, fill, gather, scatter or sort (classes copy, embedding and sort) in
+-- the kernel time of the selection, without communication. The saving is the time in which such kernels run: fusing
+-- them into others, or a better layout, removes all of it.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: copy
 -- unit: %
 -- fires: above
--- param: threshold = 30 share of the kernel time from which on it is said
--- param: least_pct = 2 share of the time from the first to the last operation below which they do not matter
--- column: move_ns | ns | | time in which they ran
--- column: launches | count | | how often they ran
+-- param: threshold = 30 fires at or above this share of the kernel time
+-- param: least_pct = 2 share of the active span below which the value is 0, percent
+-- column: move_ns | ns | | time in which these kernels run
+-- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
 -- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, most of it {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
@@ -21,7 +21,7 @@
 -- advice: [PyTorch, channels last] Keep the layout through the model: no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [else, PyTorch] Keep the layout through the model: `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: [not CuPy, not Numba] Keep one precision through a block, and write results where they are read: `out=`, views, preallocated buffers.
--- source: XPROF (data shuffle operations 30 % of the time)
+-- source: XProf (data shuffle operations 30 % of the time)
 WITH by_kernel AS (
     SELECT kernel, any_value(class) AS class, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches

@@ -1,12 +1,11 @@
 -- title: Weights read for few sequences
--- question: Does the GPU read all weights for one vector, or for few?
--- The time of products of a matrix and one vector (gemv, in libraries' names) or at most eight (tiles of eight
--- columns), as a share of the time from the first to the last operation, where they take at least `least_pct` of the
--- time of all matrix products and run `launches` times or more: so it is where a language model decodes one sequence or
--- few. Such a product takes the time that reading the matrix takes, and would take about as long for 16 vectors, and so
--- would launching it. So many sequences at once would save 15/16 of both for each, if there are so many: that the
--- report does not tell. Launching takes the gaps of up to `gap_ns`, of which the share goes to these products that they
--- have in the time of all matrix products.
+-- question: Does the GPU read all weights for only one or a few vectors?
+-- The time of products of a matrix and one vector (gemv, in library names) or at most eight (tiles of eight columns),
+-- as a share of the active span (first to last operation of each GPU). It is 0 unless they take at least `least_pct`
+-- percent of the time of all matrix products and run `launches` times or more, as when a language model decodes one
+-- sequence or a few. Reading the matrix dominates such a product: 16 vectors take about as long, to launch as well. The
+-- saving is 15/16 of both, for 16 sequences at once, if there are so many: no report shows that. Launching takes the
+-- gaps of up to `gap_ns`, times the share of these products in the time of all matrix products.
 -- needs: kernel
 -- includes: finding, work, idle
 -- selects: part
@@ -15,19 +14,19 @@
 -- weight: low
 -- unit: %
 -- fires: above
--- param: threshold = 20 share of the time from which on it is said
--- param: least_pct = 60 share of the time of matrix products
--- param: launches = 100 launches from which on it counts
--- param: gap_ns = 1000000 longer gaps have a cause of their own
+-- param: threshold = 20 fires at or above this share of the active span
+-- param: least_pct = 60 these products must take at least this share of the time of matrix products, percent
+-- param: launches = 100 fewest launches of these products
+-- param: gap_ns = 1000000 longer gaps have other causes
 -- column: vector_ns | ns | | time of these products
--- column: launches | count | | launches of them
+-- column: launches | count | | launches of these products
 -- column: share_pct | % | .0f | share of the time of all matrix products
 -- column: kernel | name | | the one with the most time
 -- says: Products of a matrix and few vectors take {vector_ns} ({value} of the time, {share_pct} of all matrix products), most of it {kernel}: each reads its weights for one sequence, or eight at most.
 -- clear: Products of a matrix and few vectors take {value} of the time.
 -- advice: If other sequences wait, decode them together (continuous batching): a batch reads the weights once for all of them, and launches as much as one.
 -- advice: A single sequence: speculative decoding checks several tokens with one read of the weights; weights in 8 or 4 bits are read faster.
--- source: own; roofline of a product with few vectors: 2 operations for each element that is read and vector. Pair on H100: 16 sequences together take as long as one
+-- source: ours; roofline of a product with few vectors: 2 operations per vector for each element read. Pair on H100: 16 sequences together take as long as one
 WITH product AS MATERIALIZED (
     SELECT name_id, regexp_matches(demangled,
             '(?i)gemv|gemmk1|(^|[^a-z])dot_kernel|mat_?vec|nvjet_(sm\d+_)?[a-z]+_(\d+x8|8x\d+)_') AS of_vector

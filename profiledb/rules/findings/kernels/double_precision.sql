@@ -1,11 +1,11 @@
 -- title: Double precision
 -- question: Does the program compute in FP64?
--- The time of kernels whose names say that they compute in FP64 (dgemm, d884, double), as a share of the time from the
--- first to the last operation. A name that has a smaller type, too, says so where `double` is behind a pointer or the
--- first argument of a template; elsewhere it is a number that the kernel is given: the learning rate of a fused
--- optimizer, the mean of random numbers. Simulations need FP64; networks rarely do, and get it from arrays of NumPy,
--- which have 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU,
--- and half of the time of other kernels, which move twice the bytes.
+-- The time of kernels whose names indicate FP64 (dgemm, d884, double), as a share of the active span (first to last
+-- operation of each GPU). In a name that also has a smaller type, `double` counts only as a pointer or as the first
+-- argument of a template: elsewhere it is a number passed to the kernel, like the learning rate of a fused optimizer or
+-- the mean of random numbers. Simulations need FP64; networks rarely do, and get it from NumPy arrays, which have 64
+-- bits by default. The saving is a bound: for products, TF32 at the peaks of this GPU; for other kernels, which move
+-- twice the bytes, half of the time.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
@@ -14,7 +14,7 @@
 -- weight: low
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the time from which on it is said
+-- param: threshold = 10 fires at or above this share of the active span
 -- column: double_ns | ns | | time of these kernels
 -- column: product_pct | % | .1f | share of matrix products in it
 -- column: kernel | name | | the one with the most time
@@ -26,7 +26,7 @@
 -- advice: [else, Fortran] Declare `real(4)`, if nobody asked for FP64: `real(8)`, `1.0d0` and `-r8` are double precision.
 -- advice: [else] Write `1.0f` and `sqrtf`, if nobody asked for FP64: constants such as `1.0` and functions such as `sqrt` are double in C.
 -- advice: Where only sums need it, compute in FP32 and sum up in FP64.
--- source: own; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
+-- source: ours; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
 WITH double_name AS MATERIALIZED (
     SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
     FROM (SELECT name_id, demangled FROM kernel_name) AS named
@@ -53,7 +53,7 @@ WITH double_name AS MATERIALIZED (
     SELECT coalesce(sum(ns), 0) AS ns, coalesce(sum(ns * saved), 0) AS saved_ns,
         100.0 * sum(ns) FILTER (is_product) / nullif(sum(ns), 0) AS product_pct
     FROM ran
-), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns FROM selected_kernel WHERE name_id IN (SELECT name_id FROM double_name)
 ), taken AS (
     SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow') WHERE EXISTS (FROM slow)

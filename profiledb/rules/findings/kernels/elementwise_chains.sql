@@ -1,24 +1,24 @@
 -- title: Chains of elementwise kernels
--- question: Do elementwise kernels follow each other that one kernel could do?
--- A chain is two or more elementwise kernels of a stream, one right after the other (less than `most_gap_ns` between
--- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends
--- where its first two kernels come again, or its only one: there the next round of a loop begins. The first one alone
--- may come again in a formula (`x * x * x + y`). Fused, its kernels read and write once: the longest one stays, and the
--- rest of the chain's time is the most that fusing saves. The value is the sum of that as a share of the time from the
--- first to the last operation. Kernels that a compiler or a library has fused (`is_fused`) belong to no chain, nor do
--- those shorter than `least_ns`: their launches are their cost.
+-- question: Could one kernel do the work of consecutive elementwise kernels?
+-- The most that fusing chains of elementwise kernels saves, as a share of the active span (first to last operation of
+-- each GPU): the time of each chain without its longest kernel, because a fused kernel reads and writes once. A chain
+-- is two or more elementwise kernels of a stream, less than `most_gap_ns` apart and launched in the same range, so in
+-- the same step; PyTorch's operators are not such ranges. A chain ends when its first two kernels recur, or its only
+-- one: the next round of a loop starts there. The first one alone may recur in a formula (`x * x * x + y`). Kernels
+-- that a compiler or a library fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their
+-- launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
 -- parts: elementwise, copy, normalization, reduction, optimizer
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: most_gap_ns = 5000 longest gap between two kernels of a chain
 -- param: least_ns = 2000 shorter kernels do not count
--- column: saved_ns | ns | | time of all chains besides their longest kernels
--- column: chains | count | | chains
--- column: kernels | count | | kernels in them
+-- column: saved_ns | ns | | time of all chains without their longest kernels
+-- column: chains | count | | number of chains
+-- column: kernels | count | | kernels in these chains
 -- column: names | name | | kernels of the chain with the largest total
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}, most of the time {names}: fused, they save at most {saved_ns} ({value} of the time).
 -- says: {kernels} elementwise kernels follow each other in {chains} {chains|chain|chains}: fused, they save at most {saved_ns} ({value} of the time).
@@ -26,7 +26,7 @@
 -- advice: -> fuse
 -- advice: [training, PyTorch, eager, not fused optimizer] Operators that are fused already: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
 -- advice: [else, PyTorch, eager] Operators that are fused already: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
--- source: TL (neighbors of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
+-- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
     SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name
     WHERE class = 'elementwise' AND NOT is_fused(coalesce(demangled, short))
@@ -49,7 +49,7 @@ WITH light AS (
 ), paired AS (
     SELECT *, lead(name_id) OVER (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id) AS next_id
     FROM run
-), led AS (  -- the last one has no next one: it begins a round where rounds have one kernel
+), led AS (  -- the last one has no next one: it starts a round if rounds have one kernel
     SELECT *, name_id = first_value(name_id) OVER one AND coalesce(next_id, name_id) = first_value(next_id) OVER one
             AS begins
     FROM paired WINDOW one AS (PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id)

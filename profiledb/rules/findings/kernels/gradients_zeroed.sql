@@ -1,12 +1,12 @@
 -- title: Gradients filled with zeros
--- question: Does each step fill the gradients with zeros and add to them, where it could let go of them?
--- The time of kernels and memory sets that fill gradients with zeros, of the additions in the backward pass that this
--- makes necessary, and the time right before each in which the GPU waited for it (not before the first fill of a row),
--- as a share of the time from the first to the last operation. Fills of gradients are PyTorch's for a list of tensors
--- (`_foreach_zero_`), those in ranges called like zero_grad, and outside of the backward pass rows of at least `row`
--- fills of a stream with nothing between them, of which at least three are equally long; memory sets alone only from
--- `least_bytes` a row on. An addition reads twice and writes once, so that additions count up to three times the time
--- of the fills. A program without a backward pass cannot be judged.
+-- question: Does each step fill gradients with zeros and add to them instead of releasing them?
+-- The time of kernels and memsets that fill gradients with zeros and of the additions in the backward pass that this
+-- requires, each with the GPU's wait right before it (except before the first fill of a row), as a share of the active
+-- span (first to last operation of each GPU). Fills of gradients are those of PyTorch for a list of tensors
+-- (`_foreach_zero_`), those in ranges named like zero_grad, and outside the backward pass rows of at least `row`
+-- consecutive fills of a stream, if at least three rows have the same length; memsets alone need `least_bytes` per row.
+-- An addition reads twice and writes once, so additions count up to three times the time of the fills. The rule cannot
+-- judge programs without a backward pass.
 -- needs: kernel
 -- includes: finding, training
 -- selects: part
@@ -14,13 +14,13 @@
 -- parts: between operations
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the time from which on it is said
--- param: row = 8 fills one after the other from which on they are those of gradients
--- param: least_bytes = 1000000 bytes that a row of memory sets sets from which on it counts
+-- param: threshold = 3 fires at or above this share of the active span
+-- param: row = 8 fewest consecutive fills that count as those of gradients
+-- param: least_bytes = 1000000 fewest bytes of a row of memsets that counts
 -- column: fill_ns | ns | | time of the fills
 -- column: add_ns | ns | | time of the additions that count
--- column: fills | count | | fills
--- column: kernel | name | | the kernel, or the memory set, with the most of this time
+-- column: fills | count | | number of fills
+-- column: kernel | name | | kernel or memset with most of this time
 -- says: {fills} {fills|fill|fills} set gradients to zero in {fill_ns}, and backward adds to them in {add_ns}: {value} of the time, most of it in {kernel}.
 -- says: {fills} {fills|fill|fills} set gradients to zero in {fill_ns} ({value} of the time), most of it in {kernel}.
 -- clear: Gradients are filled with zeros for {value} of the time.

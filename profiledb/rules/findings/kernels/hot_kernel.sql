@@ -1,8 +1,8 @@
 -- title: One kernel takes most of the time
 -- question: Does a single kernel take most of the kernel time?
--- The share of the kernel of the largest total in the time of all kernels of the selection; communication does not
--- count, because its time holds the wait for other ranks. The value is 0 where the kernel takes less than `least_pct`
--- of the time from the first to the last operation, or less than `least_ns` a launch.
+-- The share of the kernel with the largest total in the kernel time of the selection, without communication, whose time
+-- includes waits for other ranks. The value is 0 if the kernel takes less than `least_pct` percent of the active span
+-- (first to last operation of each GPU), or less than `least_ns` per launch.
 -- needs: kernel
 -- includes: finding, nccl, work
 -- selects: part
@@ -10,17 +10,17 @@
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 50 share of the kernel time from which on it is said
--- param: least_ns = 2000 kernels of a shorter mean do not count: their launches are what they cost
--- param: least_pct = 5 share of the time from the first to the last operation below which it does not matter
+-- param: threshold = 50 fires at or above this share of the kernel time
+-- param: least_ns = 2000 the value is 0 below this mean duration: launches are then the cost
+-- param: least_pct = 5 share of the active span below which the value is 0, percent
 -- column: kernel | name | | its name
 -- column: total_ns | ns | | sum of its durations
--- column: launches | count | | how often it ran
+-- column: launches | count | | number of its launches
 -- says: {kernel} takes {value} of the kernel time ({total_ns} in {launches} {launches|launch|launches}).
 -- clear: No kernel of weight takes more than {value} of the kernel time.
 -- advice: [not HIP] Profile {kernel} with `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library): it tells what limits the kernel.
 -- advice: [HIP] Profile {kernel} with `rocprof-compute profile`: it tells what limits the kernel.
--- source: NAI (one name over 50 % of the kernel time)
+-- source: nsys-ai (one name over 50 % of the kernel time)
 WITH by_kernel AS (
     SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
         any_value(readable_name(short, demangled)) AS name

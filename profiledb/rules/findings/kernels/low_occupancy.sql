@@ -1,33 +1,32 @@
 -- title: Few warps on each SM
--- question: Do blocks take so much of an SM that it holds too few warps to hide waiting?
--- The time of kernels that fill the GPU, and of which an SM holds at most `most_pct` of its warps, as block, registers
--- and shared memory allow (`kernel_shapes`), as a share of the time from the first to the last operation. Kernels of
--- `least_ns` or more count that ran alone and take at most `most_registers` a thread: those that keep more in registers
--- hide waiting by work that does not depend on it, with few warps on purpose, as matrix products, convolutions and
--- attention do. The saving is the time that a kernel with twice `most_pct` would take less, if warps were all that it
--- lacks.
+-- question: Do blocks use so much of an SM that it holds too few warps to hide latency?
+-- The time of kernels that fill the GPU while an SM holds at most `most_pct` percent of its warps, as block, registers
+-- and shared memory allow (`kernel_shapes`), as a share of the active span (first to last operation of each GPU).
+-- Kernels count if they take `least_ns` or more, run alone, and use at most `most_registers` registers per thread:
+-- others, like matrix products, convolutions and attention, hide latency with independent work and use few warps on
+-- purpose. The saving assumes twice `most_pct`, and that warps are all that the kernel lacks.
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: least_ns = 10000 shorter kernels do not count
--- param: most_pct = 12.5 theoretical occupancy up to which a kernel counts: 8 warps of 64
--- param: most_registers = 64 registers of a thread up to which a kernel counts
+-- param: most_pct = 12.5 highest theoretical occupancy that counts: 8 warps of 64
+-- param: most_registers = 64 most registers per thread of a kernel that counts
 -- column: slow_ns | ns | | time of these kernels
--- column: launches | count | | launches of them
+-- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
 -- column: occupancy_pct | % | .1f | its theoretical occupancy
--- column: limiter | text | | what limits it
+-- column: limiter | text | | resource that limits it
 -- says: {launches} {launches|launch|launches} run with few warps on each SM, {slow_ns} ({value} of the time), most in {kernel}: {limiter} allow {occupancy_pct} of an SM's warps.
 -- clear: Kernels with few warps on each SM take {value} of the time.
 -- advice: [shared memory] Take less shared memory for each block, smaller tiles, or give each block more threads.
 -- advice: [blocks] Make blocks larger: an SM holds few blocks of one or two warps each.
 -- advice: [warps] Make blocks smaller, so that more than one fits on an SM.
 -- advice: [not HIP] Nsight Compute tells whether these warps are enough: `ncu --section Occupancy --section WarpStateStats`.
--- source: Nsight Compute, Occupancy (theoretical occupancy); least and most are ours
+-- source: Nsight Compute, Occupancy (theoretical occupancy); limits: ours
 WITH judged AS MATERIALIZED (
     SELECT *, CASE blocks_per_sm WHEN limit_shared THEN 'shared memory' WHEN limit_blocks THEN 'blocks' ELSE 'warps' END
             AS limiter

@@ -1,9 +1,9 @@
 -- title: Low precision unused
 -- question: Do tensor cores compute in 16 bits or fewer?
--- Of the time of matrix products, convolutions and fused attention on tensor cores, the share in numbers of 16 bits
--- or fewer, by the names of the kernels. Asked only where those of 32 bits (TF32) take `least_pct` of the time from
--- the first to the last operation; else the value is 100. Products in FP64 do not count. A note, because another
--- precision changes results; the saving is half of the time in TF32, for 16 bits run at twice its peak.
+-- The share of 16 bits or fewer, by kernel name, in the time of matrix products, convolutions and fused attention on
+-- tensor cores. The value is 100 if products in 32 bits (TF32) take less than `least_pct` percent of the active span
+-- (first to last operation of each GPU). FP64 does not count. The finding is low because another precision changes
+-- results; the saving is half of the time in TF32, because 16 bits have twice its peak.
 -- needs: kernel
 -- includes: finding, work, tensor
 -- selects: part
@@ -12,16 +12,16 @@
 -- unit: %
 -- fires: below
 -- weight: low
--- param: threshold = 10 share in low precision up to which it is said
--- param: least_pct = 5 share of the time in 32 bits below which there is nothing to win
--- column: wide_ns | ns | | time of products on tensor cores in TF32
--- column: wide_pct | % | .1f | its share of the time from the first to the last operation
+-- param: threshold = 10 fires at or below this share in low precision
+-- param: least_pct = 5 share of 32 bits in the active span below which the value is 100, percent
+-- column: wide_ns | ns | | time of products in TF32 on tensor cores
+-- column: wide_pct | % | .1f | share of this time in the active span
 -- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of their time is in 16 bits or fewer.
 -- clear: Tensor-core kernels in TF32 take {wide_pct} of the time.
 -- advice: -> sixteen_bits
 -- advice: [PyTorch, not channels last] Convolutions besides: `model.to(memory_format=torch.channels_last)`.
 -- advice: [CUDA C++] On Hopper and later, FP8 through cuBLASLt or Transformer Engine is faster still.
--- source: XPROF op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time is ours
+-- source: XProf op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time: ours
 WITH product AS (
     SELECT name_id, bits, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum
@@ -29,7 +29,7 @@ WITH product AS (
 ), total AS (
     SELECT coalesce(sum(ns) FILTER (bits < 64), 0) AS all_ns, coalesce(sum(ns) FILTER (bits IS NULL), 0) AS unknown_ns,
         coalesce(sum(ns) FILTER (bits = 32), 0) AS wide_ns FROM product
-), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns FROM selected_kernel
     WHERE name_id IN (SELECT name_id FROM product_name WHERE unit = 'tensor' AND bits = 32)
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow')

@@ -1,9 +1,8 @@
 -- title: Limited by the GPU's memory
 -- question: Is the GPU's memory busy while its SMs are not?
--- The mean of the sampled DRAM bandwidth (reads and writes together) while the GPU ran kernels, in percent of its
--- peak, where SMs issued in less than `compute_pct` of the cycles and tensor cores were active in less: otherwise the
--- value is 0. Samples count that fall into busy time of the selection. A note: it says which kind of change helps,
--- not what to change.
+-- The mean sampled DRAM bandwidth (reads and writes together) while the GPU runs kernels, in percent of its peak. It is
+-- 0 if SMs issue, or tensor cores are active, in `compute_pct` percent of the cycles or more. Samples count in busy
+-- time of the selection. The finding tells which kind of change helps, not which change.
 -- needs: gpu_metric
 -- needs: kernel
 -- includes: finding
@@ -11,19 +10,19 @@
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 70 share of the peak bandwidth from which on it is said
--- param: compute_pct = 50 activity of the SMs up to which memory is what limits
--- column: dram_pct | % | .1f | mean bandwidth of the memory
--- column: issue_pct | % | .1f | share of the cycles in which SMs issued
--- column: tensor_pct | % | .1f | share of the cycles in which tensor cores were active
--- column: samples | count | | samples
+-- param: threshold = 70 fires at or above this share of the peak bandwidth
+-- param: compute_pct = 50 activity of SMs or tensor cores from which the value is 0, percent
+-- column: dram_pct | % | .1f | mean DRAM bandwidth in percent of its peak
+-- column: issue_pct | % | .1f | share of the cycles in which SMs issue
+-- column: tensor_pct | % | .1f | share of the cycles in which tensor cores are active
+-- column: samples | count | | samples in busy time
 -- says: The memory runs at {value} of its peak, SMs issue in {issue_pct} of the cycles: bytes limit this part, not arithmetic.
 -- clear: The memory runs at {dram_pct} of its peak while kernels run, SMs issue in {issue_pct} of the cycles.
 -- advice: -> fuse
 -- advice: [PyTorch, 16-bit products or 8-bit products] Move fewer bytes: recompute cheap values instead of storing them, larger tiles in kernels of your own.
 -- advice: [else, PyTorch] Move fewer bytes: activations in BF16, cheap values recomputed instead of stored, larger tiles in kernels of your own.
 -- advice: [else] Move fewer bytes: smaller types, cheap values recomputed instead of stored, larger tiles.
--- source: XPROF smart suggestion (memory over 70 %, compute under 50 %)
+-- source: XProf smart suggestion (memory over 70 %, compute under 50 %)
 WITH wanted AS (
     SELECT name, CASE WHEN regexp_matches(name, '^DRAM (Read|Write)') THEN 'dram'
         WHEN regexp_matches(name, '^SM Issue') THEN 'issue'

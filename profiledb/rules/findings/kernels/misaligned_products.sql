@@ -1,10 +1,10 @@
 -- title: Misaligned matrix products
--- question: Do matrix products have sizes that tensor cores cannot load in full?
--- The time of matrix products and convolutions on tensor cores whose names say that they load 4 bytes or less at a time
--- (align1 or align2 of 16 bits, align1 of 32), as a share of the time from the first to the last operation. A library
--- takes such kernels where a size or a stride is odd, and loses the fast ones: on Hopper and newer all that use
--- warpgroups. FP64 is left out, whose numbers are never shorter. The saving is the time that products of the next
--- multiple of 8 would take less: three quarters of it on Hopper and newer, half on others, as measured.
+-- question: Do matrix products have sizes that tensor cores load inefficiently?
+-- The time of matrix products and convolutions on tensor cores whose names indicate loads of 4 bytes or less (align1 or
+-- align2 of 16 bits, align1 of 32), as a share of the active span (first to last operation of each GPU). Libraries
+-- choose such kernels for odd sizes or strides, and give up the fast ones: on Hopper and newer, all that use
+-- warpgroups. FP64 does not count: its loads are never shorter. The saving of the next multiple of 8 is three quarters
+-- of the time on Hopper and newer, half on others, as measured.
 -- needs: kernel
 -- includes: finding, idle, work, tensor
 -- selects: part
@@ -12,11 +12,11 @@
 -- parts: matmul, convolution, attention
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the time from which on it is said
+-- param: threshold = 3 fires at or above this share of the active span
 -- column: slow_ns | ns | | time of these kernels
 -- column: launches | count | | launches of these kernels
 -- column: kernel | name | | the one with the most time
--- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: range | name | | range with most of this time; * stands for its last number
 -- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel} in {range}: tensor cores load them an element or two at a time.
 -- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel}: tensor cores load them an element or two at a time.
 -- clear: Misaligned matrix products take {value} of the time.
@@ -24,13 +24,13 @@
 -- advice: [else] Pad sizes and leading dimensions of the product in {range|the program} to multiples of 16 bytes at least.
 -- advice: [Hugging Face] `model.resize_token_embeddings(pad_to_multiple_of=64)` pads a vocabulary, `pad_to_multiple_of=8` of the collator the lengths.
 -- advice: Views that begin at an odd element are misaligned, too, whatever their size.
--- source: own; NVIDIA's guide to matrix multiplication (alignment of 16 bytes). Pairs on H100 with 50,257 and 50,304 columns: 7.6 and 3.5 times as long
+-- source: ours; NVIDIA's matrix multiplication guide (alignment of 16 bytes). Pairs on H100 with 50,257 and 50,304 columns: 7.6 and 3.5 times as long
 WITH product AS MATERIALIZED (
     SELECT name_id FROM product_name
     WHERE unit = 'tensor' AND bits < 64 AND bits <= 32 / list_min(
             list_transform(regexp_extract_all(demangled, 'align[abc]?(\d+)', 1), LAMBDA one: one::INTEGER)
         )
-), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns, process_range FROM selected_kernel WHERE name_id IN (FROM product)
 ), taken AS (
     SELECT device_id, sum(end_ns - start_ns) AS ns FROM finding_union('slow')

@@ -1,30 +1,30 @@
 -- title: Partial last waves
 -- question: Do kernels end with a wave of blocks that leaves most SMs empty?
--- A kernel with more blocks than the GPU holds at once runs them in waves, and ends when the SM with the most blocks is
--- done. Of its duration the share by which this SM has more blocks than the mean is lost. The value is the sum of that
--- as a share of the time from the first to the last operation, over kernels of `least_ns` or more that ran alone in
--- more than one wave, where at least `least_pct` of the duration are lost. How many blocks an SM holds follows from
--- block, registers and shared memory (`kernel_shapes`). Kernels that the bandwidth of the memory limits (elementwise,
--- reductions, copies and their like) do not count: their last wave runs faster.
+-- The time lost to partial last waves, as a share of the active span (first to last operation of each GPU). A kernel
+-- with more blocks than the GPU holds at once runs them in waves, and ends with the SM that has the most blocks: it
+-- loses the share of its duration by which the mean over the SMs falls short of that. Kernels count if they take
+-- `least_ns` or more, run alone in more than one wave, and lose at least `least_pct` percent. The blocks per SM follow
+-- from block, registers and shared memory (`kernel_shapes`). Kernels limited by memory bandwidth (elementwise,
+-- reductions, copies and similar) do not count: their last wave runs faster.
 -- needs: kernel
 -- includes: finding, filling
 -- selects: part
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: least_ns = 10000 shorter kernels do not count
--- param: least_pct = 20 share of a kernel's duration from which on it counts
--- column: lost_ns | ns | | time that is lost
--- column: launches | count | | launches for which it holds
+-- param: least_pct = 20 smallest loss that counts, percent of a kernel's duration
+-- column: lost_ns | ns | | time lost
+-- column: launches | count | | launches with such a loss
 -- column: kernel | name | | the one that loses most
 -- column: blocks | count | | blocks of its grid
--- column: places | count | | blocks that the GPU holds of it at once
+-- column: places | count | | blocks of it that the GPU holds at once
 -- says: The last wave of {launches} {launches|launch|launches} leaves most SMs empty, which loses {lost_ns} ({value} of the time), most in {kernel}: {blocks} {blocks|block|blocks}, and the GPU holds {places} at once.
 -- clear: Partial last waves lose {value} of the time.
 -- advice: Choose the batch, or the size of a tile, so that the blocks fill whole waves, or stay just below: a few blocks more cost a wave.
 -- advice: Own kernels: as many blocks as the GPU holds, each of which takes several tiles (persistent kernel), or split the last tiles (stream-K).
--- source: NVIDIA, Matrix Multiplication Background (wave and tile quantization); Nsight Compute, LaunchStatistics (waves, tail effect; the least share is its)
+-- source: NVIDIA, Matrix Multiplication Background (wave and tile quantization); Nsight Compute, LaunchStatistics (waves, tail effect, least share)
 WITH judged AS MATERIALIZED (
     SELECT *, grid_blocks AS blocks, blocks_per_sm * sm_count AS places, CASE WHEN waves <= 1 THEN 0
             WHEN waves > 1 THEN 1 - grid_blocks / sm_count / ceil(grid_blocks / sm_count) END AS lost

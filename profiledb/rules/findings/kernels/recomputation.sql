@@ -1,11 +1,11 @@
 -- title: Activations computed again
--- question: Does the backward pass compute again what the forward pass has computed?
--- The time of kernels in the backward pass that are those of the forward pass, with the same grid and block, and the
--- time right before each in which the GPU waited for it, as a share of the time from the first to the last operation.
--- Kernels that only a forward pass has tell (normalization, softmax, attention, activations, dropout, by their names):
--- where at least `least_pct` of their launches come again, they count, and with them the kernels of the backward pass
--- that stand beside them, one after the other, as they do in the forward pass. Where the memory of the GPU is filled to
--- `full_pct` or more the value is 0, because then it has to be.
+-- question: Does the backward pass recompute the forward pass?
+-- The time of kernels in the backward pass that repeat those of the forward pass, with the same grid and block, and of
+-- the GPU's wait right before each, as a share of the active span (first to last operation of each GPU). Kernels that
+-- only a forward pass has (normalization, softmax, attention, activations, dropout, by their names) identify them: if
+-- at least `least_pct` percent of their launches recur, they count, and with them the kernels beside them that follow
+-- each other as in the forward pass. The value is 0 if the program fills `full_pct` percent or more of the GPU's
+-- memory, because it then has to recompute.
 -- needs: kernel
 -- includes: finding, training, memory
 -- selects: part
@@ -13,13 +13,13 @@
 -- parts: launch call, launch latency, host code, other CUDA call, between operations
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the time from which on it is said
--- param: least_pct = 10 share of the forward pass that comes again from which on it counts
--- param: full_pct = 70 share of the memory of the GPU that the program holds from which on it has to compute again
--- column: again_ns | ns | | time of the kernels that come again, and of the waits for them
--- column: launches | count | | these kernels
--- column: held_pct | % | .0f | most memory of a GPU that the program holds, where the report tells
--- column: kernel | name | | the one with the most of this time
+-- param: threshold = 2 fires at or above this share of the active span
+-- param: least_pct = 10 smallest share of the forward pass that must recur, percent
+-- param: full_pct = 70 share of GPU memory in use from which the value is 0, percent
+-- column: again_ns | ns | | time of the repeated kernels and of the waits for them
+-- column: launches | count | | repeated kernels
+-- column: held_pct | % | .0f | most memory of a GPU that the program holds, if the report shows it
+-- column: kernel | name | | kernel with most of this time
 -- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. The program fills {held_pct} of the memory of the GPU.
 -- says: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns} ({value} of the time), most of it {kernel}. How full the memory is this report does not tell.
 -- clear: The backward pass runs {launches} {launches|kernel|kernels} of the forward pass again, which takes {again_ns}; memory is {held_pct} full.
@@ -28,10 +28,10 @@
 -- advice: [PyTorch] Checkpoint what is large and cheap to compute, and keep the results of matrix products and attention: `create_selective_checkpoint_contexts`.
 -- advice: [not PyTorch] If memory allows, keep the activations of more layers; compute again only what is large and cheap.
 -- advice: Free memory first where it is scarce: sharded optimizer states, lower precision, a fused loss, a smaller batch.
--- source: own; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
+-- source: ours; PyTorch's documentation of torch.utils.checkpoint (it trades computation for memory)
 WITH trained AS MATERIALIZED (
     SELECT * FROM finding_trained WHERE kind = 'kernel' AND is_backward IS NOT NULL
-), forward_name AS (  -- what only a forward pass runs
+), forward_name AS (  -- kernels that only a forward pass runs
     SELECT name_id FROM kernel_name WHERE NOT is_fused(demangled)
         AND NOT regexp_matches(demangled, '(?i)backward|grad|bwd|bprop|(^|[^a-z])bw_')
         AND (class IN ('attention', 'normalization', 'softmax', 'random') OR class = 'elementwise' AND regexp_matches(
@@ -47,7 +47,7 @@ WITH trained AS MATERIALIZED (
     SELECT *, lag(shape) OVER lane AS before, coalesce(lag(is_backward) OVER lane = is_backward, false) AS goes_on
     FROM trained
     WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, id)
-), follows AS MATERIALIZED (  -- what follows what in the forward pass
+), follows AS MATERIALIZED (  -- pairs of consecutive kernels of the forward pass
     SELECT DISTINCT before, shape FROM placed WHERE NOT is_backward AND goes_on
 ), chained AS (
     SELECT placed.*, sum(CASE WHEN goes_on AND follows.shape IS NOT NULL THEN 0 ELSE 1 END) OVER (

@@ -1,16 +1,16 @@
 -- title: Grids that do not fill the GPU
--- question: Do kernels run for long with fewer blocks than the GPU has SMs?
--- Of a kernel with fewer blocks than SMs, the SMs without a block do nothing: its duration times the share of them is
--- lost. The value is the sum of that as a share of the time from the first to the last operation, over kernels of
--- `least_ns` or more that ran alone; beside others the rest of the SMs may work, and of shorter ones the launch is
--- what counts. The saving is that sum. Communication does not count: it takes few SMs on purpose.
+-- question: Do long kernels have fewer blocks than the GPU has SMs?
+-- The time lost to SMs without a block, as a share of the active span (first to last operation of each GPU): the
+-- duration of each kernel with fewer blocks than SMs, times the share of empty SMs. Kernels count if they take
+-- `least_ns` or more and run alone: beside others the empty SMs may work, and the launch dominates shorter ones. The
+-- saving is the lost time. Communication does not count: it uses few SMs on purpose.
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the active span
 -- param: least_ns = 5000 shorter kernels do not count
 -- column: lost_ns | ns | | sum of duration times share of SMs without a block
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
@@ -27,7 +27,7 @@
 -- advice: [else, CuPy or Numba] Else run independent work beside it, on another stream.
 -- advice: [else, OpenACC or OpenMP offload] Else run independent regions beside it (`async`, `nowait`).
 -- advice: [else] Else run independent work beside it, on another stream, or in branches of a CUDA graph.
--- source: NCU LaunchStatistics (fewer blocks than SMs; lost share as there); TB gpu_metrics_parser; 5 % and 5 µs are ours
+-- source: Nsight Compute, LaunchStatistics (fewer blocks than SMs, lost share); PyTorch TensorBoard plugin gpu_metrics_parser; 5 % and 5 µs: ours
 WITH small AS MATERIALIZED (
     SELECT kernel_id, device_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks, sm_count,
         (end_ns - start_ns) * (1 - blocks / sm_count) AS lost_ns

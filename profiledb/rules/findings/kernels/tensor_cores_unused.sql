@@ -1,11 +1,10 @@
 -- title: Tensor cores unused
 -- question: Do matrix products or convolutions run on CUDA cores?
--- The time of matrix products and convolutions whose names tell that they run on CUDA cores in FP32, as a share of
--- the time from the first to the last operation. Products in FP64 are not judged: where they are most, nothing is.
--- Products with a vector do not count, nor do GPUs without tensor cores, or without TF32 (before Ampere half precision
--- is needed, which the saving goes by). The saving is the share of that time that the peaks of tensor and CUDA cores
--- tell: a bound that memory and small sizes keep out of reach. It is a note, because another precision changes results:
--- the program's owner decides.
+-- The time of matrix products and convolutions whose names indicate FP32 on CUDA cores, as a share of the active span
+-- (first to last operation of each GPU). Products with a vector and GPUs without tensor cores do not count. The rule
+-- does not judge FP64, nor anything if most products are in FP64. The saving follows from the peaks of tensor cores (in
+-- TF32, or in FP16 before Ampere) and CUDA cores: a bound that memory and small sizes keep out of reach. The finding is
+-- low, because another precision changes results: the program's owner decides.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
@@ -14,13 +13,13 @@
 -- weight: low
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: least_pct = 20 share of these kernels in the time of all products below which the value is 0
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: least_pct = 20 share of the time of all products below which the value is 0, percent
 -- column: cuda_ns | ns | | time of these kernels
--- column: product_pct | % | .1f | share of them in the time of all products whose name tells
+-- column: product_pct | % | .1f | share of these kernels in the time of all products with a known unit
 -- column: kernel | name | | the one with the most time
--- column: precision | text | | what tensor cores of this GPU take instead
--- column: faster | ratio | .1f | peak of tensor cores in it over that of the CUDA cores
+-- column: precision | text | | precision to use on this GPU's tensor cores
+-- column: faster | ratio | .1f | peak of tensor cores in this precision over that of CUDA cores
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
 -- clear: Matrix products on CUDA cores in FP32 take {value} of the time.
@@ -28,7 +27,7 @@
 -- advice: [TF32, not 16-bit products] -> sixteen_bits
 -- advice: [FP16] -> sixteen_bits
 -- advice: Sizes that are multiples of 8 (FP16, BF16) or 4 (TF32) reach tensor cores in all versions of the libraries.
--- source: TB data.py; NAI tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and the share of the time are ours
+-- source: PyTorch TensorBoard plugin data.py; nsys-ai tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and share of the time: ours
 WITH board AS (
     SELECT gpu.gpu_id, CASE WHEN cc >= 8 THEN 'TF32' WHEN cc >= 7 THEN 'FP16' END AS precision,
         CASE WHEN cc >= 8 THEN tf32.peak_flops_per_s ELSE fp16.peak_flops_per_s END / fp32.peak_flops_per_s AS faster
@@ -52,7 +51,7 @@ WITH board AS (
         coalesce(sum(ns) FILTER (unit = 'cuda' AND precision IS NULL), 0) AS without_ns,
         arg_max(precision, ns) FILTER (unit = 'cuda') AS precision, arg_max(faster, ns) FILTER (unit = 'cuda') AS faster
     FROM product
-), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+), slow AS MATERIALIZED (  -- kernels that overlap count once
     SELECT device_id, start_ns, end_ns FROM selected_kernel
     WHERE name_id IN (SELECT name_id FROM product WHERE unit = 'cuda' AND precision IS NOT NULL)
 ), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS cuda_ns FROM finding_union('slow')

@@ -1,10 +1,10 @@
 -- title: Attention not fused
--- question: Does attention run as matrix product, softmax and matrix product instead of one fused kernel?
--- Told by the order of kernels: between two matrix products of a stream lies a softmax, and nothing else but
--- elementwise kernels, copies, reductions and random numbers. Or by ranges of the program for the parts of attention
--- (computing_attention_scores, computing_softmax, final_matmul and their kin, all three), whichever holds more; these
--- may hold casts of the inputs, too. All but the products is traffic that a fused kernel never writes to memory: its
--- time is the saving, and as a share of the time from the first to the last operation the value. A softmax of a loss
+-- question: Does attention run as separate products and softmax instead of one fused kernel?
+-- The time of the kernels between the products of attention, as a share of the active span (first to last operation of
+-- each GPU). A fused kernel never writes this data to memory, so the saving is all of it. The order of kernels shows
+-- it: between two matrix products of a stream lie a softmax and only elementwise kernels, copies, reductions and random
+-- numbers. So do ranges for all three parts of attention (computing_attention_scores, computing_softmax, final_matmul
+-- and similar), which may also contain casts of the inputs. The larger of both counts. A softmax of a loss
 -- (log-softmax, cross entropy) does not count.
 -- needs: kernel
 -- includes: finding, attention
@@ -12,8 +12,8 @@
 -- parts: matmul, softmax, elementwise, copy, attention
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the time from which on it is said
--- param: most = 24 kernels between two products at most
+-- param: threshold = 5 fires at or above this share of the active span
+-- param: most = 24 most kernels between two products
 -- column: between_ns | ns | | time of the kernels between the products of attention
 -- column: softmaxes | count | | softmaxes between two products
 -- column: kernels | count | | kernels between the products
@@ -28,7 +28,7 @@
 -- advice: [else, HIP] Fuse the attention in {place|the model}: FlashAttention, or that of Composable Kernel (`ck_tile`).
 -- advice: [else] Fuse the attention in {place|the model}: FlashAttention, or the fused attention of cuDNN (`cudnn_frontend` SDPA).
 -- advice: [PyTorch, not vLLM, not SGLang] Masks and biases: `torch.nn.attention.flex_attention`.
--- source: FlashAttention (Dao 2022): the scores need not be written; the pattern and 5 % are ours
+-- source: FlashAttention (Dao 2022): the scores need not be written; pattern and 5 %: ours
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,
         class = 'matmul' AS beside, class = 'softmax' AS softmax,

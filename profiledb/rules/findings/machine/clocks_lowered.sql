@@ -1,9 +1,8 @@
 -- title: Clocks lowered
--- question: Did the GPU run slower than its highest clock while it worked?
--- The mean of the SM clock in the log of power and clocks beside the report, over readings in busy time of the
--- selection, as a share of the highest clock of the GPU; the slowest GPU counts. Judged from `least` such readings
--- on. The saving is the time that the busy time would shrink by at the highest clock: what memory or the link limits
--- does not shrink so.
+-- question: Did the GPU run below its highest clock while it worked?
+-- The mean SM clock in the power log beside the report, over readings in busy time of the selection, as a share of the
+-- GPU's highest clock; the slowest GPU counts. The rule needs at least `least` such readings. The saving is the time
+-- that the busy time would shrink by at the highest clock; time limited by memory or the link does not shrink.
 -- needs: power_log
 -- needs: kernel or graph_launch
 -- includes: finding, sidecar, power
@@ -12,11 +11,11 @@
 -- unit: %
 -- fires: below
 -- weight: warning
--- param: threshold = 90 share of the highest clock up to which it is said
--- param: least = 3 readings in busy time below which nothing is judged
+-- param: threshold = 90 fires at or below this share of the highest clock
+-- param: least = 3 fewest readings in busy time that are judged
 -- column: clock_mhz | count | .0f | mean clock in busy time, MHz
 -- column: highest_mhz | count | .0f | highest clock of the GPU, MHz
--- column: cause_text | text | | what the log tells of the cause
+-- column: cause_text | text | | cause that the log shows
 -- column: readings | count | | readings in busy time
 -- says: The SM clock is {clock_mhz} MHz while the GPU works, {value} of its {highest_mhz} MHz: {cause_text}.
 -- clear: The SM clock is {value} of its highest while the GPU works.
@@ -26,7 +25,7 @@
 -- advice: [temperature, else] Check air flow, fans and the neighbors in the chassis: cooling lowers the clocks (`nvidia-smi -q -d TEMPERATURE,PERFORMANCE`).
 -- advice: [HIP] Compare only runs with the same clocks: `amd-smi set --perf-determinism` bounds them for measurements.
 -- advice: [else] Compare only runs with the same clocks: `nvidia-smi -lgc MHZ` locks them for measurements; `nvidia-smi -q -d CLOCK,PERFORMANCE` names reasons.
--- source: OMNI diagnose-perf (clocks lowered, throttle reasons, 85 °C); 90 % is ours
+-- source: NVIDIA omniperf diagnose-perf (clocks lowered, throttle reasons, 85 °C); 90 %: ours
 WITH busy_reading AS (
     SELECT reading.* FROM (FROM power_reading WHERE sm_clock_mhz > 0) AS reading
     ASOF JOIN selected_busy AS work ON reading.gpu_id = work.device_id AND reading.time_ns >= work.start_ns

@@ -1,7 +1,7 @@
 -- title: GPU hot
 -- question: Is the GPU so hot that it may lower its clocks?
--- The highest temperature in the log beside the report, over readings in the time of the selection, in °C; the hottest
--- GPU that worked counts. It lags behind the work.
+-- The highest temperature in °C in the power log beside the report, in the time of the selection; the hottest GPU that
+-- worked counts. Temperature lags behind the work.
 -- needs: power_log
 -- needs: kernel or graph_launch
 -- includes: finding, sidecar, power
@@ -9,14 +9,14 @@
 -- unit: count
 -- fires: above
 -- weight: warning
--- param: threshold = 85 temperature in °C from which on it is said
+-- param: threshold = 85 fires at or above this temperature in °C
 -- column: gpu_id | id | | the hottest GPU
 -- column: readings | count | | readings in the time of the selection
 -- says: GPU {gpu_id} reaches {value} °C, where it may lower its clocks.
 -- clear: The GPU reaches {value} °C.
 -- advice: [not HIP] Check air flow, fans and the neighbors in the chassis; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` tells limits and slowdowns.
 -- advice: [HIP] Check air flow, fans and the neighbors in the chassis; `amd-smi metric --temperature` tells temperatures.
--- source: OMNI diagnose-perf (over 85 °C)
+-- source: NVIDIA omniperf diagnose-perf (over 85 °C)
 WITH reading AS (
     SELECT one.gpu_id, one.temperature_c FROM (FROM power_reading WHERE temperature_c IS NOT NULL) AS one
     ASOF JOIN selected_active AS part ON one.gpu_id = part.device_id AND one.time_ns >= part.start_ns

@@ -1,8 +1,8 @@
 -- title: Power limit reached
--- question: Does the GPU draw as much power as it may?
--- The mean power over readings of the log in busy time of the selection, as a share of the power limit that the
--- program wrote beside the report; the GPU with the largest share counts. Near the limit the board lowers its clocks,
--- so that times depend on power. Readings are averages of the driver, and may pass the limit for a moment.
+-- question: Does the GPU reach its power limit?
+-- The mean power in the power log beside the report, over readings in busy time of the selection, as a share of the
+-- power limit that the program recorded; the GPU with the largest share counts. Near the limit the board lowers its
+-- clocks, so times depend on power. Readings are driver averages and may briefly exceed the limit.
 -- needs: power_log
 -- needs: kernel or graph_launch
 -- includes: finding, sidecar, power
@@ -10,15 +10,15 @@
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 97 share of the limit from which on it is said
--- param: least = 3 readings in busy time below which nothing is judged
+-- param: threshold = 97 fires at or above this share of the limit
+-- param: least = 3 fewest readings in busy time that are judged
 -- column: power_w | count | .0f | mean power in busy time, W
 -- column: limit_w | count | .0f | power limit, W
 -- column: readings | count | | readings in busy time
 -- says: The GPU draws {power_w} W while it works, {value} of its limit of {limit_w} W: the limit sets its clocks.
 -- clear: The GPU draws {value} of its power limit while it works.
 -- advice: Compare runs only at the same power limit, and look at the clocks; lower precision and fewer bytes moved save power, and give time back here.
--- source: OMNI diagnose-perf (throttle reasons); 97 % is ours: a sample at its full clock draws 95 %
+-- source: NVIDIA omniperf diagnose-perf (throttle reasons); 97 %: ours, a sample at its full clock draws 95 %
 WITH busy_reading AS (
     SELECT reading.* FROM (FROM power_reading WHERE power_w IS NOT NULL) AS reading
     ASOF JOIN selected_busy AS work ON reading.gpu_id = work.device_id AND reading.time_ns >= work.start_ns

@@ -1,24 +1,24 @@
 -- title: Overhead of the profiler
 -- question: Did the profiler itself take much of the time?
--- The time in which the profiler says that it worked (flushes, allocations of buffers, start-up), within the stretch
--- from the first to the last operation of the selection, as a share of it. Overlaps count once. What it adds to
--- single calls is not in it.
+-- The time of the profiler's own work as it reports it (flushes, allocations of buffers, start-up), as a share of the
+-- span from the first to the last operation of the selection. Overlaps count once. Overhead within calls is not
+-- included.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: warning
--- param: threshold = 5 share of the time from which on it is said
+-- param: threshold = 5 fires at or above this share of the span
 -- column: spent_ns | ns | | time of the profiler
--- column: name | name | | what took most of it
+-- column: name | name | | activity with most of it
 -- says: The profiler itself took {spent_ns} of the selected time ({value}), most of it for {name}. Without it the program is faster.
 -- clear: The profiler itself took {value} of the selected time.
 -- advice: [nsys] Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
 -- advice: [nsys] Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
 -- advice: [trace, PyTorch] Record less: `torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)`, and let the profiler start up before the steps that count: `torch.profiler.schedule(wait=1, warmup=1, active=3)`.
 -- advice: [trace, else] Record less, and let the profiler start up before the steps that count.
--- source: nsys PROFILER_OVERHEAD; 5 % is ours
+-- source: nsys PROFILER_OVERHEAD; 5 %: ours
 WITH span AS (
     SELECT min(low) AS low, max(high) AS high FROM finding_edge
 ), spent AS MATERIALIZED (

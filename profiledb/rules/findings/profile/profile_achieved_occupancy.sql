@@ -1,9 +1,9 @@
 -- title: Achieved occupancy
 -- question: Do kernels reach the occupancy that their resources allow?
--- Warps that are missing at run time hide less latency. Where the achieved occupancy is over 10 points under the
--- theoretical one, the part (theoretical - achieved) / theoretical of the time may be saved, and never more than what
--- is left to the peak of compute or memory. The value weighs this part with the time of each kernel. Launches that do
--- not fill the GPU once do not count: there are no more warps.
+-- The share of the measured kernel time that missing warps cost at most, because fewer warps hide less latency: of each
+-- kernel whose achieved occupancy is over 10 points below the theoretical one, (theoretical - achieved) / theoretical.
+-- No launch saves more than its headroom to the peak of compute or memory. Launches that do not fill the GPU once do
+-- not count: they have no more warps.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,10 +11,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 5 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Missing warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Missing warps cost at most {value} of the measured kernel time.
 -- advice: Balance the work of blocks and warps of {kernel}; make blocks smaller, so that a new one starts as soon as one ends.

@@ -1,12 +1,11 @@
 -- title: Advice of Nsight Compute
--- question: What do the rules of Nsight Compute promise, weighed by time?
--- Nsight Compute estimates for each launch what its own rules save of the whole kernel (global speed-ups). Weighed by
--- the time that the kernel takes, in the linked Systems report or in the Compute report itself, they tell which advice
--- is worth most. The value is that of the best rule of each kernel: rules overlap, and are not added up. An estimate
--- counts no further than the launch can reach: one at 91 % of the peak of the device memory gains at most 9 %, unless
--- the rule spares traffic, as where sectors were counted that nobody asked for; what only waits less is cut by the
--- busier one of compute and memory. L2 compression does not count, for it needs memory that is allocated as
--- compressible.
+-- question: How much of the kernel time does Nsight Compute's advice save?
+-- The share of the measured kernel time that the best Nsight Compute rule of each kernel saves. Nsight Compute
+-- estimates for each launch the part of the kernel that its rules save (global speed-ups); the value weights them by
+-- the kernel's time, in the linked Systems report or in the Compute report itself. Rules overlap and do not add up. An
+-- estimate counts as far as the launch can reach: at 91 % of the DRAM peak it gains at most 9 %, unless the rule
+-- reduces traffic, as for sectors that no thread requested; compute or memory, whichever is busier, caps rules that
+-- only reduce waiting. L2 compression does not count, because it needs memory allocated as compressible.
 -- needs: ncu_launch
 -- needs: ncu_rule
 -- includes: profile
@@ -15,16 +14,16 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 5 share of the measured kernel time that the best rule of each kernel saves
+-- param: threshold = 5 fires at or above this share of the measured kernel time
 -- column: kernel | name | | kernel that gains most
--- column: rule | text | | the rule of Nsight Compute that promises it
--- column: speedup_pct | % | .1f | its estimate for this kernel, as far as the kernel can reach it
--- column: at_roof | text | | how near this kernel is to its roof, where it is at it
+-- column: rule | text | | rule of Nsight Compute that promises it
+-- column: speedup_pct | % | .1f | estimate for this kernel, as far as it can reach it
+-- column: at_roof | text | | share of its roof that this kernel reaches, if it is at it
 -- says: Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}, which is at its roof ({at_roof}): rule {rule} saves no more than {speedup_pct} of its time.
 -- says: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it; most in {kernel}: rule {rule}, up to {speedup_pct} of its time.
 -- clear: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it.
 -- advice: Open {kernel} on Kernel profiles: rule {rule} says there, word for word, what to change.
--- source: Nsight Compute's rules (speed-up type global), weighed by time, cut to what the speed of light leaves
+-- source: Nsight Compute's rules (speed-up type global), weighted by time, capped by the speed of light
 WITH best AS (
     SELECT launch_id, max(reach_pct) AS reach_pct, arg_max(rule, reach_pct) AS rule
     FROM ncu_advice GROUP BY launch_id

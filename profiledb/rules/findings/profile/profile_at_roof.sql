@@ -1,9 +1,8 @@
 -- title: At the roof
 -- question: Which kernels cannot become faster with the same work?
--- The share of the measured kernel time in launches at 85 % or more of their roof: of the bandwidth of the device
--- memory or of the peak of their arithmetic (page Roofline). Without the roofline only the bandwidth is known, and the
--- value is the least that it can be. What such a kernel can still gain is little: it becomes faster with less work or
--- less traffic alone.
+-- The share of the measured kernel time in launches at 85 % or more of their roof: the bandwidth of the device memory
+-- or the peak of their arithmetic (page Roofline). Without the roofline only the bandwidth is known, and the value is a
+-- lower bound. Such kernels gain little more: only less work or less traffic makes them faster.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,9 +10,9 @@
 -- unit: %
 -- fires: above
 -- weight: note
--- param: threshold = 10 share of the measured kernel time from which on it is said
--- column: kernel | name | | kernel at its roof that takes longest
--- column: note | text | | how near it is
+-- param: threshold = 10 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel at its roof with the most time
+-- column: note | text | | share of its roof that it reaches
 -- column: launches | count | | measured launches at their roof
 -- says: {value} of the measured kernel time is in kernels at their roof; most in {kernel}, which runs at {note}.
 -- clear: {value} of the measured kernel time is in kernels at their roof.
@@ -21,7 +20,7 @@
 -- advice: [memory, else, PyTorch, not torch.compile] Move less in {kernel}: fuse it with its neighbors (`torch.compile`), use smaller types, keep data in caches.
 -- advice: [memory, else] Move less in {kernel}: fuse it with its neighbors so that data passes memory once, use smaller types, keep data in caches.
 -- advice: [compute] Compute less in {kernel}: a lower precision or tensor cores have a higher roof; another algorithm needs fewer operations.
--- source: Roofline as on the page Roofline; 85 %: memory-bound kernels of the samples that have nothing to mend reach 85 to 95 %, and those with something to mend stay under 85 %
+-- source: Roofline as on the page Roofline; 85 %: memory-bound kernels of the samples with nothing to fix reach 85 to 95 %, those with something to fix less than 85 %
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, roof_note AS note, roof_pct, roof, coalesce(is_at_roof, false) AS is_at
     FROM finding_launch LEFT JOIN finding_roof USING (launch_id)

@@ -1,8 +1,8 @@
 -- title: Bank conflicts
--- question: Do accesses to shared memory conflict?
--- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At
--- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
--- time of each kernel. No launch saves more than the bandwidth of the device memory leaves.
+-- question: Do accesses to shared memory cause bank conflicts?
+-- The share of the measured kernel time that bank conflicts cost at most: the wavefronts that they add, as a share of
+-- all wavefronts of shared memory if at least 10 %, times the share of time in which L1 cache and shared memory are
+-- busy. No launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 2 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Bank conflicts cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Bank conflicts cost at most {value} of the measured kernel time.
 -- advice: Pad or swizzle the rows of the arrays of {kernel} in shared memory, so that the threads of a warp reach different banks.

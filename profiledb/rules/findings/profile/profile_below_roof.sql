@@ -1,8 +1,7 @@
 -- title: Below the roof
 -- question: How far are kernels from their roof?
--- The time that kernels take above what their roof allows: time x (1 - share of the roof) at the traffic of the device
--- memory and the arithmetic that comes nearest to its peak. It is what a perfect kernel saves, with the same work and
--- traffic.
+-- The share of the measured kernel time above the roof: time x (1 - share of the roof), at the traffic of the device
+-- memory and the arithmetic closest to its peak. A perfect kernel saves it, with the same work and traffic.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -10,14 +9,14 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 40 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 40 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: At their roofs the measured kernels would save {value} of their time; most in {kernel}, which reaches {note}.
 -- clear: At their roofs the measured kernels would save {value} of their time.
 -- advice: Look at {kernel} first: stalls and occupancy on Kernel profiles tell why it is slower than its roof.
--- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); the threshold is our own
+-- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); threshold: ours
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of {}', pct_of_roof, roof_title(roof)) AS note,
         greatest(0, 1 - pct_of_roof / 100) AS gain

@@ -1,8 +1,8 @@
 -- title: Block size
 -- question: Is the block size a multiple of 32?
--- Threads come in warps of 32: the last warp of a block whose size is no multiple of 32 runs with idle lanes. Of a
--- block of W warps at most 1/W times the idle part of the last warp is saved. The value weighs this with the time of
--- each kernel. No launch saves more than the bandwidth of the device memory leaves.
+-- The share of the measured kernel time that idle lanes cost at most: the last warp of a block whose size is no
+-- multiple of 32 has idle lanes, and a block of W warps loses 1/W times their part of the warp. No launch saves more
+-- than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 2 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Blocks whose size is no multiple of 32 cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Block sizes cost at most {value} of the measured kernel time.
 -- advice: Round the block size of {kernel} up to a multiple of 32, and mask the rest.

@@ -1,9 +1,8 @@
 -- title: Divergent warps
--- question: Do the threads of a warp run together?
--- Fewer than 24 of 32 threads active in the instructions of a kernel mean divergent branches or masked threads: at
--- most the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs
--- this part with the time of each kernel, times its share of the peak of compute. No launch saves more than the
--- bandwidth of the device memory leaves.
+-- question: Do the threads of a warp execute together?
+-- The share of the measured kernel time that divergent branches or masked threads cost at most: of each kernel with
+-- fewer than 24 of 32 threads active per instruction, 1 - threads / 32, times its share of the peak of compute. No
+-- launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -11,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 3 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Divergent warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Divergent warps cost at most {value} of the measured kernel time.
 -- advice: Sort or regroup the work of {kernel}, so that the threads of a warp take the same branch.

@@ -1,8 +1,8 @@
 -- title: FP64 arithmetic
 -- question: Do kernels compute in FP64?
--- FP64 work as a share of its peak, where it is over 15 % and FP32 is under 60 % of its own, as in the rule of Nsight
--- Compute: a slow pipeline that may be used by mistake (a literal `1.0`, `double` in a formula). At most the time in
--- which it is busy is saved. The value weighs it with the time of each kernel.
+-- The share of the measured kernel time in which FP64 is busy: FP64 work as a share of its peak, if over 15 % while
+-- FP32 is under 60 % of its own, as in the rule of Nsight Compute. A fix saves at most this time. The pipeline is slow
+-- and may be used by mistake (a literal `1.0`, `double` in a formula).
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 3 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: FP64 arithmetic costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: FP64 arithmetic costs at most {value} of the measured kernel time.
 -- advice: [PyTorch] Find what makes {kernel} compute in FP64: a tensor from NumPy or a Python number (`.float()` once).

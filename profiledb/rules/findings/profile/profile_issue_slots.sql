@@ -1,8 +1,8 @@
 -- title: Schedulers wait
 -- question: Do the schedulers issue an instruction in most cycles?
--- A scheduler that issues in under 60 % of its cycles waits for warps that are ready. At most the part 1 - issued is
--- saved, and never more than what is left to the peak of compute or memory. The value weighs this part with the time of
--- each kernel. It says that kernels wait, `profile_stalls` what for.
+-- The share of the measured kernel time in which schedulers without a ready warp issue nothing: 1 - issued, of each
+-- kernel that issues in under 60 % of cycles and is under 60 % of the peaks of compute and memory. No launch saves more
+-- than its headroom to the peak of compute or memory. The rule shows that kernels wait, `profile_stalls` shows why.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 25 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 25 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Schedulers without a ready warp cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Schedulers without a ready warp cost at most {value} of the measured kernel time.
 -- advice: Give each thread of {kernel} more independent work (unrolling, vector loads), or raise its occupancy.

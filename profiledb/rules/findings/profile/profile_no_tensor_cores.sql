@@ -1,8 +1,8 @@
 -- title: Matrix products without tensor cores
 -- question: Do matrix products and attention use tensor cores?
--- Time of kernels of the classes matmul, attention and convolution whose tensor pipe is under 1 % busy, on GPUs that
--- have tensor cores. At most their time is saved less what the same work takes at half the peak of tensor cores: it is
--- told as nine tenths of it.
+-- The share of the measured kernel time that tensor cores would save: nine tenths of kernels of the classes matmul,
+-- attention and convolution whose tensor pipe is under 1 % busy, on GPUs with tensor cores. At half their peak the same
+-- work takes the rest.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -10,16 +10,16 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 3 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Tensor cores would save up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Tensor cores would save at most {value} of the measured kernel time.
 -- advice: [not TF32 products, not 16-bit products] -> tf32
 -- advice: -> sixteen_bits
 -- advice: Sizes in multiples of 8 reach tensor cores in all versions of the libraries.
--- source: TB data.py (tensor core ratio 0); nine tenths is our own bound
+-- source: PyTorch TensorBoard plugin data.py (tensor core ratio 0); nine tenths: our bound
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('tensor pipe {:.1f} % busy', busy) AS note,
         CASE WHEN class IN ('matmul', 'attention', 'convolution') AND busy < 1 THEN 0.9

@@ -1,9 +1,8 @@
 -- title: Grid smaller than the GPU
 -- question: Do kernels launch fewer blocks than the GPU has SMs?
--- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
--- Where the number of SMs is not known, it is the part of the GPU that a grid under `waves` waves leaves empty. The
--- value weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or
--- memory.
+-- The share of the measured kernel time that empty SMs lose: (N - B) / N of a kernel with fewer blocks B than SMs N. If
+-- the number of SMs is not known, it is the part of the GPU that a grid under `waves` waves leaves empty. No launch
+-- saves more than its headroom to the peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,11 +10,11 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
--- param: waves = 0.25 waves below which a grid is small where the number of SMs is not known
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 3 fires at or above this share of the measured kernel time
+-- param: waves = 0.25 a grid under this many waves is small if the number of SMs is not known
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Grids with fewer blocks than SMs cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Grids with fewer blocks than SMs cost at most {value} of the measured kernel time.
 -- advice: Launch {kernel} with more blocks: smaller tiles, split-K for matrix products with few rows, a larger batch.

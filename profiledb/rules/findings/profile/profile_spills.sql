@@ -1,8 +1,7 @@
 -- title: Local memory
 -- question: Do kernels spill registers?
--- Loads and stores of local memory (spilled registers, arrays that are indexed at run time) as a share of the
--- instructions that reach memory. At most this share of the time in which memory is busy is saved. The value weighs it
--- with the time of each kernel.
+-- The share of the measured kernel time that local memory (spilled registers, arrays indexed at run time) costs at
+-- most: its loads and stores as a share of memory instructions, times the share of time in which memory is busy.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -10,14 +9,14 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 2 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 2 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Local memory costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Local memory costs at most {value} of the measured kernel time.
 -- advice: Allow {kernel} more registers per thread, or make the arrays of a thread indexable at compile time (unroll the loops over them).
--- source: CUDA best practices guide, local memory; share of instructions is our own bound
+-- source: CUDA Best Practices Guide, local memory; share of instructions: our bound
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.0f} % of memory instructions use local memory', 100 * spilled) AS note,

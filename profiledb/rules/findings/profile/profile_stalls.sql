@@ -1,8 +1,8 @@
 -- title: Largest stall
--- question: What do warps wait for?
--- The largest state in which warps wait, where schedulers issue in under 80 % of cycles and it takes over 30 % of the
--- time between two instructions of a warp. At most that share is saved, and never more than the schedulers are idle,
--- nor than what is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- question: Which stall holds warps up most?
+-- The share of the measured kernel time in the largest stall of each kernel, if it takes over 30 % of the time between
+-- two instructions of a warp and schedulers issue in under 80 % of cycles. No launch saves more than the share of
+-- cycles without issue, or its headroom to the peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile, verdict
 -- selects: part
@@ -10,10 +10,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 25 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 25 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Stalls cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Stalls of one kind cost at most {value} of the measured kernel time.
 -- advice: [long scoreboard] Load earlier in {kernel} (`cp.async`, TMA), vectorize, reuse data in shared memory: its warps wait for global or local memory.
@@ -23,7 +23,7 @@
 -- advice: [mio throttle] Use wider accesses to shared memory in {kernel}: its queue, which special functions share, is full.
 -- advice: [lg throttle] Use wider loads and stores in {kernel}: the queue of global memory is full.
 -- advice: [wait] Give each thread of {kernel} more independent instructions: its warps wait for fixed latencies.
--- source: Nsight Compute, CPIStall: share over 30 % where issue active is under 0.8; bounded by issue slots and speed of light
+-- source: Nsight Compute, CPIStall: share over 30 % if issue active is under 0.8; bounded by issue slots and speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, replace(stall, '_', ' ') AS stall,
         format('{} {:.0f} %', replace(stall, '_', ' '), stall_pct) AS note,

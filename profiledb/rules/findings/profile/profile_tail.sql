@@ -1,9 +1,9 @@
 -- title: Partial last wave
 -- question: Does the last wave of blocks leave most of the GPU empty?
--- A grid of whole waves and a rest takes as long as one wave more: at most 1 / (whole + 1) of the time is lost. It
--- counts where that is at least a fifth and the achieved occupancy is under four fifths of the theoretical one, as in
--- the rule of Nsight Compute. The value weighs this part with the time of each kernel. No launch saves more than is
--- left to the peak of compute or memory.
+-- The share of the measured kernel time that partial last waves cost at most: 1 / (whole waves + 1), because a partial
+-- wave takes as long as a whole one. A kernel counts if that is at least a fifth and its achieved occupancy is under
+-- four fifths of the theoretical one, as in the rule of Nsight Compute. No launch saves more than its headroom to the
+-- peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,14 +11,14 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 3 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Partial last waves cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Partial last waves cost at most {value} of the measured kernel time.
 -- advice: Choose tiles so that the blocks of {kernel} fill whole waves, or use a persistent or stream-K kernel.
--- source: Nsight Compute, LaunchStatistics: 1 / (whole waves + 1) where at least 20 %
+-- source: Nsight Compute, LaunchStatistics: 1 / (whole waves + 1) if at least 20 %
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,
         CASE WHEN waves_per_sm >= 1 AND waves_per_sm > floor(waves_per_sm) AND 1 / (floor(waves_per_sm) + 1) >= 0.2

@@ -1,9 +1,9 @@
 -- title: Theoretical occupancy
--- question: Do registers, shared memory or block size keep warps away?
--- A theoretical occupancy under 80 % leaves few warps to hide latency: at most the part 1 - occupancy of the time is
--- saved, and never more than what is left to the peak of compute or memory. Kernels that are at the peak of either do
--- not count: matrix products run well at low occupancy. Nor do launches that do not fill the GPU once: there are no
--- more warps. The value weighs this part with the time of each kernel.
+-- question: Do registers, shared memory or block size limit occupancy?
+-- The share of the measured kernel time that low theoretical occupancy costs at most, because few warps hide less
+-- latency: 1 - occupancy if under 80 %. No launch saves more than its headroom to the peak of compute or memory.
+-- Kernels at 60 % or more of either peak do not count: matrix products run well at low occupancy. Nor do launches that
+-- do not fill the GPU once: they have no more warps.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -11,10 +11,10 @@
 -- parts: kernels
 -- unit: %
 -- fires: above
--- param: threshold = 10 share of the measured kernel time that mending saves at most, from which on it is said
--- column: kernel | name | | kernel that it costs most
--- column: note | text | | what was measured of it
--- column: launches | count | | measured launches for which it holds
+-- param: threshold = 10 fires at or above this share of the measured kernel time
+-- column: kernel | name | | kernel with the largest cost
+-- column: note | text | | measurement of this kernel
+-- column: launches | count | | measured launches with this cost
 -- says: Low theoretical occupancy costs up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Low theoretical occupancy costs at most {value} of the measured kernel time.
 -- advice: [Numba] Let {kernel} use fewer registers (`@cuda.jit(max_registers=64)`), less shared memory per block, or another block size.

@@ -1,7 +1,7 @@
 -- Building blocks of the rules about how the blocks of kernels fill a GPU.
 -- includes: work, occupancy
 
--- Kernels that ran alone for `least_ns` or more, with how many blocks an SM holds of them (`shape_occupancy`).
+-- Kernels that ran alone for `least_ns` or more, with the blocks that an SM holds of each (`shape_occupancy`).
 CREATE OR REPLACE MACRO finding_filling(least_ns) AS TABLE
 WITH long AS MATERIALIZED (
     SELECT *, end_ns - start_ns AS ns, registers_per_thread AS registers FROM finding_alone

@@ -1,13 +1,13 @@
 -- Building blocks of the rules of findings.
 -- includes: selection
 
--- The time from the first to the last operation of the selection, summed over its GPUs: what savings are a share of.
+-- The active span (first to last operation of the selection), summed over its GPUs: savings are shares of it.
 CREATE OR REPLACE VIEW finding_window AS
 SELECT sum(end_ns - start_ns)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
     count(DISTINCT device_id) AS gpus
 FROM selected_active;
 
--- What the GPUs of the selection ran, a row a kernel, copy, memset or whole graph.
+-- Operations of the selection, one row per kernel, copy, memset or whole graph.
 CREATE OR REPLACE VIEW finding_operation AS
 SELECT 'kernel' AS kind, kernel_id AS id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, name_id
 FROM selected_kernel
@@ -16,12 +16,12 @@ SELECT kind, memop_id, start_ns, end_ns, device_id, stream_id, global_pid, call_
 UNION ALL
 SELECT 'graph', launch_id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, NULL FROM selected_graph_launch;
 
--- Whether a compiler or a library has fused what a kernel does: Inductor, XLA, nvFuser, TensorRT, PyTorch's foreach
--- and fused optimizers.
+-- Return true for kernels that a compiler or a library fused: Inductor, XLA, nvFuser, TensorRT, PyTorch's foreach and
+-- fused optimizers.
 CREATE OR REPLACE MACRO is_fused(name) AS regexp_matches(name, '(?i)^triton_|fused|fusion|nvfuser|cudacodegen|^__myl|'
     || 'multi_tensor_apply');
 
--- The CPU samples of threads (`tid`) that lie in pieces of the idle time of a GPU, a table of device_id, tid, s and e.
+-- CPU samples of threads (`tid`) in pieces of the idle time of a GPU, a table of device_id, tid, s and e.
 CREATE OR REPLACE MACRO finding_idle_sample(pieces) AS TABLE
 SELECT sample_id
 FROM (

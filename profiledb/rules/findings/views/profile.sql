@@ -1,12 +1,12 @@
 -- Building blocks of the rules about launches that Nsight Compute measured.
 -- includes: selection, ncu, pair
 
--- How much time a measured launch stands for. In a Compute report alone it is its own duration; where the report is
--- linked to a Systems report, judge.py puts that of the kernels there in its place (joined.sql).
+-- The time that a measured launch stands for: its own duration in a Compute report alone. If the report is linked to a
+-- Systems report, judge.py replaces it with the time of the kernels there (joined.sql).
 CREATE OR REPLACE VIEW finding_launch_time AS
 SELECT launch_id, duration_ns AS ns, 1::BIGINT AS calls FROM ncu_launch WHERE duration_ns > 0;
 
--- These launches with what the rules compare, and what the roofs leave (ncu_left).
+-- These launches with the figures that the rules compare, and their headroom (ncu_left).
 CREATE OR REPLACE VIEW finding_launch AS
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM ncu_kernel_name GROUP BY demangled
@@ -18,12 +18,12 @@ FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN ncu_left US
 LEFT JOIN name ON demangled = kernel
 LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);
 
--- Percent of its roof from which on a launch counts as at it: memory-bound kernels of the samples that have nothing to
--- mend reach 85 to 95 % of the bandwidth, and those with something to mend stay under 85 %.
+-- Percent of its roof at which a launch counts as at it: memory-bound kernels of the samples with nothing to fix reach
+-- 85 to 95 % of the bandwidth, those with something to fix less than 85 %.
 CREATE OR REPLACE MACRO at_roof_pct() AS 85;
 
--- How near launches come to their roof, in words in `roof_note`: the bandwidth of the device memory, or the peak of
--- their arithmetic. Where the roofline was not measured only the bandwidth is known; then others are not told.
+-- The share of its roof that a launch reaches, as text in `roof_note`: the bandwidth of the device memory, or the peak
+-- of its arithmetic. Without the roofline only launches at the bandwidth are known.
 CREATE OR REPLACE VIEW finding_roof AS
 WITH point AS (
     SELECT launch_id, max(pct_of_roof) AS pct_of_roof, any_value(roof) AS peak

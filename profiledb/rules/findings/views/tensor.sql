@@ -1,8 +1,8 @@
--- What the name of a kernel tells of the units that compute its products, and of their precision.
+-- Units and precision of a kernel's products, by its name.
 
--- Whether a matrix product or convolution runs on tensor cores ('tensor'), or on CUDA cores ('cuda'); NULL where the
--- name does not tell. cuBLAS names the instruction (s16816, h884, tensor16x8x16, gmma, ffma), CUTLASS the class
--- (tensorop, wgmma, simt), nvjet is for tensor cores alone, and a plain sgemm or scudnn for none.
+-- The unit of a matrix product or convolution, 'tensor' or 'cuda' cores; NULL if the name does not tell. cuBLAS names
+-- the instruction (s16816, h884, tensor16x8x16, gmma, ffma), CUTLASS the class (tensorop, wgmma, simt); nvjet runs on
+-- tensor cores only, a plain sgemm or scudnn on none.
 CREATE OR REPLACE MACRO product_unit(name) AS CASE
     WHEN regexp_matches(name, 'nvjet|tensorop|wgmma|[dghiq]mma|utcmma|tcgen05|_tensor\d|warpgroupsize'
         || '|(^|[^a-z0-9])[a-z]?(884|1688|8816|8832|16816|16832|16864|168128)[a-z_]'
@@ -10,7 +10,7 @@ CREATE OR REPLACE MACRO product_unit(name) AS CASE
     WHEN regexp_matches(name, 'ffma|simt|sgemm|gemmSN_|scudnn|dfma|winograd|wgrad_alg\d_engine<float', 'i') THEN 'cuda'
 END;
 
--- Bits of the numbers that a kernel on tensor cores multiplies, by its name; NULL where it does not tell.
+-- Bits of the numbers that a kernel on tensor cores multiplies, by its name; NULL if it does not tell.
 CREATE OR REPLACE MACRO product_bits(name) AS CASE
     WHEN regexp_matches(name, 'e4m3|e5m2|fp[48]|float8|qmma|nvjet_(sm\d+_)?q|mxf|nvf4'
         || '|_i(8816|16832|16864)|(^|_)s8(s8)?_|int8|imma', 'i') THEN 8
@@ -19,7 +19,7 @@ CREATE OR REPLACE MACRO product_bits(name) AS CASE
     WHEN regexp_matches(name, 'tf32|f32f32|nvjet_(sm\d+_)?s|s1688', 'i') THEN 32
 END;
 
--- Names of kernels that compute products large enough for tensor cores: no products with a vector, no sums of parts, no
+-- Names of kernels with products large enough for tensor cores: no products with a vector, no sums of parts, no
 -- preparation of tables.
 CREATE OR REPLACE VIEW product_name AS
 SELECT name_id, demangled, short, class, product_unit(demangled) AS unit, product_bits(demangled) AS bits

@@ -1,10 +1,10 @@
 -- Building blocks of the rules about training: which operations a backward pass launched.
 -- includes: idle
 
--- Kernels, copies and memory sets of the selection with whether a backward pass launched them, and for how long before
--- each the GPU did nothing (`waited_ns`). PyTorch's autograd launches on threads of its own, which it calls
--- pt_autograd_0 and so on. Where no thread is called so, ranges around the launch tell by their names. It is NULL where
--- the launch is not known, as of work that was launched before the capture. No rows where neither is there.
+-- Kernels, copies and memsets of the selection: whether a backward pass launched them, and how long the GPU was idle
+-- before each (`waited_ns`). PyTorch's autograd launches on its own threads, named pt_autograd_0 and so on. Without
+-- such threads, names of ranges around the launch decide. NULL if the launch is not known, as for work launched before
+-- the capture. No rows if there are neither threads nor ranges.
 CREATE OR REPLACE VIEW finding_trained AS
 WITH autograd AS MATERIALIZED (SELECT global_tid FROM thread WHERE contains(name, 'pt_autograd')
 ), named AS MATERIALIZED (

@@ -1,21 +1,21 @@
 -- Building blocks of the rules about idle GPUs, launches, steps and the host.
 -- includes: idle, step, finding, nccl, program
 
--- Whether a path of ranges, or a name, says that input is read or made there: dataloader, next_batch, load_data,
+-- Return true if a path of ranges, or a name, describes reading or making input: dataloader, next_batch, load_data,
 -- collate_fn, transform_image; but not upload_chunk, load_weights or cuLibraryLoadData.
 CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?loader|(^|[^a-z])(data_?load(ing)?'
     || '|(load|next|get|read|fetch|make)_?(next_?)?(batch|data|sample|image|input|example)(e?s)?'
     || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
     || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
 
--- Whether a path of ranges says that something is written for people. "log" by itself may be a logarithm.
+-- Return true if a path of ranges describes output for people. "log" by itself may be a logarithm.
 CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger)'
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
     || '([^a-z]|$)');
 
 -- The steps that count of the best loop of each process, with their times (`selected_step_time`) and their medians.
--- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes. Nor are
--- steps before the first or after the last operation of a GPU, where any worked.
+-- Loops that are not named "step" and whose numbers have holes do not count: tokens_512, tokens_1024 are sizes. Nor do
+-- steps before the first or after the last operation of a GPU, if any worked.
 CREATE OR REPLACE VIEW finding_step AS
 WITH told AS (
     SELECT step.*, range.path_id, range.global_tid,
@@ -38,8 +38,8 @@ SELECT told.pid, number, told.name, told.start_ns, told.end_ns, ns, steps, media
 FROM told JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
 WHERE said OR counts;
 
--- Since when threads run on a core (`on_core`) or do not, and how long they ran before. What a thread did before its
--- first event is the other of both.
+-- Times from which threads run on a core (`on_core`) or do not, and how long they ran before. Before its first event a
+-- thread was in the other state.
 CREATE OR REPLACE MACRO finding_core() AS TABLE
 WITH event AS (
     SELECT global_tid AS tid, time_ns AS t, bool_or(scheduled_in) AS on_core FROM sched_event GROUP BY ALL
@@ -51,8 +51,8 @@ SELECT tid, t, on_core, sum(CASE WHEN on_core THEN ns ELSE 0 END) OVER (
     ) AS before_ns
 FROM (SELECT *, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM event);
 
--- The idle time in which the launching thread had not yet launched the next operation, with how much of each piece it
--- ran on a core: of threads whose switches the report has.
+-- The idle time in which the launching thread has yet to launch the next operation, with the time that it runs on a
+-- core in each piece, for threads whose switches the report has.
 CREATE OR REPLACE MACRO finding_idle_core() AS TABLE
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, gap_id, device_id, tid, s, e, ns, pre, reason, function
@@ -72,13 +72,12 @@ WITH piece AS MATERIALIZED (
 )
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
--- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it would not have taken had nobody
--- waited: a synchronization all of its call, and in PyTorch the 2.5 µs that Python takes around it; a copy to the host,
--- in whose call the CPU stayed until the copy was there, until then; another copy of pageable memory, or one that
--- blocks, until the GPU had nothing left to do before it (the begin of a gap, where one lies in the call). Nobody can
--- leave out (`kept`) `cudaEventSynchronize` in programs that use NCCL: in its first ten iterations
--- DistributedDataParallel measures itself with it; nor where cuDNN looks for its fastest algorithm. A call inside
--- another one counts with it.
+-- Waits of the CPU for the GPU, from `s` to `e`, each with the time `ns` that it takes only because the CPU waits: a
+-- synchronization all of its call, and in PyTorch the 2.5 µs of Python around it; a copy to the host that ends within
+-- its call, until its end; another copy of pageable memory, or a blocking one, until the GPU has nothing left to do
+-- before it (the start of a gap, if one lies in the call). Programs that use NCCL cannot leave out (`kept`)
+-- `cudaEventSynchronize`, because DistributedDataParallel measures itself with it in its first ten iterations; nor can
+-- cuDNN's search for its fastest algorithm. A call inside another one counts with it.
 CREATE OR REPLACE MACRO finding_wait() AS TABLE
 WITH gap AS MATERIALIZED (
     SELECT DISTINCT tid, start_ns AS a FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL
@@ -107,16 +106,15 @@ SELECT tid, s, e, process_range, function, category,
 FROM met LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
 WHERE until_ns > s;
 
--- What the gaps of the selection lose where the CPU does not spend the time `ns` in some calls, a table of tid, s, e,
--- ns, kept and whatever else, of which none lies in another one. The CPU then comes earlier to all that it launches
--- later, by the sum of these times. A gap that ends with a launch after its begin gets shorter by as much, at most by
--- all of it and by what gaps before it have not used up: with the time D that the CPU has gained when it launches the
--- end of a gap, the GPU is ahead by d = min(D, d before + gap). `lost_ns` is by how much the gap gets shorter. It goes
--- to `call`, the longest since the launch before. `host_ns` is the work of the CPU in the gap besides launches. A call
--- that is `kept` waits for the GPU as before: what the CPU has gained until then is lost. The CPU gets ahead by as many
--- launches as CUDA queues, about 1,024, and no further: after as many operations it starts anew. A thread that another
--- one drives comes earlier with it; one without such calls, with the thread of its process that has most of them:
--- PyTorch launches backward from a thread of its own.
+-- The time `lost_ns` by which each gap of the selection shrinks if the CPU does not spend the time `ns` in some calls,
+-- a table of tid, s, e, ns, kept and any other columns, none inside another. The CPU then reaches all later launches
+-- earlier, by the sum of these times. A gap that ends with a launch after its start shrinks by as much, at most by all
+-- of it and by the time that earlier gaps have not used up: with the time D that the CPU has gained when it launches
+-- the end of a gap, the GPU is ahead by d = min(D, d before + gap). `call` is the longest call since the previous
+-- launch, `host_ns` the work of the CPU in the gap besides launches. A `kept` call waits for the GPU as before, so the
+-- gain until then is lost. The CPU gets ahead by as many launches as CUDA queues, about 1,024: after as many operations
+-- it starts anew. A thread that another one drives gains with it; one without such calls, with the thread of its
+-- process that has most of them: PyTorch launches backward from a thread of its own.
 CREATE OR REPLACE MACRO finding_ahead(calls) AS TABLE
 WITH every AS MATERIALIZED (FROM query_table(calls)
 ), asked AS (FROM every WHERE NOT kept
@@ -159,7 +157,7 @@ WITH every AS MATERIALIZED (FROM query_table(calls)
     FROM (SELECT *, row(device_id, stretch, root, barrier_ns, block) AS part FROM placed)
 ), counted AS MATERIALIZED (
     SELECT *, sum(ns) OVER (PARTITION BY tid ORDER BY e, s ROWS UNBOUNDED PRECEDING) AS total_ns FROM asked
-), blamed AS (  -- the longest of the calls since the launch before
+), blamed AS (  -- the longest call since the previous launch
     SELECT gap_id, arg_max(one, (one.ns, one.s)) AS call
     FROM (
         SELECT counted.*, device_id FROM counted JOIN (SELECT DISTINCT root, device_id FROM block) ON root = tid
@@ -183,9 +181,9 @@ SELECT gap_id, device_id, root, a, b, duration_ns, host_ns, call, call.s, call.e
     (moved_ns - lag(moved_ns, 1, 0) OVER (PARTITION BY part ORDER BY a))::BIGINT AS lost_ns
 FROM moved QUALIFY lost_ns > 0;
 
--- Gaps that get shorter, by `ns`, where the CPU does not wait for the GPU: `finding_ahead` of `finding_wait`. From `s`
--- to `e` the CPU was in the longest such call before the gap's end, `waited_ns` of it to no use. `few`: the gap follows
--- a copy of a few bytes to the host.
+-- Gaps that shrink, by `ns`, if the CPU does not wait for the GPU: `finding_ahead` of `finding_wait`. From `s` to `e`
+-- the CPU was in the longest such call before the gap's end, and wasted `waited_ns` of it. `few`: the gap follows a
+-- copy of a few bytes to the host.
 CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
 WITH wait AS MATERIALIZED (FROM finding_wait()
 )

@@ -1,7 +1,7 @@
--- Building blocks of the rules about copies, kernels and communication: stretches of time, and what lies beside them.
+-- Building blocks of the rules about copies, kernels and communication: stretches of time and their overlaps.
 -- includes: selection, memory, nccl
 
--- The rows of a table (device_id, start_ns, end_ns) by GPU without overlap.
+-- The rows of a table (device_id, start_ns, end_ns) per GPU, merged where they overlap.
 CREATE OR REPLACE MACRO finding_union(rows_of) AS TABLE
 WITH swept AS (
     SELECT device_id, start_ns, end_ns, max(end_ns) OVER (
@@ -14,13 +14,13 @@ WITH swept AS (
 SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
 FROM fresh WHERE reached IS NULL OR start_ns > reached;
 
--- Stretches in which a GPU worked, as one from its first to its last operation.
+-- The active span of each GPU as one stretch, from its first to its last operation.
 CREATE OR REPLACE VIEW finding_edge AS
 SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id;
 
--- The time that the rows of a table (device_id, start_ns, end_ns) cover, over all GPUs: `ns`, and of it `bare_ns` where
--- none of `beside`, a table of the same columns, ran on this GPU. What lies before the first or after the last
--- operation of the GPU in the selection is no part of the time that findings are a share of.
+-- The time that the rows of a table (device_id, start_ns, end_ns) cover, over all GPUs: `ns`, and the part `bare_ns` in
+-- which no row of `beside`, a table of the same columns, runs on the same GPU. Time outside the GPU's active span does
+-- not count.
 CREATE OR REPLACE MACRO finding_cover(rows_of, beside) AS TABLE
 WITH own AS MATERIALIZED (
     SELECT * FROM (
@@ -30,10 +30,10 @@ WITH own AS MATERIALIZED (
 ), hull AS MATERIALIZED (
     SELECT min(start_ns) AS low, max(end_ns) AS high, greatest(1, (max(end_ns) - min(start_ns)) // 65536) AS width
     FROM own
-), near AS MATERIALIZED (  -- slots of time that any of them touches, few because stretches of the union do not overlap
+), near AS MATERIALIZED (  -- slots of time that any of them touches, few because merged stretches do not overlap
     SELECT DISTINCT unnest(range(start_ns // width, end_ns // width + 1)) AS slot
     FROM finding_union('own') CROSS JOIN hull
-), mixed AS (  -- what lies beside none of them changes nothing: what is shorter than a slot touches two at most
+), mixed AS (  -- rows beside none of them change nothing; those shorter than a slot touch two at most
     SELECT device_id, start_ns, end_ns, true AS own FROM own
     UNION ALL
     SELECT device_id, start_ns, end_ns, false FROM query_table(beside) CROSS JOIN hull
@@ -58,7 +58,7 @@ SELECT coalesce(sum(own_ns) FILTER (own), 0)::BIGINT AS ns,
     (coalesce(sum(all_ns), 0) - coalesce(sum(beside_ns) FILTER (NOT own), 0))::BIGINT AS bare_ns
 FROM added;
 
--- The stretches in which a GPU computes: it runs kernels that are no communication, or whole graphs.
+-- The stretches in which a GPU computes: kernels other than communication, and whole graphs.
 CREATE OR REPLACE VIEW finding_compute_work AS
 SELECT device_id, start_ns, end_ns FROM selected_kernel
 WHERE name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
@@ -66,22 +66,22 @@ UNION ALL SELECT device_id, start_ns, end_ns FROM selected_graph_launch;
 
 CREATE OR REPLACE VIEW finding_compute AS FROM finding_union('finding_compute_work');
 
--- Kernels of the selection added up by GPU, stream and name: of a million kernels a few hundred rows.
+-- Kernels of the selection summed by GPU, stream and name: a few hundred rows for a million kernels.
 CREATE OR REPLACE VIEW finding_kernel_sum AS
 SELECT device_id, stream_id, name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
 FROM selected_kernel GROUP BY device_id, stream_id, name_id;
 
--- Kernels of the selection that carry data between GPUs.
+-- Kernels of the selection that move data between GPUs.
 CREATE OR REPLACE VIEW finding_communication AS
 SELECT kernel.*, short FROM selected_kernel AS kernel
 JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class)) USING (name_id);
 
--- The time that these cover, and of it that in which the GPU computed nothing beside them.
+-- The time that these cover, and the part of it in which the GPU computes nothing.
 CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
 
--- Copies and memory sets of the selection with the call that asked for them. `held` says why the CPU waited in the
--- call, as `copy_kinds` has it; it is NULL where it did not, or where the report has no such call. The CPU waits from
--- `start_ns` to `end_ns`, the begin of the call to the later end of both, cut to the time in which the GPU has work.
+-- Copies and memsets of the selection with their calls. `held` is the reason why the CPU waits in the call, as in
+-- `copy_kinds`, or NULL if it does not, or the report has no such call. The CPU waits from `start_ns` to `end_ns`: from
+-- the start of the call to the later end of both, cut to the time in which the GPU has work.
 CREATE OR REPLACE VIEW finding_held_copy AS
 WITH copy AS (
     SELECT one.memop_id, one.device_id, one.stream_id, one.direction, one.kind, one.copy_kind, one.src_kind,
@@ -105,7 +105,7 @@ FROM copy
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
 LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind;
 
--- Kernels of the selection that ran alone on their GPU, without communication, which takes few SMs on purpose.
+-- Kernels of the selection that ran alone on their GPU, without communication, which uses few SMs on purpose.
 CREATE OR REPLACE VIEW finding_alone AS
 SELECT * FROM (
     FROM selected_kernel
