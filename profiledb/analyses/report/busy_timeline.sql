@@ -1,7 +1,7 @@
 -- title: GPU busy time over the capture
--- The time of the selection in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies,
--- memsets and whole graphs). GPUs that the program did not use have no rows. Of a selection with holes the bins reach
--- from its start to its end, and its own work counts in them.
+-- The capture in bins of equal width, or of a part of it the time from its first to its last operation, and which part
+-- of each bin a GPU worked (union of kernels, copies, memsets and whole graphs). GPUs that the program did not use have
+-- no rows. Of a selection its own work counts.
 -- page: summary
 -- prefetch: part
 -- prefetch: steady
@@ -16,11 +16,16 @@
 -- column: busy_ns | ns | | time in the bin at which an operation ran
 -- column: busy_pct | % | .1f | busy time as a share of the bin
 WITH busy AS MATERIALIZED (FROM selected_busy
+), capture_window_of_all AS (
+    SELECT start_ns, end_ns FROM capture_window
+    WHERE duration_ns = (SELECT sum(end_ns - start_ns) FROM selected_window)
 ), frame AS (
     SELECT min(start_ns) AS low, max(end_ns) - low AS duration_ns,
         greatest(1, ceil(duration_ns / $bins::INTEGER))::BIGINT AS width
     FROM (
-        SELECT start_ns, end_ns FROM selected_window UNION ALL SELECT min(start_ns), max(end_ns) FROM busy
+        SELECT start_ns, end_ns FROM selected_active
+        UNION ALL SELECT min(start_ns), max(end_ns) FROM busy
+        UNION ALL FROM capture_window_of_all
     )
 ), interval AS (
     SELECT device_id, start_ns - low AS a, end_ns - low AS b, a // width AS first_bin, (b - 1) // width AS last_bin,

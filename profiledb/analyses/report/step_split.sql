@@ -42,7 +42,8 @@ WITH step AS MATERIALIZED (
     ) GROUP BY place
 ), whole AS (
     SELECT place, any_value(name) AS step, min(low) AS low, sum(high - low) AS ns,
-        coalesce(any_value(busy_ns), 0) AS busy_ns, coalesce(any_value(kernels_ns), 0) AS kernels_ns, coalesce(any_value(compute_ns), 0) AS compute_ns
+        coalesce(any_value(busy_ns), 0) AS busy_ns, coalesce(any_value(kernels_ns), 0) AS kernels_ns,
+        coalesce(any_value(compute_ns), 0) AS compute_ns
     FROM span LEFT JOIN covered USING (place) GROUP BY place
 ), work AS (
     SELECT device_id, start_ns, end_ns, coalesce(class, 'other') AS part
