@@ -22,7 +22,9 @@ def page() -> None:
         _first(manifest, startup=steady is None)
     time_bar.show(manifest.id, times)
     time_bar.show_steps(manifest.id, times)
-    with st.container(key="summary-findings"):
+    found = judged.known([manifest]).get(manifest.id)
+    some = found is None or any(one.costs for one in found)
+    with st.container(key="summary-findings" if some else "summary-statements"):  # room only for what is to come
         _findings(manifest, ask, startup=steady is None)
     judged.covered(manifest)
     told = ""
