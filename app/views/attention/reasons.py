@@ -1,5 +1,7 @@
 """Why the attention that takes the most time is slow, and what to do."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -50,7 +52,7 @@ def describe(rows: pd.DataFrame) -> str:
     return f"{where} {_of_fused(parts['fused'])}" if "fused" in parts else ""
 
 
-def _of_parts(parts: dict[str, "pd.Series[object]"]) -> str:
+def _of_parts(parts: dict[str, "pd.Series[Any]"]) -> str:
     softmax = parts["softmax"]
     total = sum(float(row["kernel_ns"]) for row in parts.values())
     share = fmt.percent(100 * float(softmax["kernel_ns"]) / total) if total else fmt.MISSING
@@ -69,7 +71,7 @@ def _of_parts(parts: dict[str, "pd.Series[object]"]) -> str:
     )
 
 
-def _of_fused(fused: "pd.Series[object]") -> str:
+def _of_fused(fused: "pd.Series[Any]") -> str:
     peak = fmt.number(fused["pct_of_peak"])
     if peak is None:
         return "is fused: one kernel keeps the scores on the chip. Enter its sizes to see how near it is to the peak."
