@@ -43,7 +43,6 @@ def main() -> None:
     """Draw a page once. A part that fails says so and leaves the others alone."""
     with ui.boundary():
         st.set_page_config(page_title="Warpdeck", page_icon=ICON, layout="wide")
-        st.html(ui.STYLE)
         st.logo(LOGO, size="large")
     admitted = False
     with ui.boundary():
@@ -126,7 +125,7 @@ def _draw_guest_notice(library: StreamlitPage, scripts: menu.Scripts, shared: Ma
     if shared:
         query = {session.PARAMETER: shared.id}
         path = page_list.get_first_view(shared).path
-        st.page_link(path, label=f"Open {fmt.plain(shared.name)}", query_params=query)
+        st.page_link(path, label=f"Open {fmt.plain(shared.shown_name)}", query_params=query)
 
 
 def _redirect(view: page_list.View) -> None:
@@ -143,9 +142,10 @@ def _draw_frame(
 ) -> None:
     """Draw the menu for the report ``offered``, and the bar above the page for the report ``current``."""
     with ui.boundary():
-        menu.draw_menu(library, scripts, offered)
+        menu.draw_menu(library, scripts, offered, view)
     with ui.boundary():
-        header.draw_header(current, view)
+        if view is not None:
+            header.draw_header(view, current)
 
 
 def _draw_library_link() -> None:
@@ -158,8 +158,7 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
     try:
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
-        _draw_frame(library, scripts, None, None, view)
-        st.header(view.title, anchor=False)
+        _draw_frame(library, scripts, session.usual(), None, view)
         ui.problem(ReportNotFoundError(error.message))
         _draw_library_link()
         return False
@@ -172,20 +171,18 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         settled = selecting.settle(manifest) if has_selection else None
     except (DamagedError, OlderReportError, StorageError) as error:
         _draw_frame(library, scripts, None, None, view)
-        ui.header(manifest, view.title)
         ui.problem(error)
         _draw_library_link()
         return False
     _draw_frame(library, scripts, manifest, manifest, view)
-    ui.header(manifest, view.title)
     if view.fits(manifest):
-        st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
+        st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.shown_name)}")
         if settled and view.selects:
             bar.show(settled)
         return True
     assert view.subject is not None, "a page for every subject fits every report"
     st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
+        f"{fmt.plain(manifest.shown_name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
         f" {_SUBJECT_TITLES[view.subject]}, which it does not have."
     )
     fitting = page_list.get_first_view(manifest)

@@ -17,6 +17,7 @@ if ROOT not in sys.path:
 from app import memory, monitoring, web, worker_process
 from app.api import routes as api_routes
 from app.api.mcp_server import McpServer
+from app.frame import search_route
 from app.timeline import assets
 from app.timeline import routes as timeline_routes
 from app.ui import page_elements
@@ -62,6 +63,7 @@ app = st.App(
     routes=[
         announcement.make_route(),
         sharing_route.make_route(),
+        search_route.make_route(),
         assets.make_route(),
         *timeline_routes.build_routes(),
         *api_routes.build_routes(),

@@ -17,10 +17,10 @@ _OVER_TIME = (
     "sched_event", "cpu_sample",
 )  # fmt: skip
 
-GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
-"""Groups of the menu; pages without a group come first."""
-GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
-"""In the order of the menu."""
+MAIN, GPU, PROGRAM, COMPARE, SPECIAL, DATA = "", "GPU", "Program", "Compare", "Special", "Data"
+GROUPS = (MAIN, GPU, PROGRAM, COMPARE, SPECIAL, DATA)
+"""Groups of the menu in its order. The main pages have no heading."""
+_SUBJECT_LACKS = {TIMELINE: "no timeline", LAUNCHES: "no hardware counters of kernel launches"}
 
 
 class ReportData(Protocol):
@@ -47,7 +47,7 @@ class View:
         tables: it is empty, and gray in the menu, if none of these has a row; without them, if the report lacks what
             each analysis of the page needs.
         lack: why it is empty, as the end of a sentence.
-        sidecar: file beside the report that it shows. Without its data the menu omits a page of the group SPECIAL.
+        sidecar: file beside the report that it shows.
         answer: analysis that has a row if the report has the data of the page.
         former_urls: its former addresses, which redirect.
         across: whether it shows all reports of the library, and works without any.
@@ -70,13 +70,14 @@ class View:
         """Return True if the page can show reports of this kind."""
         return self.subject is None or self.subject in manifest.subjects
 
-    def offers(self, manifest: Manifest, report_data: ReportData) -> bool:
-        """Return True if the page has data of a report to show. Opened without any, it names the missing data."""
-        if not (self.listed and self.fits(manifest)):
-            return False
+    def find_lack(self, manifest: Manifest, report_data: ReportData) -> str:
+        """Return what the report lacks for this page, such as "no GPU kernels"; empty if the page has data to show."""
+        if not self.fits(manifest):
+            return _SUBJECT_LACKS[self.subject] if self.subject else ""
         if self.sidecar:
-            return report_data.has_sidecar(manifest.id, self.sidecar)
-        return self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
+            return "" if report_data.has_sidecar(manifest.id, self.sidecar) else self.lack
+        has_data = self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
+        return "" if has_data else self.lack
 
     def _has_rows(self, manifest: Manifest) -> bool:
         if not manifest.rows or not (self.lack or self.answer):
@@ -105,14 +106,13 @@ class View:
 
 
 VIEWS = (
-    View("Summary", "", TIMELINE, ":material/dashboard:", former_urls=("overview",)),
-    View("Findings", "", None, ":material/fact_check:"),
-    View("What if", "", TIMELINE, ":material/alt_route:", selects=False, tables=_GPU, lack="no GPU activity"),
+    View("Summary", MAIN, TIMELINE, ":material/dashboard:", former_urls=("overview",)),
     View(
-        "Timeline", "", TIMELINE, ":material/view_timeline:",
+        "Timeline", MAIN, TIMELINE, ":material/view_timeline:",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
     ),
-    View("Kernels", GPU, TIMELINE, ":material/table_rows:", tables=_KERNELS, lack="no GPU kernels"),
+    View("Findings", MAIN, None, ":material/fact_check:"),
+    View("Kernels", MAIN, TIMELINE, ":material/table_rows:", tables=_KERNELS, lack="no GPU kernels"),
     View(
         "Roofline by time", GPU, TIMELINE, ":material/show_chart:",
         tables=_KERNELS, lack="no GPU kernels", former_urls=("roofline_time",),
@@ -144,15 +144,22 @@ VIEWS = (
         "Compare", COMPARE, TIMELINE, ":material/compare_arrows:",
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),
+    View("What if", COMPARE, TIMELINE, ":material/alt_route:", selects=False, tables=_GPU, lack="no GPU activity"),
     View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
     View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
-    View("Attention", SPECIAL, TIMELINE, ":material/grid_view:", answer="attention_parts"),
-    View("Energy", SPECIAL, TIMELINE, ":material/bolt:", sidecar="power"),
+    View(
+        "Attention", SPECIAL, TIMELINE, ":material/grid_view:",
+        lack="no ranges that name parts of attention", answer="attention_parts",
+    ),
+    View("Energy", SPECIAL, TIMELINE, ":material/bolt:", lack="no power log beside it", sidecar="power"),
     View(
         "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:",
-        selects=False, sidecar="tasks", former_urls=("crossover", "cpu_gpu"),
+        selects=False, lack="no task log beside it", sidecar="tasks", former_urls=("crossover", "cpu_gpu"),
     ),
-    View("Timer check", SPECIAL, TIMELINE, ":material/timer:", sidecar="timings", former_urls=("timings",)),
+    View(
+        "Timer check", SPECIAL, TIMELINE, ":material/timer:",
+        lack="no timings beside it", sidecar="timings", former_urls=("timings",),
+    ),
     View("Kernel", GPU, TIMELINE, ":material/memory:", listed=False),
     View("Kernel profiles", GPU, LAUNCHES, ":material/speed:", former_urls=("ncu",)),
     View("Roofline", GPU, LAUNCHES, ":material/show_chart:"),

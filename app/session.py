@@ -15,7 +15,7 @@ from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError, ReportNotFoundError, WarpdeckError
 from profiledb.findings import digest
-from profiledb.library.catalog import Job, Manifest, Subject
+from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest, Subject
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
 from profiledb.query import captures, header, request, views
@@ -40,6 +40,7 @@ _ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
 _QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
 """Answers to SQL questions, in their own cache: one can be as large as all other answers together."""
 _LAST = "last_report"
+_AT_HAND = "report-at-hand"
 _SELECTED = "selected"
 
 
@@ -165,10 +166,19 @@ def report(subject: Subject | None = None) -> Manifest:
 
 
 def usual(subject: Subject | None = None) -> Manifest | None:
-    """Return the session's last report on ``subject``, or the newest one; it applies when the URL names none."""
-    fitting = [r for r in reports() if subject is None or subject in r.subjects]
-    last = st.session_state.get(_LAST)
-    return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
+    """Return the report on ``subject`` that pages show when the URL names none; imports do not change it.
+
+    It is the session's last report. Before there is one: the sample for newcomers or, without it, the report that was
+    the newest when this was first asked.
+    """
+    fitting = {r.id: r for r in reports() if subject is None or subject in r.subjects}
+    at_hand: dict[str | None, str] = st.session_state.setdefault(_AT_HAND, {})
+    first = next((r.id for r in fitting.values() if r.sample and r.name == FIRST_SAMPLE), None)
+    ids = (st.session_state.get(_LAST), at_hand.get(subject), first, *fitting)
+    found = next((fitting[report_id] for report_id in ids if report_id in fitting), None)
+    if found:
+        at_hand[subject] = found.id
+    return found
 
 
 def about(subject: Subject, without: str = "") -> dict[str, Manifest]:
@@ -221,6 +231,11 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     if not shelf.is_here(report_id):
         with script_queue.page_scripts.step_aside():
             shelf.fetch(report_id)
+    return answer(shelf, report_id, name, **params)
+
+
+def answer(shelf: Library, report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
+    """Run an analysis as ``whole`` does, for routes, which have a library but no session."""
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 

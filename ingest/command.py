@@ -124,7 +124,9 @@ def _run_forever(worker: Worker, end: EndEvent, prefetcher: Prefetcher, monitor:
     watch.start()
     retention = RetentionRunner(worker.settings)
     upgrades = ReportUpgrades(worker.library, worker.settings, worker.inbox, worker.runner)
-    samples = SampleBatches(worker.samples())  # listed once: they come with the product and nobody drops them meanwhile
+    listed = worker.samples()  # once: they come with the product and nobody drops them meanwhile
+    _retry(lambda: worker.list_waiting(listed), end, pause_s)
+    samples = SampleBatches(listed)
     is_sound = True
 
     def look() -> None:

@@ -23,7 +23,7 @@ from ingest.sidecar_intake import SIDECAR_STATES, SidecarIntake, select_sidecars
 from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError
 from profiledb.library import catalog
-from profiledb.library.catalog import Job, Manifest
+from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest
 from profiledb.library.inbox import Inbox
 from profiledb.library.inbox.file_stamp import read_state
 from profiledb.library.library import Library
@@ -110,13 +110,22 @@ class Worker:
         self.runner.stop()
 
     def samples(self) -> list[Path]:
-        """Return the sample files, including those of each subfolder, by their endings."""
+        """Return the sample files, including those of each subfolder, by their endings; that for newcomers first."""
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
         endings = (*formats.all_endings(), *DROPPED)
-        files = [path for path in sorted((*folder.glob("*"), *folder.glob("*/*"))) if path.is_file()]
+        found = sorted((*folder.glob("*"), *folder.glob("*/*")), key=lambda path: (path.name != FIRST_SAMPLE, path))
+        files = [path for path in found if path.is_file()]
         return [path for path in files if path.name.lower().endswith(endings)]
+
+    def list_waiting(self, paths: list[Path]) -> None:
+        """List new reports as waiting before their turn comes: pages count them ("31 of 44 samples")."""
+        known = {job.path for job in self.library.catalog.jobs()}
+        reports = [path for path in paths if not path.name.lower().endswith(DROPPED)]
+        fresh = [p for p in reports if str(p) not in known and not fingerprints.has_report_beside(self.inbox, p)]
+        if fresh:
+            self.library.catalog.put_job(*(Job(str(path), path.name, "", "waiting") for path in fresh))
 
     def take(self, paths: list[Path]) -> int:
         """Import new and changed files and return their number. Reports come first, so that sidecars find theirs."""

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -36,6 +36,21 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print one line and exit."""
         self.exit(USAGE, f"{self.prog}: {visible(message)}. Try: {self.prog} --help\n")
+
+
+def group_commands(groups: Mapping[str, Sequence[str]]) -> type[argparse.HelpFormatter]:
+    """Return a formatter that lists the commands of a parser in groups, each under its heading."""
+
+    class GroupedHelp(argparse.RawDescriptionHelpFormatter):
+        def _iter_indented_subactions(self, action: Any) -> Generator[argparse.Action, None, None]:
+            listed = {command.dest: command for command in super()._iter_indented_subactions(action)}
+            for heading, names in groups.items() if listed else ():
+                yield argparse.Action([], heading, metavar=f"{heading}:")
+                self._indent()
+                yield from (listed[name] for name in names)
+                self._dedent()
+
+    return GroupedHelp
 
 
 def add(

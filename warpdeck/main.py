@@ -10,6 +10,15 @@ from profiledb.access.cli import main as library
 from warpdeck import completion, migrate, open_command, program_access, serve
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
+GROUPS = {
+    "Read": (
+        "open", "list", "summary", "findings", "compare", "whatif", "scaling", "crossover", "series", "check", "run",
+        "sql", "analyses", "link", "rename",
+    ),
+    "Share": ("html", "export_trace", "export_speedscope", "export_stats", "features", "share", "mcp", "token"),
+    "Operate": ("serve", "ingest", "space", "audit", "retain", "backup", "move", "migrate", "completion"),
+}  # fmt: skip
+"""Commands by what people do with them, in the order of the help."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -23,8 +32,9 @@ def make_parser(version: str = "") -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets ``execute``, which takes the arguments and returns the exit
     status."""
     top = terminal.Parser(
-        prog="warpdeck", description=ABOUT, epilog=f"Example: warpdeck open my.nsys-rep\n{terminal.STATUS}"
-    )
+        prog="warpdeck", description=ABOUT, epilog=f"Example: warpdeck open my.nsys-rep\n{terminal.STATUS}",
+        formatter_class=terminal.group_commands(GROUPS),
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     serve.add_command(commands)

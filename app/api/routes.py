@@ -1,4 +1,4 @@
-"""The HTTP API: a route for each operation of the registry, its OpenAPI description, and uploads.
+"""The HTTP API: a route for each operation of the registry, its OpenAPI description, uploads, and names of reports.
 
 Operations are GET requests that change nothing, so that ``LoginRequiredMiddleware`` admits viewers, by cookie or by
 token. Queries and answers are bounded; errors are problem+json (RFC 9457).
@@ -37,6 +37,7 @@ def build_routes() -> list[Route]:
     return [
         Route(f"{prefix}/openapi.json", _describe_api, methods=["GET"]),
         Route(f"{prefix}/uploads", uploads.receive_upload, methods=["POST"]),
+        Route(f"{prefix}{openapi.TITLE_PATH}", _rename_report, methods=["PUT"]),
         *(Route(prefix + one.path, _make_endpoint(one), methods=["GET"]) for one in operations().values()),
         Route(f"{prefix}/{{rest:path}}", _answer_unknown_path, methods=["GET"]),
     ]
@@ -97,6 +98,23 @@ def _answer(library: Library, operation: Operation, values: Values, form: str) -
     if len(body) > MOST_BYTES:
         raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
     return body
+
+
+async def _rename_report(request: Request) -> Response:
+    """Give a report another name. No form and no other site can send a PUT; the middleware asks for an editor."""
+
+    def rename() -> dict[str, str | None]:
+        library = visitors.get_library(request.scope)
+        report = library.find(request.path_params["report"])
+        title = library.catalog.rename(report.id, request.query_params.get("title", ""))
+        return {"id": report.id, "name": report.name, "title": title or None}
+
+    try:
+        return JSONResponse(
+            await thread_pools.get_pool("rename_report").run(visitors.get_visitor(request.scope), rename)
+        )
+    except WarpdeckError as error:
+        return make_error_response(error)
 
 
 async def _describe_api(_: Request) -> Response:

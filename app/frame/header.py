@@ -1,6 +1,7 @@
-"""The bar above every page: report switcher, linked reports, comparison, link to copy."""
+"""The header of a report's page, in one line: title, report switcher, linked reports, and what can be done with it."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -8,31 +9,36 @@ from app import page_list, session
 from app.frame import report_switcher, share_link
 from app.selection import compared_report, page_selection
 from app.ui import format as fmt
-from app.ui import navigation, report_links
+from app.ui import navigation, page_elements, report_links, served_component
+from app.ui.pin_button import draw_pin_button
 from app.ui.report_titles import titles
-from app.web import access
+from app.web import access, startup
 from profiledb.library.catalog import TIMELINE, Manifest
 
 COMPARE = page_list.get_script("compare")
 _COMPARE_KEY = "compare-with"
+_LOCAL = "It opens on this machine only."
 
 
-def draw_header(current: Manifest | None, view: page_list.View | None) -> None:
-    """Draw the bar; nothing in a library without reports."""
+def draw_header(view: page_list.View, current: Manifest | None) -> None:
+    """Draw the header of a page; without a report the title and the switcher."""
     known = {manifest.id: manifest for manifest in session.reports()}
-    if not known:
-        return
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="top-bar"):
+        about = page_elements.describe(current) if current else None
+        st.header(fmt.plain(view.title), anchor=False, width="content", help=about)
+        if not known:
+            return
         report_switcher.draw_switcher(known, current, view)
-        if current is None or current.id not in known or view is None:
+        if current is None or current.id not in known:
             return
         _draw_partner_links(current, known)
         if TIMELINE in current.subjects:
             _draw_compare_picker(current)
         if not access.is_guest():
-            _draw_link_to_copy(current)
+            _draw_copy_button()
+            share_link.draw_share_popover(current)
         if access.may_edit():
-            report_switcher.draw_pin_button(current)
+            draw_pin_button(current, "top-pin")
     report_links.dialog()
 
 
@@ -55,7 +61,7 @@ def _draw_partner_links(current: Manifest, known: Mapping[str, Manifest]) -> Non
 def _draw_report_link(report: Manifest, label: str) -> None:
     st.page_link(
         page_list.get_first_view(report).path, label=label, icon=":material/arrow_outward:", width="content",
-        query_params={session.PARAMETER: report.id}, help=fmt.plain(report.name),
+        query_params={session.PARAMETER: report.id}, help=fmt.plain(report.shown_name),
     )  # fmt: skip
 
 
@@ -72,19 +78,14 @@ def _draw_compare_picker(current: Manifest) -> None:
             "Compare this report with", list(others), index=None, key=f"{_COMPARE_KEY}-{current.id}-{choices}",
             width=520, format_func=labels.__getitem__, placeholder="Type a part of a name, GPU or date",
         )  # fmt: skip
+        served_component.component("first_field")(key=f"{_COMPARE_KEY}-focus")
     if chosen:
         st.session_state[_COMPARE_KEY] = choices + 1
         navigation.to(COMPARE, page_selection.link(current.id) | {compared_report.OTHER: chosen})
 
 
-def _draw_link_to_copy(current: Manifest) -> None:
-    with st.popover("Copy link", icon=":material/link:", key="top-link"):
-        st.caption(f"Opens {fmt.plain(current.name)} on this page, with this selection.")
-        st.code(_get_address(), language=None)
-        share_link.draw_share_form(current)
-
-
-def _get_address() -> str:
-    """Return the browser's address with the parameters of this run, which the browser may not show yet."""
-    base = (st.context.url or "").split("?")[0]
-    return f"{base}?{page_selection.encoded()}"
+def _draw_copy_button() -> None:
+    """Draw the button that copies the browser's address, with a note if other machines cannot open it."""
+    host = urlsplit(st.context.url or "").hostname or ""
+    note = _LOCAL if startup.is_loopback(host) else ""
+    served_component.component("copy_link")(key="top-link", data={"note": note}, width="content")

@@ -7,11 +7,9 @@ import streamlit as st
 from app import page_list, session
 from app.selection import page_selection
 from app.ui import page_elements
+from app.ui.pin_button import PINNED
 from app.ui.report_titles import titles
 from profiledb.library.catalog import Manifest
-
-PINNED = "pinned"
-"""The label that puts a report on top of the list, for everybody."""
 
 _PICKER = "report-picker"
 _WAS_CHOSEN = "report-chosen"
@@ -43,27 +41,10 @@ def draw_switcher(known: Mapping[str, Manifest], current: Manifest | None, view:
         args=(key, known, shown),
         placeholder="Choose a report: type a part of its name, GPU, date or label",
         label_visibility="collapsed",
-        width=480,
+        width=380,
     )
     if current and st.session_state.pop(_WAS_CHOSEN, False) and (view is None or not view.fits(current)):
         page_elements.open_report(current)
-
-
-def draw_pin_button(current: Manifest) -> None:
-    """Draw the button that pins a report for everybody, or unpins it."""
-    pinned = PINNED in session.labels().get(current.id, [])
-    st.button(
-        "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key="top-pin",
-        help="Takes the report from the top of the list." if pinned
-        else "Puts the report on top of the list, for everyone. The Library shows it as the label pinned.",
-        on_click=_pin, args=(current.id, not pinned),
-    )  # fmt: skip
-
-
-def _pin(report_id: str, pinned: bool) -> None:
-    catalog = session.editing().catalog
-    labels = set(catalog.labels().get(report_id, ()))
-    catalog.set_labels(report_id, sorted(labels | {PINNED} if pinned else labels - {PINNED}))
 
 
 def order_reports(known: Iterable[str], pinned: Iterable[str], recent: Iterable[str]) -> list[str]:

@@ -13,10 +13,15 @@ _NEW_LINK, _DAYS = "share-made", "share-days"
 DEFAULT_DAYS = 7
 
 
-def draw_share_form(current: Manifest) -> None:
-    """Draw the form, or the link that was just made; nothing for users who may not share."""
+def draw_share_popover(current: Manifest) -> None:
+    """Draw the popover with the form, or with the link that was just made; nothing for users who may not share."""
     if not (sharing_route.are_links_allowed() and access.may_edit()):
         return
+    with st.popover("Share", icon=":material/share:", key="top-share"):
+        _draw_form(current)
+
+
+def _draw_form(current: Manifest) -> None:
     max_days = int(session.settings().login_link_days)
     new_link: Any = st.session_state.pop(_NEW_LINK, None)
     if new_link and new_link[0] == current.id:

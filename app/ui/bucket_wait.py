@@ -32,7 +32,7 @@ def bring(manifest: Manifest) -> None:
         while not coming.done():
             done, size = shelf.fetched_bytes(manifest.id)
             part = min(done / size, 1.0) if size else 0.0
-            words = f"Fetching {fmt.plain(manifest.name)} from the bucket: {bytes_(done)} of {bytes_(size)}"
+            words = f"Fetching {fmt.plain(manifest.shown_name)} from the bucket: {bytes_(done)} of {bytes_(size)}"
             shown.progress(part, words)
             wait([coming], _LOOK_S)
         shown.empty()

@@ -20,7 +20,7 @@ def draw(report: Manifest, about: str, *, said: str = "", linked: bool) -> Liter
     text, button = st.columns([4, 1], vertical_alignment="center")
     with text.container(gap="xxsmall"):
         mark = ":material/link: " if linked else ""
-        st.markdown(f"{mark}**{fmt.plain(report.name)}**{f'  ·  {fmt.plain(said)}' if said else ''}")
+        st.markdown(f"{mark}**{fmt.plain(report.shown_name)}**{f'  ·  {fmt.plain(said)}' if said else ''}")
         st.caption(fmt.plain(about))
     label: Literal["Link", "Unlink"] = "Unlink" if linked else "Link"
     with button.container(horizontal=True, horizontal_alignment="right"):

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import served_component
+from app.ui import served_component, short_names
 
 BOX_PX = 32
 """Width of Streamlit's row selection boxes."""
@@ -19,6 +19,8 @@ BOX_PX = 32
 MOST_CHARACTERS = 200_000
 """Limit for all full names of a table together; beyond it the card shows the cell text."""
 
+_DIFFERENCE = 24
+"""Most characters that tell kernels with the same short name apart."""
 _TIMES = ("total_ns", "duration_ns")
 NEEDED = frozenset({"name", "demangled", *_TIMES})
 """Columns that full names are built from."""
@@ -60,6 +62,21 @@ def card(
         key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted
     )
     return bool(result.opened or not result.by_keys)
+
+
+def tell_kernels_apart(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with a name of its own for each kernel: equal ones get what tells their full names apart."""
+    if not {"name", "demangled"} <= {*frame.columns}:
+        return frame
+    kernels = frame[["name", "demangled"]].dropna().drop_duplicates()
+    told: dict[tuple[str, str], str] = {}
+    for name, group in kernels[kernels["name"].duplicated(keep=False)].groupby("name")["demangled"]:
+        for full, difference in short_names.find_differences(group, _DIFFERENCE).items():
+            told[str(name), full] = f"{name} · {difference}"
+    if not told:
+        return frame
+    pairs = zip(frame["name"], frame["demangled"], strict=True)
+    return frame.assign(name=[told.get(pair, pair[0]) for pair in pairs])
 
 
 def whole(frame: pd.DataFrame) -> dict[str, str]:

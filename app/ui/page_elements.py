@@ -9,7 +9,6 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import streamlit as st
 
@@ -21,9 +20,8 @@ from profiledb.library.catalog import Manifest
 from profiledb.monitoring import counters
 from profiledb.words import KIND_TITLES
 
-STYLE = Path(__file__).parents[1] / "static" / "style.css"
-
-
+_FACT_PX = 49
+"""Height of a figure with its label, reserved before the browser has drawn it."""
 _ESCAPED = "escaped-error"
 _COMMAND = re.compile(r"(.*): ((?:nsys|ncu|warpdeck|python -m) .+)")
 
@@ -46,21 +44,24 @@ def open_report(manifest: Manifest) -> None:
     navigation.to(page_list.get_first_view(manifest).path, {"report": manifest.id})
 
 
-def header(manifest: Manifest, title: str) -> None:
-    """Draw the page title (plain text) and a caption with facts about the report."""
-    st.header(fmt.plain(title), anchor=False)
+def describe(manifest: Manifest) -> str:
+    """Return facts about a report in one line (Markdown)."""
     kind = " ".join(part for part in (manifest.tool or kind_title(manifest.kind), manifest.tool_version) if part)
     length = fmt.duration(manifest.duration_ns) if manifest.duration_ns else None
     captured = fmt.when(manifest.captured_at) if manifest.captured_at else None
-    parts = [manifest.name, manifest.gpu, length, captured, kind, "sample" if manifest.sample else None]
-    st.caption("  ·  ".join(fmt.plain(part) for part in parts if part))
+    file = f"file {manifest.name}" if manifest.title else None
+    parts = [manifest.shown_name, file, manifest.gpu, length, captured, kind, "sample" if manifest.sample else None]
+    return "  ·  ".join(fmt.plain(part) for part in parts if part)
 
 
 def facts(items: Sequence[tuple[str, str, str]]) -> None:
     """Draw a compact row of figures, each as (label, value, help or ""), all plain text."""
     with st.container(horizontal=True, gap="large"):
         for label, value, about in items:
-            st.metric(fmt.plain(label), fmt.plain(value), help=fmt.plain(about) if about else None, width="content")
+            st.metric(
+                fmt.plain(label), fmt.plain(value), help=fmt.plain(about) if about else None, width="content",
+                height=_FACT_PX,
+            )  # fmt: skip
 
 
 def not_captured(error: NotCapturedError) -> None:

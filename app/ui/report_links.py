@@ -31,7 +31,7 @@ class Candidate:
 
 def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names of the reports linked to each report, in either direction, by report id."""
-    names = {r.id: fmt.visible(r.name) for r in reports}
+    names = {r.id: fmt.visible(r.shown_name) for r in reports}
     linked: dict[str, list[str]] = {}
     for nsys_id, other_id in (pair for kind in links for pair in kind.items()):
         if nsys_id in names and other_id in names:

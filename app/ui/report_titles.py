@@ -15,7 +15,7 @@ def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
         reports: the listed reports by id.
         own: id of the page's report, which is marked as such.
     """
-    told = tuple((key, one.name, one.gpu, one.captured_at) for key, one in reports.items())
+    told = tuple((key, one.shown_name, one.gpu, one.captured_at) for key, one in reports.items())
     return dict(_titles(told, own))
 
 

@@ -1,5 +1,6 @@
 """Tables: sortable numbers, each formatted in a suitable unit, with a CSV download of the raw values."""
 
+import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,13 +9,14 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from app.ui import cell_text, name_card, theme
+from app.ui import cell_text, name_card, short_names, theme
 from app.ui import format as fmt
 from app.ui.figure_cache import kept
-from app.ui.table_columns import Col, Kind
+from app.ui.table_columns import Col, Kind, Width
 from profiledb import spreadsheet
 
 ROW_PX = 32
+_BORDERS_PX = 2
 SCREEN = 20
 """Rows that fit on a screen; longer tables scroll."""
 
@@ -30,10 +32,16 @@ BY_NAME: Selects = ["single-cell"]
 MOST_WRITTEN = 20_000
 """Cells up to which each is formatted individually (0.2 s); longer tables use one unit per column."""
 _CHARACTER_PX, _EDGES_PX = 7.5, 18
-"""Approximate width of a character, and padding of a cell. Long text is cut in the middle: kernel names differ at the
-end."""
+"""Approximate width of a character, and padding of a cell."""
+_COLUMN_PX = 92
+"""Approximate width of a column that has none of its own."""
+_NARROW_PX = 660
+"""Room for the columns of a table in a narrow window."""
 _NAMES_PX = 180
-"""Minimum width of a column of names. Text in narrower columns is never cut: short words would be unreadable."""
+"""Minimum width of a column of names, which are cut so that no two look alike. Text in narrower columns is never cut:
+short words would be unreadable."""
+_SHARE = "share"
+"""Word in the names of percentages that divide a whole: their bars scale to the largest, others to 100 %."""
 
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "duration": fmt.duration,
@@ -78,11 +86,12 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    shown, config, whole = _parts(frame, present)
+    shown, config, whole = _parts(name_card.tell_kernels_apart(frame), present)
+    config = fit_columns(config, {c.name: c.width for c in present})
     leading = [c.name for c in present if c.click]
     event: Any = st.dataframe(
         shown,
-        height=height or ("content" if len(frame) < SCREEN else SCREEN * ROW_PX),
+        height=height or min(len(frame) + 1, SCREEN) * ROW_PX + _BORDERS_PX,
         row_height=ROW_PX,
         hide_index=True,
         column_config=config,
@@ -98,6 +107,20 @@ def table(
         counts = _names(whole, present, config, key, opens=select)
         _download(lambda: spreadsheet.csv_text(frame[raw]).encode(), download, key)
     return _chosen(event.selection, len(frame), leading) if select and counts else None
+
+
+def fit_columns(config: Mapping[str, Any], widths: Mapping[str, Width]) -> dict[str, Any]:
+    """Return the configuration of a table for this window: a narrow one hides the last columns, which weigh least.
+
+    The table's own menu shows them again.
+    """
+    left = _NARROW_PX if theme.is_narrow() else math.inf
+    fitting = {}
+    for name, one in config.items():
+        width = widths[name]
+        left -= width if isinstance(width, int) else _COLUMN_PX
+        fitting[name] = one | {"hidden": True} if left < 0 else one
+    return fitting
 
 
 def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
@@ -216,7 +239,9 @@ def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | No
     """Return the formatter of a column's cells; None if the column configuration formats them."""
     if column.kind == "text":
         width = _name_px(column)
-        return partial(text, most=int((width - _EDGES_PX) / _CHARACTER_PX) if width else None)
+        names = map(fmt.visible, values[values.map(lambda value: isinstance(value, str))]) if width else ()
+        short = short_names.tell_apart(names, int((width - _EDGES_PX) / _CHARACTER_PX)) if width else {}
+        return lambda value: short.get(value, text(value))
     form = fmt.count if column.kind == "number" and _whole(values) else _WRITTEN.get(column.kind)
     return partial(_signed, form) if form and column.signed else form
 
@@ -230,11 +255,11 @@ def _signed(form: Callable[[Any], str], value: Any) -> str:
     return ("+" if size > 0 else "−") + shown
 
 
-def text(value: Any, most: int | None = None) -> str:
-    """Return the text of a cell, cut in the middle to ``most`` characters, or the placeholder for a missing value."""
+def text(value: Any) -> str:
+    """Return the text of a cell, or the placeholder for a missing value."""
     if not isinstance(value, str):
         return fmt.MISSING if pd.isna(value) else str(value)
-    return fmt.shortened(value, most) if most and len(value) > most else value
+    return value
 
 
 def _whole(values: "pd.Series[Any]") -> bool:
@@ -257,7 +282,8 @@ def _config(column: Col, values: "pd.Series[Any]") -> Any:
             **common, options=list(names.values()), color=[theme.tint(colors[name]) for name in names]
         )
     if column.kind == "bar":
-        return st.column_config.ProgressColumn(**common, format="%.1f", min_value=0, max_value=100)
+        largest = fmt.number(pd.to_numeric(values, errors="coerce").max()) if _SHARE in column.name else None
+        return st.column_config.ProgressColumn(**common, format="%.1f", min_value=0, max_value=largest or 100)
     if column.kind == "line":
         return st.column_config.LineChartColumn(**common)
     return st.column_config.NumberColumn(**common, format=_FORMATS.get(column.kind))

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -32,6 +33,7 @@ CATEGORIES: dict[Theme, tuple[str, ...]] = {
 """Colors of everything but kernel classes: call categories, idle reasons, memcpy directions, metrics. Found by a search
 for colors that contrast 3:1 with the page, stay distinct under color blindness, and differ from kernel classes."""
 
+_SHADE = "shade"
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
@@ -41,14 +43,21 @@ def theme() -> Theme:
 
 
 def follow() -> None:
-    """Redraw the page when the visitor's theme changes. Streamlit alone leaves charts in the old colors."""
+    """Redraw the page when the visitor's theme changes, or the window becomes narrow or wide."""
     served_component.component("shade")(
-        key="shade", data={"theme": theme()}, width="content", on_changed_change=_changed
-    )
+        key=_SHADE, data={"theme": theme(), "narrow": is_narrow()}, width="content", on_changed_change=_changed,
+        on_narrow_change=_changed,
+    )  # fmt: skip
+
+
+def is_narrow() -> bool:
+    """Return True if the visitor's window is narrow (1,000 px), which the browser says after the first run."""
+    state: Any = st.session_state.get(_SHADE) or {}
+    return bool(state.get("narrow"))
 
 
 def _changed() -> None:
-    """Do nothing: the rerun that follows reads the theme."""
+    """Do nothing: the rerun that follows reads theme and width."""
 
 
 def class_colors() -> dict[str, str]:

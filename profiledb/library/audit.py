@@ -18,9 +18,9 @@ from profiledb.library.visitor import Visitor
 from profiledb.words import visible
 
 Change = Literal[
-    "uploaded", "took in", "labeled", "marked", "linked", "unlinked", "deleted", "moved", "decided", "named columns",
-    "made token", "removed token", "made space", "changed space", "removed space", "shared", "ended link",
-    "saved question", "removed question", "dismissed", "tried again", "ended logins",
+    "uploaded", "took in", "labeled", "renamed", "marked", "linked", "unlinked", "deleted", "moved", "decided",
+    "named columns", "made token", "removed token", "made space", "changed space", "removed space", "shared",
+    "ended link", "saved question", "removed question", "dismissed", "tried again", "ended logins",
 ]  # fmt: skip
 Access = Literal[
     "logged in", "logged out", "refused login", "refused token", "opened link", "refused link", "downloaded",

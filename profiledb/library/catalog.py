@@ -4,13 +4,14 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from copy import copy
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from profiledb.config import Settings
+from profiledb.errors import AnalysisError
 from profiledb.library import report_links, spaces, team_database
 from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
@@ -25,13 +26,16 @@ from profiledb.library.sharing_links import SharingLinks
 from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.token_uses import TokenUses
 from profiledb.library.visitor import LOCAL, Visitor
-from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
+from profiledb.report.manifest import FIRST_SAMPLE, LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.sidecar import Columns
+from profiledb.words import visible
 
-__all__ = ["LAUNCHES", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
+__all__ = ["FIRST_SAMPLE", "LAUNCHES", "LONGEST_TITLE", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
 
 FILE = "catalog.sqlite"
 """Name of the catalog in the folder of a library."""
+LONGEST_TITLE = 200
+"""Length limit of a report's name, in characters."""
 MOST_VISIBILITIES = 1_000
 """Kinds of visitors that a process remembers."""
 
@@ -64,6 +68,7 @@ class Job:
 _JOB = ", ".join(f.name for f in fields(Job))
 _COLUMNS_ABOUT_REPORTS = {
     "label": "label",
+    "report_title": "title",
     "mark": "t_ns, note",
     "series_choice": "series",
     "change_note": "measure, state, note, changed_at",
@@ -162,11 +167,15 @@ class Catalog:
     def reports(self) -> list[Manifest]:
         """Return all visible reports, newest first."""
         with self._connect() as db:
-            rows = db.execute("SELECT id, manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
+            rows = db.execute(
+                "SELECT id, manifest, title FROM report LEFT JOIN report_title ON report_id = id"
+                " ORDER BY ingested_at DESC, name, id"
+            ).fetchall()
         manifests = []
         for row in self.visibility.filter_items(rows, lambda row: row["id"]):
             with suppress(ValueError):  # the worker lists it again from its own manifest when it starts
-                manifests.append(Manifest.from_json(row["manifest"]))
+                manifest = Manifest.from_json(row["manifest"])
+                manifests.append(replace(manifest, title=row["title"]) if row["title"] else manifest)
         return manifests
 
     def report_ids(self) -> list[str]:
@@ -292,6 +301,25 @@ class Catalog:
                 "INSERT INTO label (report_id, label) VALUES (?, ?)", [(report_id, label) for label in cleaned]
             )
             self.audit.note(db, "labeled", report_id, ", ".join(cleaned) or "no labels")
+
+    def rename(self, report_id: str, title: str) -> str:
+        """Give a report a name for people and return it as stored; the name of its file, or none, removes that name.
+
+        Raises:
+            AnalysisError: the name is too long.
+        """
+        self.visibility.require_reports(report_id)
+        cleaned = " ".join(visible(title).split())
+        if len(cleaned) > LONGEST_TITLE:
+            raise AnalysisError(f"A name has at most {LONGEST_TITLE} characters.", hint="Shorten it.")
+        with self._connect() as db:
+            if db.execute("SELECT 1 FROM report WHERE id = ? AND name = ?", [report_id, cleaned]).fetchone():
+                cleaned = ""
+            db.execute("DELETE FROM report_title WHERE report_id = ?", [report_id])
+            if cleaned:
+                db.execute("INSERT INTO report_title (report_id, title) VALUES (?, ?)", [report_id, cleaned])
+            self.audit.note(db, "renamed", report_id, cleaned or "the name of its file")
+        return cleaned
 
     def columns(self, path: str) -> Columns | None:
         """Return what somebody said of the columns of a table beside a report."""

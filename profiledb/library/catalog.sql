@@ -1,5 +1,5 @@
--- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
+-- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the names
+-- that people gave, the marks, the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
 -- deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
@@ -33,6 +33,10 @@ CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,
     label TEXT NOT NULL,
     PRIMARY KEY (report_id, label)
+) STRICT;
+CREATE TABLE IF NOT EXISTS report_title (
+    report_id TEXT PRIMARY KEY,
+    title TEXT NOT NULL             -- the name that somebody gave it; a report without a row has that of its file
 ) STRICT;
 CREATE TABLE IF NOT EXISTS mark (
     report_id TEXT NOT NULL,

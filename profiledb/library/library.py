@@ -97,7 +97,7 @@ class Library:
         return self.catalog.reports()
 
     def find(self, name: str) -> Manifest:
-        """Return the visible report with this id, unique prefix of an id, or file name.
+        """Return the visible report with this id, unique prefix of an id, or name.
 
         Raises:
             ReportNotFoundError: none has it, or several do.

@@ -17,6 +17,8 @@ LAUNCHES: Subject = "launches"
 OLDER = "made by an older version: drop its source again."
 """Message for a report that this version does not read."""
 OLDER_HINT = "Labels and links stay. The worker brings it up to date by itself where it can."
+FIRST_SAMPLE = "transformer_training.nsys-rep"
+"""The sample that is imported first and is at hand until a visitor opens another report: all main pages show it."""
 MOST_READ = 50_000
 """Manifests that a process caches: one more report makes lists read all of them again."""
 
@@ -29,6 +31,7 @@ class Manifest:
     answer. ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the length of the capture,
     ``rows`` counts the rows of each non-empty table, ``sample`` marks the reports that come with the product, ``parts``
     has the bytes of each file if the source is a folder, ``space`` is the space of the source file (spaces.py).
+    ``title`` is the name that somebody gave the report; the catalog has it, not the file.
     """
 
     id: str
@@ -50,6 +53,7 @@ class Manifest:
     rows: dict[str, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
     space: str = ""
+    title: str = ""
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
@@ -68,6 +72,11 @@ class Manifest:
         return frozenset(timeline | launches)
 
     @property
+    def shown_name(self) -> str:
+        """Return the name for people: the one that somebody gave the report, or else that of its file."""
+        return self.title or self.name
+
+    @property
     def is_older(self) -> bool:
         """Return True if an earlier version made the report, in tables that this version does not read."""
         return self.schema_version < schema.SCHEMA_VERSION
@@ -78,7 +87,7 @@ class Manifest:
             raise OlderReportError(f"{self.name} was {OLDER}", hint=OLDER_HINT)
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1)
+        return json.dumps(asdict(replace(self, title="")), indent=1)
 
 
 _MANIFEST = frozenset(f.name for f in fields(Manifest))

@@ -8,13 +8,13 @@ from profiledb.report.manifest import Manifest
 
 
 def find(reports: Iterable[Manifest], name: str) -> Manifest:
-    """Return the report with this id, unique prefix of an id, or file name.
+    """Return the report with this id, unique prefix of an id, file name, or name that somebody gave it.
 
     Raises:
         ReportNotFoundError: none matches, or several do.
     """
     known = list(reports)
-    exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
+    exact = [r for r in known if r.id == name] or [r for r in known if name and name in (r.name, r.title)]
     if len(exact) == 1:
         return exact[0]
     if exact:

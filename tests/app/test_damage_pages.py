@@ -9,7 +9,7 @@ from app.page_list import VIEWS, View
 from app.ui import format as fmt
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import Library
-from tests.app.conftest import MAIN, Dashboard, picker
+from tests.app.conftest import MAIN, Dashboard
 
 SECRET = "the secret words "
 
@@ -95,5 +95,5 @@ def test_a_part_of_the_frame_that_fails_leaves_the_page(data: Path, tmp_path: Pa
     at = AppTest.from_file(str(script), default_timeout=60).run()
     assert not at.exception
     assert "Something went wrong" in at.error[0].value
-    assert picker(at).options
+    assert [one.label for one in at.sidebar.expander], "the menu"
     assert len(at.dataframe[0].value)

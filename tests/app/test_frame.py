@@ -1,6 +1,7 @@
 """What stands around every page: the menu and what it grays, the report switcher, addresses that pages had before."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.frame import report_switcher
 from app.page_list import SPECIAL, VIEWS
+from app.ui.pin_button import PINNED
 from profiledb.library.library import Library
 from tests.app.conftest import Dashboard, picker
 
@@ -22,6 +24,11 @@ def links(at: AppTest) -> dict[str, Any]:
     return {one.proto.label: one.proto for one in elements(at.sidebar) if one.type == "page_link"}
 
 
+def groups(at: AppTest) -> dict[str, bool]:
+    """The groups of the menu, and whether each is unfolded."""
+    return {one.label: one.proto.expanded for one in at.sidebar.expander}
+
+
 def find(library: Library, name: str) -> str:
     found = [report.id for report in library.list() if report.name == name]
     if not found:
@@ -32,12 +39,13 @@ def find(library: Library, name: str) -> str:
 def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard: Dashboard, library: Library) -> None:
     report = find(library, "transformer_training.nsys-rep")
     at = dashboard("kernels", report=report, range="step_2")
-    groups = [one.value for one in at.sidebar.caption]
-    assert groups == ["GPU", "Program", "Compare", "Special", "Data"]
+    assert groups(at) == dict.fromkeys(("GPU", "Program", "Compare", "Special", "Data"), True)
     menu = links(at)
-    assert list(menu)[:6] == ["Library", "Summary", "Findings", "What if", "Timeline", "Kernels"]
+    assert list(menu)[:5] == ["Library", "Summary", "Timeline", "Findings", "Kernels"]
     assert menu["Roofline by time"].query_string == f"report={report}&range=step_2"
-    assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
+    gray = {label: link.help.replace("\\", "") for label, link in menu.items() if link.disabled}
+    assert gray["Operators"].endswith("has no operators of the PyTorch profiler."), "nsys records none of PyTorch"
+    assert gray["Roofline"].endswith("has no hardware counters of kernel launches.")
 
 
 def test_a_page_has_one_name() -> None:
@@ -54,13 +62,32 @@ def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, libra
     assert {"Kernels", "Roofline by time", "Idle", "Phases", "Memory"} <= set(gray)
     assert all(reason.endswith(".") and "has no" in reason for reason in gray.values())
     assert "API" not in gray
-    special = {view.title for view in VIEWS if view.group == SPECIAL}
-    assert not special & set(menu), "what is special is there only where its data is"
+    assert {view.title for view in VIEWS if view.group == SPECIAL} <= set(gray)
+    assert not groups(at)["Special"], "a group without any data is folded"
+    assert groups(at)["Program"]
 
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("kernel_profiles", report=next(report.id for report in library.list() if report.kind == "ncu"))
-    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends", "SQL"]
+    menu = links(at)
+    offered = [label for label, link in menu.items() if not link.disabled]
+    assert offered == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends", "SQL"]
+    assert {view.title for view in VIEWS if view.listed} <= set(menu), "no page leaves the menu"
+    assert menu["Timeline"].help.replace("\\", "").endswith("has no timeline.")
+
+
+def test_the_report_at_hand_stays_while_others_come_in(dashboard: Dashboard, library: Library) -> None:
+    """It is the sample for newcomers; without it the newest report of the first look."""
+    training = library.find("transformer_training.nsys-rep")
+    library.catalog.add_report(replace(training, sample=True))
+    assert training.id in links(dashboard())["Summary"].query_string
+    library.delete(training.id)
+    at = dashboard()
+    first = links(at)["Summary"].query_string
+    newest = library.list()[-1]
+    library.catalog.add_report(replace(newest, ingested_at="2099-01-01T00:00:00+00:00"))
+    assert links(at.run())["Summary"].query_string == first
+    assert newest.id in links(dashboard())["Summary"].query_string
 
 
 @pytest.mark.parametrize(
@@ -84,12 +111,6 @@ def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Libr
     assert any(option.startswith(f"↺ {first.name}") for option in picker(at).options)
 
 
-def test_the_link_to_copy_holds_all_that_is_settled(dashboard: Dashboard, library: Library) -> None:
-    report = find(library, "transformer_training.nsys-rep")
-    at = dashboard("kernels", report=report, range="step_2", search="gemm")
-    assert [one.value for one in at.code if "report=" in one.value] == [f"?report={report}&range=step_2&search=gemm"]
-
-
 def test_a_report_is_pinned_with_one_click(dashboard: Dashboard, library: Library) -> None:
     report = find(library, "transformer_training.nsys-rep")
     at = dashboard("kernels", report=report)
@@ -98,5 +119,5 @@ def test_a_report_is_pinned_with_one_click(dashboard: Dashboard, library: Librar
         assert button.label == label
         at = button.click().run()
         assert not at.exception
-        assert (report_switcher.PINNED in library.catalog.labels().get(report, [])) is stands
+        assert (PINNED in library.catalog.labels().get(report, [])) is stands
         assert picker(at).options[0].startswith("★") is stands

@@ -75,7 +75,7 @@ def test_no_function_is_named_where_none_stands_out() -> None:
 def test_a_report_without_any_of_it(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "kernels.nsys-rep")
     manifest = library.find(report)
-    assert not page_list.get_view("host").offers(manifest, session)
+    assert page_list.get_view("host").find_lack(manifest, session)
     text = said(dashboard("host", report=report))
     assert "No CPU samples in this report." in text
 
@@ -118,7 +118,7 @@ def test_sentences_of_threads() -> None:
 
 def test_openmp_regions_of_a_report_without_a_gpu(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "openmp_regions.nsys-rep")
-    assert page_list.get_view("host").offers(library.find(report), session)
+    assert not page_list.get_view("host").find_lack(library.find(report), session)
     at = dashboard("host", report=report)
     text = said(at)
     assert re.search(r"50 regions take 9[\d.]+ ms; their threads work 7[\d.]+ % of it\. Evenly", text)

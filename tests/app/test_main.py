@@ -30,7 +30,7 @@ def shown(at: AppTest) -> str:
     return value if isinstance(value, str) else value[0]
 
 
-def test_a_page_opens_on_the_newest_report(dashboard: Dashboard, library: Library) -> None:
+def test_a_page_without_a_report_opens_on_the_newest_of_the_first_look(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("kernels")
     assert not at.exception
     assert shown(at) == of_kind(library, "nsys")
@@ -49,7 +49,7 @@ def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) 
 def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) -> None:
     first, *others = library.list()
     library.catalog.add_report(replace(first, id="0123456789abcdef", source_sha256="twin"))
-    options = picker(dashboard()).options
+    options = picker(dashboard("summary")).options
     assert len(set(options)) == len(options) == len(others) + 2
     assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
 

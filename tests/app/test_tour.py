@@ -31,7 +31,10 @@ def sample(name: str) -> Manifest:
 
 
 def samples() -> list[Manifest]:
-    return [sample(name) for name in dict.fromkeys(name for stop in library_tour.written() for name in stop["reports"])]
+    return [
+        sample(name)
+        for name in dict.fromkeys(name for stop in library_tour.read_tour()["stop"] for name in stop["reports"])
+    ]
 
 
 def mark(library: Library, *, own: str = "") -> None:
@@ -44,13 +47,14 @@ def mark(library: Library, *, own: str = "") -> None:
             library.delete(report.id)
 
 
-def questions(at: AppTest) -> list[str]:
-    asked = [stop["question"] for stop in library_tour.written()]
+def questions(at: AppTest, kind: str = "stop") -> list[str]:
+    asked = [stop["question"] for stop in library_tour.read_tour()[kind]]
     return [question for question in asked if any(f"**{question}**" in one.value for one in at.markdown)]
 
 
-def tour(at: AppTest) -> list[str]:
-    return [one.label for one in at.expander if "Tour" in one.label]
+def buttons(at: AppTest) -> list[str]:
+    """What opens the tour."""
+    return [one.label for one in at.button if one.key == "library-tour"]
 
 
 def test_the_file_names_what_there_is() -> None:
@@ -59,19 +63,22 @@ def test_the_file_names_what_there_is() -> None:
         NOT_HERE, "nsys"
     )
     keys = {prefix + key for prefix in ("", page_selection.OTHER) for key in page_selection.KEYS}
-    for stop in library_tour.written():
+    for stop in library_tour.read_tour()["stop"]:
         assert set(stop["reports"]) <= files
         assert 1 <= len(stop["links"]) <= 3
         for link in stop["links"]:
             assert {link[key] for key in NAMES_REPORT if key in link} <= set(stop["reports"])
             assert pages[link["page"]] == sample(link["report"]).kind
             assert link.keys() - {"label", "page", *NAMES_REPORT} <= keys
-    assert library_tour.written()[0]["reports"] == ["dataloader_starved.nsys-rep", "dataloader_fixed.nsys-rep"]
+    assert library_tour.read_tour()["stop"][0]["reports"] == [
+        "dataloader_starved.nsys-rep",
+        "dataloader_fixed.nsys-rep",
+    ]
 
 
 def test_links_carry_the_ids_of_the_library() -> None:
-    found = library_tour.stops(samples())
-    assert len(found) == len(library_tour.written()) - len(NOT_HERE)
+    found = library_tour.find_stops(samples())
+    assert len(found) == len(library_tour.read_tour()["stop"]) - len(NOT_HERE)
     compare = found[0].links[-1]
     assert compare.view.url == "compare"
     assert compare.query == {"report": "id-dataloader_starved.nsys-rep", "other": "id-dataloader_fixed.nsys-rep"}
@@ -80,27 +87,37 @@ def test_links_carry_the_ids_of_the_library() -> None:
 
 
 def test_what_is_not_there_is_left_out() -> None:
-    every = [stop.question for stop in library_tour.stops(samples())]
+    every = [stop.question for stop in library_tour.find_stops(samples())]
     deleted = [report for report in samples() if report.name != "streams_serial.nsys-rep"]
-    assert [stop.question for stop in library_tour.stops(deleted)] == [every[0], *every[2:]]
+    assert [stop.question for stop in library_tour.find_stops(deleted)] == [every[0], *every[2:]]
     own = [replace(report, sample=report.name != "streams_serial.nsys-rep") for report in samples()]
-    assert library_tour.stops(own) == library_tour.stops(deleted)  # a report of that name is not the sample
+    assert library_tour.find_stops(own) == library_tour.find_stops(deleted)  # a report of that name is not the sample
     without = [view for view in VIEWS if view.url != "compare"]
-    links = [link.view.url for stop in library_tour.stops(samples(), without) for link in stop.links]
+    links = [link.view.url for stop in library_tour.find_stops(samples(), views=without) for link in stop.links]
     assert links
     assert "compare" not in links
-    assert library_tour.stops(samples(), []) == []
-    assert library_tour.stops([]) == []
+    assert library_tour.find_stops(samples(), views=[]) == []
+    assert library_tour.find_stops([]) == []
 
 
-def test_a_library_of_samples_opens_with_the_tour(dashboard: Dashboard, library: Library) -> None:
+def test_newcomers_have_three_cards_and_ask_for_more(dashboard: Dashboard, library: Library) -> None:
     mark(library)
     at = dashboard()
     assert not at.exception
-    assert tour(at)
-    assert questions(at) == [stop.question for stop in library_tour.stops(library.list())]
-    assert len(questions(at)) >= 7
+    assert questions(at, "card") == [card["question"] for card in library_tour.read_tour()["card"]]
+    assert len(questions(at, "card")) == 3
+    assert not questions(at), "no answer before somebody asks"
+    assert buttons(at) == ["More questions"]
     assert at.dataframe
+    at.button(key="library-tour").click().run()
+    assert questions(at) == [stop.question for stop in library_tour.find_stops(library.list())]
+    assert len(questions(at)) >= 7
+
+
+def test_a_card_asks_and_links_without_an_answer() -> None:
+    cards = library_tour.find_stops(samples(), "card")
+    assert [card.see for card in cards] == ["", "", ""]
+    assert [link.view.url for card in cards for link in card.links] == ["idle", "kernels", "compare"]
 
 
 def test_the_tour_grows_with_the_library(dashboard: Dashboard, library: Library) -> None:
@@ -108,16 +125,18 @@ def test_the_tour_grows_with_the_library(dashboard: Dashboard, library: Library)
     late = library.find("dataloader_fixed.nsys-rep")
     library.catalog.remove_report(late.id)
     at = dashboard()
-    first = library_tour.written()[0]["question"]
+    at.button(key="library-tour").click().run()
+    first = library_tour.read_tour()["stop"][0]["question"]
     assert first not in questions(at)
     library.catalog.add_report(replace(late, sample=True))
     assert questions(at.run())[0] == first
 
 
-def test_beside_reports_of_its_own_it_is_folded(dashboard: Dashboard, library: Library) -> None:
+def test_beside_reports_of_its_own_the_tour_is_one_button(dashboard: Dashboard, library: Library) -> None:
     mark(library, own="tasks.nsys-rep")
     at = dashboard()
-    assert tour(at)
+    assert buttons(at) == ["Tour of the samples"]
+    assert not questions(at, "card")
     assert not questions(at)
 
 
@@ -125,14 +144,14 @@ def test_without_samples_there_is_none(dashboard: Dashboard, library: Library) -
     assert library.list()
     at = dashboard()
     assert not at.exception
-    assert not tour(at)
+    assert not buttons(at)
 
 
 def test_an_empty_library_waits_for_its_samples(
     dashboard: Dashboard, empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = dashboard()
-    assert not tour(at)
+    assert not buttons(at)
     assert "No reports yet" in [one.value for one in at.subheader]
     monkeypatch.setattr("app.worker_process.check_worker", lambda: worker_process.WorkerStatus("starting"))
     monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
@@ -144,7 +163,7 @@ def test_an_empty_library_waits_for_its_samples(
 @pytest.mark.slow("opens some 50 pages")
 def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library) -> None:
     mark(library)
-    links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
+    links = [link for stop in library_tour.find_stops(library.list()) for link in stop.links]
     for link in links:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         at_page(at, link.view.url)

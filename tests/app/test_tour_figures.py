@@ -31,7 +31,7 @@ FIGURE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?: (?:%|[mµn]?s\b|mJ\b))?")
 
 def text(report: str) -> str:
     """What the tour says at the stop that begins with a report."""
-    return next(str(stop["see"]) for stop in tour.written() if stop["reports"][0].partition(".")[0] == report)
+    return next(str(stop["see"]) for stop in tour.read_tour()["stop"] if stop["reports"][0].partition(".")[0] == report)
 
 
 def rows(library: Library, report: str, name: str, **params: Any) -> list[dict[str, Any]]:

@@ -36,10 +36,13 @@ def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, se
     serial.put(series, serial.facts(90, gpu="<b>GPU</b>\x1b"), serial.rows(1e6, {"k": 1e5}))
     at = open_(dashboard)
     rows = at.dataframe[0].value
-    assert list(rows["series"]) == [SERIES, "train · nsys · <b>GPU</b> "]
+    assert list(rows["series"]) == ["NVIDIA H200", "<b>GPU</b> "], "what both have stands above"
+    assert "All of these: train · nsys" in said(at)
     assert (rows["kind"][0], rows["state"][0], rows["reports"][0]) == ("Worse", "Open", 40)
     assert rows["change"][0].startswith("+1")
     assert len(rows["spark"][0]) == 40
+    assert rows["spark"][1] is None, "one report has no shape"
+    assert rows["kind"][1] == "Below 8 reports"
     assert "No series matches" in said(open_(dashboard, q="nothing"))
     assert "There is no series" in said(open_(dashboard, series="<script>"))
 

@@ -67,7 +67,7 @@ def test_a_viewer_is_offered_nothing_to_change(page: Page, address: str) -> None
     table = page.get_by_test_id("stDataFrame").first
     expect(page.locator('[role="gridcell"]', has_text=NAME).first).to_be_attached()
     expect(page.locator('input[type="file"]')).to_have_count(0)
-    expect(page.get_by_text("Select rows to open reports.")).to_be_visible()
+    expect(page.get_by_text("Select rows to compare or download reports.")).to_be_visible()
     table.click(position={"x": 15, "y": 50})
     expect(page.get_by_test_id("stBaseButton-primary").filter(has_text="Open")).to_be_visible()
     for name in ("Delete", "Labels", "Link a report"):

@@ -58,6 +58,14 @@ def test_there_are_all_commands_of_the_library_and_its_own() -> None:
     assert {module.__name__.rpartition(".")[2] for module in old} == set(ALL) - own
 
 
+def test_the_help_lists_every_command_once_in_its_group() -> None:
+    assert sorted(name for names in command.GROUPS.values() for name in names) == sorted(ALL)
+    text = command.make_parser().format_help()
+    places = [text.index(f"\n  {heading}:\n") for heading in ("Read", "Share", "Operate")]
+    assert places == sorted(places)
+    assert places[0] < text.index("\n    summary ") < places[1] < text.index("\n    html ") < places[2]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_command_has_an_example_that_it_understands(name: str) -> None:
     text = ALL[name].format_help()

@@ -8,6 +8,8 @@ const DWELL_MS = 300;
 const LEAVE_MS = 200;
 const COPIED_MS = 1500;
 const GAP_PX = 4;
+const LOOK_MS = 250;
+const EDGE_PX = 8;
 const COPY = `${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl+"}C copies it. `;
 const cards = new WeakMap();
 
@@ -15,6 +17,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const card = cards.get(parentElement) ?? new Card(parentElement, data.by_keys);
   cards.set(parentElement, card);
   Object.assign(card, { data, setStateValue, setTriggerValue });
+  card.watchEdge();
   return () => card.remove();
 }
 
@@ -46,6 +49,8 @@ class Card {
 
   remove() {
     this.listening.abort();
+    this.edge?.disconnect();
+    clearTimeout(this.looking);
     this.hide();
     this.box.remove();
   }
@@ -54,6 +59,25 @@ class Card {
   frame() {
     const before = (table) => table.compareDocumentPosition(this.host) & Node.DOCUMENT_POSITION_FOLLOWING;
     return [...document.querySelectorAll('[data-testid="stDataFrame"]')].filter(before).at(-1);
+  }
+
+  // The table says with an arrow at its right edge that more columns follow (style.css), as long as they do.
+  watchEdge() {
+    this.edge?.disconnect();
+    clearTimeout(this.looking);
+    const frame = this.frame();
+    const scroller = frame?.querySelector(".dvn-scroller");
+    if (!scroller) {
+      this.looking = setTimeout(() => this.watchEdge(), LOOK_MS); // it is drawn later
+      return;
+    }
+    const look = () => {
+      frame.toggleAttribute("data-more-columns", scroller.scrollWidth - scroller.clientWidth - scroller.scrollLeft > EDGE_PX);
+    };
+    this.edge = new ResizeObserver(look);
+    for (const part of [scroller, ...scroller.children]) this.edge.observe(part);
+    scroller.addEventListener("scroll", look, { signal: this.listening.signal, passive: true });
+    look();
   }
 
   owns(target) {

@@ -1,9 +1,11 @@
-// Tells the server that the page is dark where it drew for a light one, or the other way: the colors of charts come from
-// there, and would stay.
+// Tells the server how the page looks here: dark where it drew for a light one, or the other way (the colors of charts
+// come from there, and would stay), and narrow (its tables then leave columns out).
 
-let watching, asked;
+const NARROW = matchMedia("(max-width: 1000px)");
 
-export default function ({ data, setTriggerValue }) {
+let watching, asked, changing;
+
+export default function ({ data, setStateValue, setTriggerValue }) {
   const app = document.querySelector(".stApp");
   const look = () => {
     const shade = getComputedStyle(app).colorScheme;
@@ -14,9 +16,19 @@ export default function ({ data, setTriggerValue }) {
       setTriggerValue("changed", true);
     }
   };
+  const measure = () => {
+    if (NARROW.matches !== data.narrow) setStateValue("narrow", NARROW.matches);
+  };
   watching?.disconnect();
   watching = new MutationObserver(look);
   watching.observe(app, { attributes: true, attributeFilter: ["class"] });
+  changing?.abort();
+  changing = new AbortController();
+  NARROW.addEventListener("change", measure, { signal: changing.signal });
   look(); // it may have changed while the page was drawn
-  return () => watching.disconnect();
+  measure();
+  return () => {
+    watching.disconnect();
+    changing.abort();
+  };
 }

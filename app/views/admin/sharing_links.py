@@ -28,9 +28,9 @@ def show() -> None:
         return
     known = session.administering().catalog.sharing_links.all()
     if not known:
-        st.caption("There are none. Editors make one above the pages of a report, with Copy link.")
+        st.caption("There are none. Editors make one above the pages of a report, with Share.")
         return
-    names = {report.id: report.name for report in session.reports()}
+    names = {report.id: report.shown_name for report in session.reports()}
     rows = pd.DataFrame([_row(one, names) for one in known])
     tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
     titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}

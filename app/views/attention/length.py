@@ -98,7 +98,8 @@ def _others(manifest: Manifest) -> list[Manifest]:
         st.multiselect(
             "Other reports", list(known), key=key, width=520,
             placeholder="Add reports of other lengths", on_change=_write,
-            format_func=lambda report_id: fmt.visible(known[report_id].name), args=(key,), label_visibility="collapsed",
+            format_func=lambda report_id: fmt.visible(known[report_id].shown_name), args=(key,),
+            label_visibility="collapsed",
         )  # fmt: skip
     return [known[report_id] for report_id in asked]
 
@@ -116,10 +117,10 @@ def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
     try:
         rows = session.whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)
     except WarpdeckError as error:
-        st.caption(f"{fmt.plain(other.name)}: {fmt.plain(error.message)}")
+        st.caption(f"{fmt.plain(other.shown_name)}: {fmt.plain(error.message)}")
         return []
     if rows["tokens"].isna().all():
         why = "it has no ranges of these parts" if rows.empty else "its length is unknown"
-        st.caption(f"{fmt.plain(other.name)} is excluded: {why}.")
+        st.caption(f"{fmt.plain(other.shown_name)} is excluded: {why}.")
         return []
     return [rows.assign(report=other.name)]

@@ -31,8 +31,11 @@ class Filters:
 
 def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], known: Known) -> Filters:
     """Draw the filters and return the reader's choice."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **url_widgets.text("q"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="library-filters"):
+        text = st.text_input(
+            "Search", placeholder="Search name, GPU, command, label", label_visibility="collapsed", width=262,
+            **url_widgets.text("q"),
+        )  # fmt: skip
         kinds = _any_of("Kind", "kind", _sorted(page_elements.kind_of(r) for r in reports), page_elements.kind_title)
         gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
         chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
@@ -40,15 +43,18 @@ def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], kno
         titles = {name: rule.title for name, rule in judged_findings.rules().items() if name in fired}
         named = sorted(titles, key=lambda name: titles[name].casefold())
         rules = _any_of("Finding", "finding", named, titles.__getitem__) if named else []
-        days = st.date_input("Captured", value=[], width=250, **url_widgets.days("captured"))
+        days = st.date_input(
+            "Captured", value=[], label_visibility="collapsed", width=222, **url_widgets.days("captured")
+        )
     since, until = _span(days)
     return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), tuple(rules), since, until)
 
 
 def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
     return st.multiselect(
-        title, options, format_func=shown, placeholder="Any", width=160, **url_widgets.options(key, options)
-    )
+        title, options, format_func=shown, placeholder=title, label_visibility="collapsed", width=142,
+        **url_widgets.options(key, options),
+    )  # fmt: skip
 
 
 def matching(
@@ -57,7 +63,7 @@ def matching(
     """Return the reports that pass all filters, in their original order.
 
     A report must have all chosen findings, so reports that have not been judged pass only if no finding is chosen.
-    Each search word must occur in the name, id, GPU, command or labels, ignoring case.
+    Each search word must occur in the names, id, GPU, command or labels, ignoring case.
     """
     words = filters.text.casefold().split()
     fired = {report_id: {one.rule for one in every} for report_id, every in known.items()}
@@ -85,7 +91,9 @@ def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
 
 def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
     own = [OLDER] * report.is_older
-    text = "\n".join((report.name, report.id, report.gpu or "", report.command or "", *own, *labels)).casefold()
+    text = "\n".join(
+        (report.shown_name, report.name, report.id, report.gpu or "", report.command or "", *own, *labels)
+    ).casefold()
     return all(word in text for word in words)
 
 

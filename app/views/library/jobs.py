@@ -1,6 +1,7 @@
 """Files being imported and failed imports, in a part of the page that refreshes by itself."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -40,6 +41,37 @@ def first_are_coming() -> bool:
     )
 
 
+def draw_samples() -> None:
+    """Draw how many samples are in the library until all are; the line refreshes by itself."""
+    if are_samples_coming():
+        st.fragment(_count_samples, run_every=REFRESH_S)()
+
+
+def are_samples_coming() -> bool:
+    """Return True while samples wait for their import."""
+    return any(_list_samples().values())
+
+
+def _count_samples() -> None:
+    with page_elements.boundary():
+        samples = _list_samples()
+        done = sum(not is_coming for is_coming in samples.values())
+        st.caption(f":material/progress_activity: {done} of {len(samples)} samples", width="content")
+
+
+def _list_samples() -> dict[str, bool]:
+    """Return whether each sample is still to be imported, by its path."""
+    return {
+        job.path: job.state in OPEN_STATES
+        for job in session.jobs()
+        if _is_sample(job) and job.file_kind == "report" and job.state != "companion"
+    }
+
+
+def _is_sample(job: Job) -> bool:
+    return session.settings().samples in Path(job.path).parents
+
+
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
     """Draw the worker's state, progress and failures."""
@@ -51,7 +83,7 @@ def live() -> None:
             st.rerun()
         _worker(state)
         _disk(state)
-        _progress([job for job in jobs if job.state in OPEN_STATES], state)
+        _progress([job for job in jobs if job.state in OPEN_STATES and not _is_sample(job)], state)
         _deferred([job for job in jobs if job.state == "deferred"])
         _failures([job for job in jobs if job.state == "failed"])
         _skipped([job for job in jobs if job.state == "skipped"])
@@ -60,16 +92,16 @@ def live() -> None:
 
 def _listed() -> tuple[str, ...] | bool:
     """Return the ids of the listed reports or, without reports, whether any are being imported."""
-    return tuple(r.id for r in session.reports()) or first_are_coming()
+    return tuple(sorted(r.id for r in session.reports())) or first_are_coming()
 
 
 def _announce(jobs: Sequence[Job]) -> None:
-    """Show a toast for each file that has finished since this visitor's last refresh."""
+    """Show a toast for each file that has finished since this visitor's last refresh; samples are counted instead."""
     before: dict[str, str] = st.session_state.get(_STATES, {})
     for job in jobs:
         if before.get(job.path) in OPEN_STATES and job.state not in OPEN_STATES:
             words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
-            if job.state in words:
+            if job.state in words and not _is_sample(job):
                 st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
     st.session_state[_STATES] = {job.path: job.state for job in jobs}
 
@@ -205,4 +237,7 @@ def where(status: worker_process.WorkerStatus, inbox: str) -> str:
         "stopped": "Importer stopped",
         "refused": "Importer not started",
     }
-    return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"
+    most = fmt.bytes_(session.settings().max_upload_mb << 20)
+    return (
+        f"Drop reports here (at most {most} each), or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"
+    )

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import cell_text, judged_findings, name_card, page_elements, tables
+from app.ui import cell_text, judged_findings, name_card, page_elements, short_names, tables
 from app.ui import format as fmt
 from profiledb.findings.digest import Found
 from profiledb.library.catalog import Manifest
 
 ROW_PX = 34
-SCREEN = 22
+_BORDERS_PX = 2
+SCREEN = 18
 """Rows that fit on a screen; a longer table scrolls."""
 SAMPLE = "sample"
 LINKED = "linked"
@@ -23,12 +24,14 @@ OLDER = "older version"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Columns whose long cells are truncated; the card shows them in full."""
 COLUMNS = {
-    "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 146), "kind": ("Kind", 112),
-    "gpu": ("GPU", 130), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
-    "kernels": ("Kernels", 70), "size": ("Size", 68), "labels": ("Labels", 106),
+    "open": ("Open", 56), "name": ("Name", 230), "worst": ("Worst finding", 152), "kind": ("Kind", 112),
+    "gpu": ("GPU", 116), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 70),
+    "kernels": ("Kernels", 66), "size": ("Size", 66), "labels": ("Labels", 80),
 }  # fmt: skip
 """Heading and width in pixels of each column."""
+_NAME_LETTERS = 29
 _GPU_LETTERS = 15
+_SHOWN = "library-shown"
 _FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
 
 
@@ -44,9 +47,13 @@ Texts = Mapping[str, Sequence[str]]
 Known = Mapping[str, Sequence[Found]]
 """The findings of each judged report, by report id."""
 NOTHING = "Nothing costs time"
+UNJUDGED = {True: "Being judged", False: "Not judged yet"}
+"""Text of an unjudged report, by whether an importer runs: it judges reports when they are in."""
 
 
-def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
+def frame(
+    reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known, *, judging: bool = False
+) -> pd.DataFrame:
     """Build a row per report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (B), labels.
 
     Warpdeck's own labels precede the users' labels: sample, linked report, imported by an older version.
@@ -54,8 +61,8 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kn
     rows = [
         {
             "open": "Open",
-            "name": fmt.visible(r.name),
-            "worst": worst(known.get(r.id)),
+            "name": fmt.visible(r.shown_name),
+            "worst": OLDER.capitalize() if r.is_older else worst(known.get(r.id)) or UNJUDGED[judging],
             "kind": page_elements.kind_title(page_elements.kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
@@ -87,17 +94,28 @@ def worst(every: Sequence[Found] | None) -> str | None:
     return f"{judged_findings.TITLES[first.severity]}: {fmt.visible(rule.title if rule else first.rule)}"
 
 
-def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> list[Manifest]:
-    """Draw the table, open the report whose button was pressed, and return the selected reports."""
-    rows = frame(reports, labels, partners, known)
-    # The key depends on the rows, so that a selection by position does not shift to other reports when one is added.
-    turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
+def show(
+    reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known, *, growing: bool, judging: bool
+) -> list[Manifest]:
+    """Draw the table, open the report whose button was pressed, and return the selected reports.
+
+    Args:
+        reports: the rows.
+        labels: labels of each report.
+        partners: names of the reports linked to each report.
+        known: findings of each judged report.
+        growing: whether more rows will come, so that the table takes the height of a full one.
+        judging: whether an importer runs, which judges reports.
+    """
+    rows = frame(reports, labels, partners, known, judging=judging)
+    turn = _find_turn([r.id for r in reports])
+    names = short_names.tell_apart(rows["name"], _NAME_LETTERS)
     event: Any = st.dataframe(
-        cell_text.styler(rows, _WORDS),
-        height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
+        cell_text.styler(rows, _WORDS | {"name": names.__getitem__}),
+        height=(SCREEN if growing else min(len(rows) + 1, SCREEN)) * ROW_PX + _BORDERS_PX,
         row_height=ROW_PX,
         hide_index=True,
-        column_config=_config(rows, turn),
+        column_config=tables.fit_columns(_config(rows, turn), {name: px for name, (_, px) in COLUMNS.items()}),
         key=f"library-{turn}",
         on_select="rerun",
         selection_mode="multi-row",
@@ -117,6 +135,19 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kno
     return [reports[row] for row in event.selection.rows if row < len(reports)]
 
 
+def _find_turn(ids: Sequence[str]) -> str:
+    """Return the key of a table with these rows: a new one unless rows were only added at the end.
+
+    A selection by position must not shift to other reports, and a table that grows keeps its selection.
+    """
+    shown: tuple[tuple[str, ...], str] = st.session_state.get(_SHOWN, ((), ""))
+    before, turn = shown
+    if not turn or tuple(ids[: len(before)]) != before:
+        turn = hashlib.sha256("".join(ids).encode()).hexdigest()[:12]
+    st.session_state[_SHOWN] = (tuple(ids), turn)
+    return turn
+
+
 def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED, OLDER})
@@ -125,7 +156,7 @@ def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
         "name": config.TextColumn,
         "worst": partial(
             config.TextColumn,
-            help="The finding that costs most, with the selection that pages open with. Empty until judged.",
+            help="The finding that costs most, with the selection that pages open with.",
         ),
         "kind": config.TextColumn,
         "gpu": config.TextColumn,

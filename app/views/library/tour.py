@@ -1,4 +1,4 @@
-"""A tour of the sample reports: questions, what the samples show, and links to the pages that show it."""
+"""A tour of the sample reports: three cards for newcomers, and more questions with their answers on demand."""
 
 import re
 import tomllib
@@ -13,12 +13,14 @@ import streamlit as st
 from app import session
 from app.page_list import VIEWS, View
 from app.selection.compared_report import OTHER
+from app.ui import page_elements
 from profiledb.library.catalog import Manifest
 
 FILE = Path(__file__).parents[2] / "tour.toml"
 NAMES_REPORT = (session.PARAMETER, OTHER, "ncu")
 """Query parameters whose value in the tour file is a report name."""
 
+_OPEN = "library-tour-open"
 _UNIT = re.compile(r"(?<=\d) (?=%|[mµn]?s\b|mJ\b)")
 
 Query = dict[str, str | list[str]]
@@ -35,26 +37,28 @@ class Link:
 
 @dataclass(frozen=True)
 class Stop:
-    """A question, the answer that the samples give (Markdown), and links to the pages that show it."""
+    """A question, the answer that the samples give (Markdown; none for a card), and links to pages that show it."""
 
     question: str
     see: str
     links: tuple[Link, ...]
 
 
-def show(reports: Sequence[Manifest]) -> None:
-    """Draw the tour, expanded while the library holds only samples. Draws nothing if no stop has all its samples."""
-    if not (shown := stops(reports)):
-        return
-    opened = only_samples(reports)
-    box = st.expander(
-        "Tour of the samples", expanded=opened, key=f"tour-{'first' if opened else 'later'}", on_change="rerun",
-        icon=":material/explore:",
-    )  # fmt: skip
-    if box.open:
-        with box, st.container(key="library-tour"):
-            for stop in shown:
-                _stop(stop, first=stop.question == written()[0]["question"])
+def draw_cards(reports: Sequence[Manifest]) -> None:
+    """Draw a card for each first question, with one button, and the button that shows the other questions."""
+    with st.container(key="library-cards"):
+        for card in find_stops(reports, "card"):
+            (link,) = card.links
+            with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(f"**{card.question}**")
+                st.page_link(link.view.path, label=link.label, query_params=link.query, width="content")
+        draw_button("More questions", reports)
+
+
+def draw_button(label: str, reports: Sequence[Manifest]) -> None:
+    """Draw the button that opens the tour; nothing if no stop has all its samples."""
+    if find_stops(reports):
+        st.button(label, icon=":material/explore:", type="tertiary", on_click=_open, key="library-tour")
 
 
 def only_samples(reports: Sequence[Manifest]) -> bool:
@@ -62,23 +66,22 @@ def only_samples(reports: Sequence[Manifest]) -> bool:
     return all(report.sample for report in reports)
 
 
-def stops(reports: Sequence[Manifest], views: Sequence[View] = VIEWS) -> list[Stop]:
-    """Return the stops whose samples are all in the library, linked to existing pages; omit stops without a link."""
+def find_stops(reports: Sequence[Manifest], kind: str = "stop", views: Sequence[View] = VIEWS) -> list[Stop]:
+    """Return the stops, or the cards, whose samples are all in the library; omit those without a page to link to."""
     ids = {report.name: report.id for report in reports if report.sample}
     pages = {view.url: view for view in views}
     complete = [
-        Stop(stop["question"], stop["see"], tuple(_links(stop["links"], ids, pages)))
-        for stop in written()
+        Stop(stop["question"], stop.get("see", ""), tuple(_links(stop["links"], ids, pages)))
+        for stop in read_tour()[kind]
         if ids.keys() >= set(stop["reports"])
     ]
     return [stop for stop in complete if stop.links]
 
 
 @cache
-def written() -> list[dict[str, Any]]:
-    """Return the stops as written in the tour file."""
-    listed: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["stop"]
-    return listed
+def read_tour() -> dict[str, list[dict[str, Any]]]:
+    """Return the cards and stops as written in the tour file."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
 def _links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, View]) -> Iterator[Link]:
@@ -89,10 +92,28 @@ def _links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, V
             yield Link(str(link["label"]), view, query)
 
 
-def _stop(stop: Stop, *, first: bool) -> None:
-    with st.container(gap="xxsmall"):
-        st.markdown((":primary-badge[Start here] " if first else "") + f"**{stop.question}**")
-        st.caption(_UNIT.sub("\N{NO-BREAK SPACE}", stop.see))
-        with st.container(horizontal=True, gap="small"):
-            for link in stop.links:
-                st.page_link(link.view.path, label=f":primary[{link.label}]", query_params=link.query, width="content")
+def dialog() -> None:
+    """Show the tour after its button was pressed, until it is closed."""
+    if st.session_state.get(_OPEN):
+        st.dialog("Tour of the samples", width="large", on_dismiss=_close)(_draw_stops)()
+
+
+def _draw_stops() -> None:
+    with page_elements.boundary(), st.container(key="library-stops"):
+        for stop in find_stops(session.reports()):
+            with st.container(gap="xxsmall"):
+                st.markdown(f"**{stop.question}**")
+                st.caption(_UNIT.sub("\N{NO-BREAK SPACE}", stop.see))
+                with st.container(horizontal=True, gap="small"):
+                    for link in stop.links:
+                        st.page_link(
+                            link.view.path, label=f":primary[{link.label}]", query_params=link.query, width="content"
+                        )
+
+
+def _open() -> None:
+    st.session_state[_OPEN] = True
+
+
+def _close() -> None:
+    st.session_state.pop(_OPEN, None)

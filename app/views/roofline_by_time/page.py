@@ -124,7 +124,7 @@ def _best(useful: Mapping[str, Candidate]) -> str | None:
 
 def _covers_nothing(nearest: Candidate) -> None:
     """Say that no Compute report covers these kernels, and how close the nearest one comes."""
-    name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
+    name, other = fmt.plain(nearest.report.shown_name), fmt.percent(nearest.other_pct)
     st.info(
         f"No Compute report in this library covers this report's kernel time. The nearest, {name}, covers"
         f" {other} of it, in other launch shapes only. Choose it above anyway, or capture one:"
@@ -142,7 +142,7 @@ def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
 
 
 def _title(candidate: Candidate, linked: bool) -> str:
-    return f"{fmt.visible(candidate.report.name)}  ·  covers {fmt.percent(candidate.covered_pct)}" + (
+    return f"{fmt.visible(candidate.report.shown_name)}  ·  covers {fmt.percent(candidate.covered_pct)}" + (
         "  ·  linked" if linked else ""
     )
 

@@ -26,7 +26,7 @@ def _field(known: Mapping[str, Manifest], chosen: list[str]) -> None:
     st.session_state[_KEY] = chosen
     with st.popover(_title(len(chosen)), icon=":material/stacks:", width="content"):
         st.multiselect(
-            "Reports below this one", list(known), key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
+            "Reports below this one", list(known), key=_KEY, format_func=lambda key: fmt.visible(known[key].shown_name),
             max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report", on_change=_write,
         )  # fmt: skip
         st.caption("Choose ranks of one run, or two versions of a program.")

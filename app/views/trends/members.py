@@ -74,4 +74,4 @@ def _move(board: Board, series: Series) -> None:
 def _left_out(board: Board) -> dict[str, str]:
     """Return the names of the reports excluded from all series, by id."""
     choices = board.library.catalog.decisions.choices()
-    return {report.id: report.name for report in session.reports() if choices.get(report.id) == LEFT_OUT}
+    return {report.id: report.shown_name for report in session.reports() if choices.get(report.id) == LEFT_OUT}

@@ -14,12 +14,15 @@ from app.views.trends.sentences import KINDS, signed_share, value, when
 from app.views.trends.url_state import MEASURE, SERIES
 from profiledb.studies.trends import summary_refresh
 from profiledb.studies.trends.series_board import MAIN, Board
-from profiledb.studies.trends.series_changes import Trend
+from profiledb.studies.trends.series_changes import LEAST, Trend
 
 MOST = 500
 """Most series listed; the search covers all of them."""
 SPARK = 60
 """Number of reports in a series' sparkline, the newest ones."""
+LEAST_SPARK = 4
+"""Reports that a sparkline needs: fewer make a line without a shape."""
+_SEPARATOR = " · "
 COLUMNS = (
     Col("series", "Series", width=330, click=True, help="Program, what keeps it apart, GPU. A click opens it."),
     Col("measure", "Measure", width=110, help="What changed; step time where nothing did (wall time without steps)"),
@@ -38,7 +41,8 @@ def show(board: Board) -> None:
     """Draw the table, and open a clicked series."""
     waiting = summary_refresh.count_waiting(board.library, session.reports())
     if waiting:
-        st.caption(f"{fmt.counted(waiting, 'report')} still being summarized. To finish now, run: `warpdeck series`.")
+        verb = "is" if waiting == 1 else "are"
+        st.caption(f"{fmt.counted(waiting, 'report')} {verb} still being summarized. To finish now: `warpdeck series`.")
     found = board.listed
     if not found:
         st.info("No series yet. A series needs a report with a timeline; two reports of one program make a trend.")
@@ -50,6 +54,8 @@ def show(board: Board) -> None:
         st.info("No series matches.")
     else:
         rows = frame(matching[:MOST])
+        if common := find_common_parts([trend.series.name for trend in matching[:MOST]]):
+            st.caption(f"All of these: {fmt.plain(_SEPARATOR.join(common))}")
         chosen = tables.table(rows, COLUMNS, key="trends-series", download="series.csv", select=True)
         if len(matching) > MOST:
             st.caption(f"{fmt.count(len(matching) - MOST)} more: search for them.")
@@ -62,17 +68,34 @@ def show(board: Board) -> None:
 
 
 def frame(found: Sequence[Trend]) -> pd.DataFrame:
-    """Return one row per series."""
-    return pd.DataFrame([_row(trend) for trend in found])
+    """Return one row per series, named by what not all of them have."""
+    common = find_common_parts([trend.series.name for trend in found])
+    return pd.DataFrame([_row(trend, common) for trend in found])
 
 
-def _row(trend: Trend) -> dict[str, Any]:
+def find_common_parts(names: Sequence[str]) -> list[str]:
+    """Return the parts that all names have; none if there is one name, or one that has nothing else."""
+    parts = [name.split(_SEPARATOR) for name in names]
+    common = [part for part in parts[0] if all(part in other for other in parts)] if len(parts) > 1 else []
+    return common if all(set(own) - set(common) for own in parts) else []
+
+
+def _explain_no_change(trend: Trend) -> str:
+    """Return why a trend has no change: it drifts, is too short to tell, or keeps its level."""
+    if trend.drifts:
+        return "Drifts"
+    return f"Below {LEAST} reports" if len(trend.points) < LEAST else "No change"
+
+
+def _row(trend: Trend, common: Sequence[str]) -> dict[str, Any]:
     last = trend.shifts[-1] if trend.shifts else None
     row: dict[str, Any] = {
-        "series": trend.series.name, "measure": trend.measure.title, "spark": trend.values[-SPARK:],
+        "series": _SEPARATOR.join(part for part in trend.series.name.split(_SEPARATOR) if part not in common),
+        "measure": trend.measure.title,
+        "spark": trend.values[-SPARK:] if len(trend.values) >= LEAST_SPARK else None,
         "newest": value(trend.measure, trend.values[-1]),
         "reports": len(trend.points), "last": f"{trend.points[-1].at:%Y-%m-%d}",
-        "change": None, "kind": "Drifts" if trend.drifts else None, "where": None, "state": None,
+        "change": None, "kind": _explain_no_change(trend), "where": None, "state": None,
     }  # fmt: skip
     if last is not None:
         row |= {"change": signed_share(last.change.share), "kind": KINDS[last.kind], "where": when(last.point)}

@@ -39,7 +39,9 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     for e in entries:
         remark = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
         labels = ", ".join(e["labels"])
-        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{remark}"
+        line = (
+            f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['title'] or e['name']}  {labels}{remark}"
+        )
         terminal.say(line.rstrip())
 
 
@@ -59,6 +61,7 @@ def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
         {
             "id": r.id,
             "name": r.name,
+            "title": r.title or None,
             "kind": r.kind,
             "status": "older" if r.is_older else "ready",
             "source_sha256": r.source_sha256,
@@ -71,7 +74,7 @@ def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
         for r in catalog.reports()
     ]
     return entries + [
-        dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
+        dict.fromkeys(("id", "title", "kind", "source_sha256", "gpu", "captured_at", "linked"))
         | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
         for job in catalog.jobs()
         if job.state not in ("ready", "duplicate", "deleted", "dismissed")

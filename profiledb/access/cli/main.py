@@ -19,6 +19,7 @@ from profiledb.access.cli import (
     html,
     link,
     move,
+    rename,
     retain,
     run,
     scaling,
@@ -33,8 +34,8 @@ from profiledb.access.cli import list as listing
 from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
-    listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
+    listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, rename,
+    compare, crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
 """Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it
 runs."""

@@ -22,6 +22,7 @@ def describe_report(one: Manifest) -> dict[str, Any]:
     return {
         "id": one.id,
         "name": one.name,
+        "title": one.title or None,
         "kind": one.kind,
         "gpu": one.gpu,
         "captured_at": one.captured_at,

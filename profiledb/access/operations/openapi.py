@@ -7,6 +7,7 @@ from profiledb.access.operations.operation import FORMATS, Operation, Param
 from profiledb.access.operations.registry import operations
 
 PREFIX = "/api/v1"
+TITLE_PATH = "/reports/{report}/title"
 _JSON = {"application/json": {"schema": {"type": "object"}}}
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 _ERRORS = {
@@ -24,6 +25,7 @@ _ERRORS = {
 def description() -> dict[str, Any]:
     paths: dict[str, Any] = {PREFIX + one.path: {"get": _get(one)} for one in operations().values()}
     paths[f"{PREFIX}/uploads"] = {"post": _upload()}
+    paths[f"{PREFIX}{TITLE_PATH}"] = {"put": _rename()}
     schemas = {"Problem": _problem()}
     security = {"token": {"type": "http", "scheme": "bearer"}}
     return {
@@ -84,6 +86,18 @@ def _upload() -> dict[str, Any]:
             },
             **_problems("411", "413", "415", "507"),
         },
+    }
+
+
+def _rename() -> dict[str, Any]:
+    report = Param("report", "id of the report, the start of its id, or one of its names", required=True)
+    title = Param("title", "the new name; without one the report has that of its file again")
+    return {
+        "operationId": "rename_report",
+        "summary": "Rename a report",
+        "description": "Gives a report a name for people; its file keeps its own. Needs the role editor.",
+        "parameters": [parameter(report, "path"), parameter(title)],
+        "responses": {"200": {"description": "The report with its names.", "content": _JSON}, **_problems()},
     }
 
 

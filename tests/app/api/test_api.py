@@ -252,6 +252,19 @@ WRONG = {
 }
 
 
+def test_a_report_is_renamed(client: TestClient, samples: Library) -> None:
+    report = samples.list()[0]
+    path = f"/api/v1/reports/{report.id}/title"
+    answer = client.put(path, params={"title": "Baseline, <b>batch 64</b>"})
+    assert answer.json() == {"id": report.id, "name": report.name, "title": "Baseline, <b>batch 64</b>"}
+    listed = {one["id"]: one["title"] for one in told(client, "/reports")["reports"]}
+    assert listed[report.id] == "Baseline, <b>batch 64</b>"
+    assert client.put(path, params={"title": "x" * 201}).status_code == 400
+    assert client.put("/api/v1/reports/none/title").status_code == 404
+    assert client.put(path).json()["title"] is None
+    assert samples.find(report.id).shown_name == report.name
+
+
 def test_what_is_wrong_is_a_sentence(client: TestClient) -> None:
     for path, status in WRONG.items():
         answer = client.get(f"{openapi.PREFIX}{path}")

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from profiledb import words
 from profiledb.access.cli import main as cli
+from profiledb.errors import ReportNotFoundError
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from tests.profiledb.library.test_library import publish
@@ -32,6 +34,27 @@ def test_list_as_json_and_as_text(empty_library: Library, capsys: pytest.Capture
     }
     assert entry["source_sha256"] == manifest.source_sha256
     assert "week 12" in run(empty_library, capsys, "list")[1]
+
+
+def test_a_report_is_renamed_and_found_by_either_name(
+    empty_library: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = publish(empty_library, "aaaa000000000001")
+    hostile = "Baseline \x1b[31m\n 'batch 64'; DROP TABLE report"
+    assert run(empty_library, capsys, "rename", "a.sqlite", hostile)[0] == 0
+    (entry,) = json.loads(run(empty_library, capsys, "list", "--format", "json")[1])
+    assert (entry["name"], entry["title"]) == ("a.sqlite", " ".join(words.visible(hostile).split()))
+    listed = run(empty_library, capsys, "list")[1]
+    assert "\x1b" not in listed
+    assert "Baseline" in listed
+    for name in (entry["title"], "a.sqlite"):
+        assert empty_library.find(name).id == manifest.id
+    assert json.loads(empty_library.find("a.sqlite").to_json())["title"] == "", "the file keeps its own name"
+    assert run(empty_library, capsys, "rename", "a.sqlite", "x" * 201)[0] == 1
+    assert run(empty_library, capsys, "rename", entry["title"])[0] == 0
+    assert empty_library.find("a.sqlite").title == ""
+    with pytest.raises(ReportNotFoundError):
+        empty_library.find(entry["title"])
 
 
 def test_a_name_does_nothing_on_the_terminal(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:

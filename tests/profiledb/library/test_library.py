@@ -82,6 +82,8 @@ def test_delete_removes_files_and_labels(empty_library: Library) -> None:
     empty_library.catalog.set_labels(manifest.id, ["b", " a ", "b", ""])
     assert empty_library.catalog.labels() == {manifest.id: ["a", "b"]}
     analysis.run(empty_library, manifest.id, "class_split")
+    assert empty_library.catalog.rename(manifest.id, "  Base  line ") == "Base line"
+    assert [one.shown_name for one in empty_library.list()] == ["Base line"]
     empty_library.delete(manifest.id)
     assert empty_library.list() == []
     assert list(empty_library.reports.iterdir()) == []

@@ -169,7 +169,8 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
         catalog: {
             "transaction": [()], "job_states": [()], "add_report": [(HIDDEN,)], "remove_report": [(hidden,)],
             "hand_over": [(hidden, shown), (shown, hidden)], "unlist_report": [(hidden,)],
-            "set_labels": [(hidden, [])], "dismiss": [(FILES["hidden"],)], "forget_job": [(FILES["hidden"],)],
+            "set_labels": [(hidden, [])], "rename": [(hidden, "x")], "dismiss": [(FILES["hidden"],)],
+            "forget_job": [(FILES["hidden"],)],
             "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
         },
         catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},

@@ -1,0 +1,42 @@
+"""Nothing jumps when a page is opened by a link: the layout shift that browsers measure (CLS) stays below 0.1."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from app.page_list import VIEWS
+from app.ui.charts import Theme
+from bench.pages import wait_at_rest
+from profiledb.library.library import Library
+from tests.e2e import house
+from tests.e2e.test_pages import shown
+
+pytestmark = pytest.mark.browser
+MOST = 0.1
+"""Above it, a page needs improvement by the rules of Web Vitals; 0.25 is poor."""
+WATCH = """() => {
+  window.shifts = [];
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts.push(entry.value);
+  }).observe({type: 'layout-shift', buffered: true});
+}"""
+ALL = ["", *(view.url for view in VIEWS)]
+FIRST = [("light", 1440, url) for url in ALL]
+OTHERS = [
+    pytest.param(theme, width, url, marks=pytest.mark.slow("78 more loads"))
+    for theme, width in (("dark", 1440), ("light", 800), ("dark", 800))
+    for url in ALL
+]
+
+
+@pytest.mark.parametrize(("theme", "width", "url"), [*FIRST, *OTHERS])
+def test_a_page_stays_where_it_is_drawn(
+    browser: Browser, address: str, library: Library, theme: Theme, width: int, url: str
+) -> None:
+    query = f"?report={library.find(shown(url)).id}" if url else ""
+    with browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme) as context:
+        page = context.new_page()
+        page.add_init_script(f"({WATCH})()")
+        page.goto(f"{address}/{url}{query}")
+        wait_at_rest(page, house.HEADING)
+        shifts: list[float] = page.evaluate("window.shifts")
+    assert sum(shifts) < MOST, sorted(shifts, reverse=True)[:5]
