@@ -3,6 +3,7 @@
 -- of the next one, or to the end of its own last one, over all GPUs that worked in it. The parts of a step add up to
 -- all of it; kernels that run at the same time share it by their durations. Of many steps the first are told.
 -- page: summary
+-- prefetch: part
 -- prefetch: steady
 -- needs: range
 -- needs: kernel or memop or graph_launch

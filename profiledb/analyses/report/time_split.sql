@@ -5,6 +5,7 @@
 -- may run that was launched before it and is not in the report: that time is a part of its own. A warm-up that is left
 -- out is no part of it. Kernels that run at the same time share it by their durations.
 -- page: findings
+-- prefetch: part
 -- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
