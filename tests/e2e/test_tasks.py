@@ -250,7 +250,7 @@ def test_back_to_the_library_keeps_its_search(visitor: Page, address: str, libra
 def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> None:
     page = visitor
     summary(page, address, house.TRAINING)
-    chart = page.locator(".st-key-busy-0 .js-plotly-plot").first
+    chart = page.locator('[class*="st-key-busy-0"] .js-plotly-plot').first
     place = chart.locator(".nsewdrag").first
     expect(place).to_be_visible()
     place.scroll_into_view_if_needed()
