@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from app import session
-from app.selection import page_selection
 from app.ui import format as fmt
 from profiledb.library.catalog import Manifest
 from profiledb.studies.html import document as html
@@ -24,10 +22,9 @@ def show(manifest: Manifest) -> None:
     """Draw the buttons. A file is built on click, from the selection at that moment."""
     asked = (session.library(), manifest, session.selected(manifest.id))
     base = (st.context.url or "").partition("?")[0].rpartition("/")[0]
-    address = f"{base}/summary?{urlencode(page_selection.link(manifest.id), doseq=True)}" if base else ""
     with st.container(horizontal=True):
         _button("Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown")
-        _button("Report (HTML)", partial(html.write_page, *asked, address=address), manifest, ".html", "text/html")
+        _button("Report (HTML)", partial(html.write_page, *asked, address=base), manifest, ".html", "text/html")
 
 
 def _button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:

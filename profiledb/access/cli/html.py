@@ -27,20 +27,13 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.set_defaults(command=run)
 
 
-def _page(dashboard: str, report_id: str) -> str:
-    """Return the address of the report's Summary; "" without a dashboard. Raise WarpdeckError for another scheme."""
-    if not dashboard:
-        return ""
-    if not dashboard.startswith(("http://", "https://")):
-        raise WarpdeckError("An address starts with http:// or https://.")
-    return f"{dashboard.rstrip('/')}/summary?report={report_id}"
-
-
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Write the file or print it; raise WarpdeckError if it cannot be written."""
     from profiledb.studies.html import document
     from profiledb.studies.summary.document import page_params
 
+    if arguments.address and not arguments.address.startswith(("http://", "https://")):
+        raise WarpdeckError("An address starts with http:// or https://.")
     report = library.find(arguments.report)
     params = page_params(library, report, parse_params(arguments.param))
     text = document.write_page(

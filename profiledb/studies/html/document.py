@@ -15,7 +15,7 @@ from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import judge, sentences
 from profiledb.findings.finding import Finding
-from profiledb.library.catalog import Manifest
+from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.studies.html import charts, markdown
 from profiledb.studies.summary import document, top_findings
@@ -35,7 +35,7 @@ def write_page(
 ) -> str:
     """Return the file of a report, for the selection ``params``; ``startup`` as in ``summary.document.text``.
 
-    ``address`` is that of the report's Summary on a dashboard, which the file then links to.
+    ``address`` is that of a dashboard, to whose page of the report the file then links.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -54,7 +54,7 @@ def write_page(
         [
             f"<h1>{name}</h1>",
             markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.NOTHING}**"),
-            f'<p><a href="{escape(address)}">Open on the dashboard</a></p>' if address else "",
+            _link(address, report) if address else "",
             markdown.to_html(_format_findings(findings)),
             _draw_charts(answers),
             markdown.to_html(f"## Details\n{details}"),
@@ -68,6 +68,12 @@ def write_page(
         f"<title>{name} · Warpdeck</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
         f"<header>Warpdeck</header>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _link(dashboard: str, report: Manifest) -> str:
+    page = "summary" if TIMELINE in report.subjects else "kernel_profiles"
+    address = f"{dashboard.rstrip('/')}/{page}?report={report.id}"
+    return f'<p><a href="{escape(address)}">Open on the dashboard</a></p>'
 
 
 def _draw_charts(answers: Answers) -> str:

@@ -52,10 +52,11 @@ def test_it_says_what_the_summary_says(sample_data: Path) -> None:
     for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
         report = samples.find(name)
         params = page_params(samples, report, {})
-        page = document.write_page(samples, report, params, address="http://host/summary?report=1&range=a")
+        page = document.write_page(samples, report, params, address="http://host/")
         words = re.sub(r"\s+", " ", read(page).words)
         assert words.partition(f"Warpdeck {name} ")[2].startswith("Do first: ")
-        assert '<a href="http://host/summary?report=1&amp;range=a">' in page
+        home = "summary" if name.endswith(".nsys-rep") else "kernel_profiles"
+        assert f'<a href="http://host/{home}?report={report.id}">' in page
         told = write_summary(samples, report, params)
         cells = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r'<td class="number">(.*?)</td>', page)]
         assert len(cells) > 20
