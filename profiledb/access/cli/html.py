@@ -36,7 +36,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         raise WarpdeckError("An address starts with http:// or https://.")
     report = library.find(arguments.report)
     params = page_params(library, report, parse_params(arguments.param))
-    text = document.write_page(
-        library, report, params, startup=arguments.startup, address=_page(arguments.address, report.id)
-    )
+    text = document.write_page(library, report, params, startup=arguments.startup, address=arguments.address)
     terminal.write(text.encode(errors="replace"), arguments.output)
