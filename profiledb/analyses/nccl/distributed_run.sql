@@ -1,15 +1,31 @@
 -- title: Distributed run of a process
--- The rank of the process, of how many, and when its capture ran by the clock of its machine: what tells which reports
--- are of one run where their names do not.
+-- The rank of the process, the number of ranks of its run, and the time of its capture on the clock of its machine:
+-- they tell which reports belong to one run. A trace states the rank itself; in a report of Nsight Systems it comes
+-- from the environment that the launcher (torchrun, SLURM, MPI) gave the program. No row if neither tells it.
 -- page: scaling
--- needs: distributed
+-- needs: distributed or system_info
 -- includes: selection
 -- column: rank | count | | rank of the process
--- column: ranks | count | | processes of the run; empty where the trace does not say
+-- column: ranks | count | | processes of the run; empty if the report does not tell
 -- column: backend | text | | for example nccl
--- column: begin_ns | ns | | when the capture began, since 1970 UTC; empty where the report does not say
--- column: end_ns | ns | | when it ended
-SELECT rank, world_size AS ranks, backend, epoch_ns(captured_at) + capture_window.start_ns AS begin_ns,
+-- column: run_id | text | | hash of the launcher's name of the run; empty if it has none
+-- column: restarts | count | | restarts of the run before this process; empty if the launcher does not count them
+-- column: host | text | | name of the machine; empty if the report does not tell
+-- column: begin_ns | ns | | start of the capture, since 1970 UTC; empty if the report does not tell
+-- column: end_ns | ns | | end of the capture
+WITH fact AS (
+    SELECT any_value(value) FILTER (name = 'RUN_RANK') AS rank, any_value(value) FILTER (name = 'RUN_RANKS') AS ranks,
+        any_value(value) FILTER (name = 'RUN_ID') AS run_id,
+        any_value(value) FILTER (name = 'RUN_RESTARTS') AS restarts,
+        any_value(value) FILTER (name = 'RUN_HOST') AS host
+    FROM system_info
+), told AS (
+    SELECT rank, world_size AS ranks, backend, NULL AS run_id, NULL AS restarts, NULL AS host FROM distributed
+    UNION ALL SELECT TRY_CAST(rank AS BIGINT), TRY_CAST(ranks AS BIGINT), NULL, run_id, TRY_CAST(restarts AS BIGINT),
+        host FROM fact WHERE rank IS NOT NULL
+)
+SELECT rank, ranks, backend, run_id, restarts, host,
+    epoch_ns(captured_at) + capture_window.start_ns AS begin_ns,
     epoch_ns(captured_at) + capture_window.end_ns AS end_ns
-FROM distributed CROSS JOIN (SELECT any_value(captured_at) AS captured_at FROM report) CROSS JOIN capture_window
+FROM told CROSS JOIN (SELECT any_value(captured_at) AS captured_at FROM report) CROSS JOIN capture_window
 ORDER BY rank LIMIT 1;
