@@ -175,7 +175,7 @@ def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
     said = texts(at)
     assert "speed of light was not collected" in said
     assert "No sections in this report" in said
-    assert {metric.value for metric in at.metric} == {"–"}
+    assert {metric.value for metric in at.metric} == {"–", "not measured"}
 
 
 def test_the_share_of_other_is_said() -> None:
