@@ -7,7 +7,7 @@
 -- prefetch: steady
 -- needs: range
 -- needs: kernel or memop or graph_launch
--- includes: selection, idle, finding, work, waiting
+-- includes: selection, idle, work, waiting
 -- selects: part
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- param: limit = 12 at most so many steps
