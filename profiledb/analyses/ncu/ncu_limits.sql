@@ -1,13 +1,13 @@
 -- title: What limits each launch, told once
--- One row per launch: the verdict of the speed of light, which is the one that every page shows, with what the roofline
--- and the warps say beside it. They can differ, for the roofline counts floating-point work and traffic of the device
--- memory alone, and a wait of a warp limits nothing that other warps cover.
+-- One row per launch: the speed-of-light verdict, which every page shows, with the limits from roofline and warps
+-- beside it. They can differ: the roofline counts only floating-point work and device memory traffic, and a warp's wait
+-- limits nothing if other warps cover it.
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: verdict
 -- param: launch =  keeps this launch only
 -- column: launch_id = ID | id | | number of the launch
--- column: verdict | text | | what limits the launch, by the thresholds of ncu's own speed-of-light rule
+-- column: verdict | text | | limiter of the launch, by the thresholds of ncu's own speed-of-light rule
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once

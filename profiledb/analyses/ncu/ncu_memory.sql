@@ -4,7 +4,7 @@
 -- each other. A request of shared memory takes a wavefront, and one more for each conflict of banks.
 -- page: kernel_profiles
 -- needs: ncu_launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: part | text | | L1, L2, DRAM, global loads and stores, shared loads and stores, local memory
 -- column: figure | text | | what the value is

@@ -5,7 +5,7 @@
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: kernel | text | | full name with template arguments
 -- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, as a share of those that the SM can hold

@@ -4,7 +4,7 @@
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: what | text | | what is changed: registers per thread, shared_mem per block in bytes, block_size in threads
 -- column: x | text | | the number of registers, bytes or threads

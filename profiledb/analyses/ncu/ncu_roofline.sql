@@ -12,7 +12,7 @@
 -- param: level = all (all, dram, l2, l1) keeps one level
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
 -- column: kernel | text | | full name with template arguments
--- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report has no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: precision | text | | arithmetic that is counted: fp64, fp32 and fp16 by CUDA cores; tensor by tensor cores, of any type
@@ -31,7 +31,7 @@
 -- column: is_main | text | | whether this is the precision in which the launch comes nearest to a peak; any where it does no arithmetic
 -- column: types | text | | input types of the tensor work, most work first
 -- column: ridge | FLOP/byte | .3f | intensity of the ridge point
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: verdict = Speed of light | text | | what limits the launch, by the thresholds of ncu's speed-of-light rule
 -- column: sm_clock_hz | Hz | .0f | clock of the SMs in the measurement, at which the peak of the work holds

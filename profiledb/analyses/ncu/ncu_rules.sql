@@ -5,7 +5,7 @@
 -- page: kernel_profiles
 -- needs: ncu_rule
 -- includes: ncu
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: section | text | | identifier of the section
 -- column: rule | text | | identifier of the rule

@@ -6,7 +6,7 @@
 -- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: rank | count | | 1 for the largest
 -- column: reason | text | | name of the state, as in ncu's metrics

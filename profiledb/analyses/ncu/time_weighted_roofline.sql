@@ -15,9 +15,9 @@
 -- param: level = dram (dram, l2, l1) level of the memory whose traffic counts
 -- param: precision = main (main, fp64, fp32, fp16, tensor) which arithmetic; main is that which comes nearest to its peak
 -- param: limit =  at most this many rows
--- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
+-- param: ncu =  the Compute report: its id, an id prefix, or its file name; the linked one by default
 -- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: grid | text | | blocks in x, y and z
 -- column: block | text | | threads per block in x, y and z

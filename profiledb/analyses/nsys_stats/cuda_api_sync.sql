@@ -7,7 +7,7 @@
 -- selects: part
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Start (ns) | ns | | start of the call
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: TID | text | | thread that called
 -- column: API Name | text | | name of the function with its version suffix
 SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", pid_of(global_tid) AS "PID",

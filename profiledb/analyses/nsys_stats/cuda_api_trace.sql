@@ -9,7 +9,7 @@
 -- column: Name | text | | name of the function without its version suffix
 -- column: Result | code | | what the function returned, 0 is success
 -- column: CorrID | id | | joins the operations of the same process
--- column: Pid | id | | process
+-- column: Pid | id | | process id
 -- column: Tid | id | | thread
 -- column: T-Pri | number | | priority of the thread
 -- column: Thread Name | text | | name of the thread

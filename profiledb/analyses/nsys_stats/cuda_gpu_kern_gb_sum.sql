@@ -13,7 +13,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: GridXYZ | blocks | | blocks of the grid in x, y and z, each in four characters or more
 -- column: BlockXYZ | threads | | threads per block in x, y and z, each in four characters or more
 -- column: Name | text | | name of the kernel

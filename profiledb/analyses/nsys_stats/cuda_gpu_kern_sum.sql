@@ -12,7 +12,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Name | text | | name of the kernel
 WITH summary AS (
     SELECT name_key, any_value(name) AS name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,

@@ -10,7 +10,7 @@
 -- column: Med (MB) | MB | .3f | median size
 -- column: Min (MB) | MB | .3f | smallest size
 -- column: Max (MB) | MB | .3f | largest size
--- column: StdDev (MB) | MB | .3f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (MB) | MB | .3f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Operation | text | | kind and direction
 WITH summary AS (
     SELECT operation, sum(bytes)::BIGINT AS total, count(*) AS num, avg(bytes) AS mean, median(bytes) AS med,

@@ -10,10 +10,10 @@
 -- selects: part
 -- column: Duration (ns) | ns | | duration of the copy on the GPU
 -- column: Start (ns) | ns | | start of the copy on the GPU
--- column: Src Kind | text | | kind of memory of the source
+-- column: Src Kind | text | | memory kind of the source
 -- column: Dst Kind | text | | kind of memory of the destination
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context
 -- column: Green Context ID | text | | green context, where there is one

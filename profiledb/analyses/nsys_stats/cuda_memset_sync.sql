@@ -12,7 +12,7 @@
 -- column: Start (ns) | ns | | start of the memset on the GPU
 -- column: Memory Kind | text | | kind of the memory that is set
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context
 -- column: Green Context ID | text | | green context, where there is one

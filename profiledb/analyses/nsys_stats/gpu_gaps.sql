@@ -11,7 +11,7 @@
 -- column: Row# | count | | rank of the gap
 -- column: Duration (ns) | ns | | length of the gap
 -- column: Start (ns) | ns | | start of the gap
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the operation before the gap
 WITH span AS (

@@ -15,7 +15,7 @@
 -- column: In-Use (%) | % | .1f | sum of the times of operations as a share of the length
 -- column: Duration (ns) | ns | | length of the chunks of this row
 -- column: Start (ns) | ns | | start of the first of them
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the last operation of this process on this GPU
 WITH span AS (

@@ -12,7 +12,7 @@
 -- column: End (ns) | ns | | end of the call
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Event | text | | name of the function
--- column: Pid | id | | process
+-- column: Pid | id | | process id
 -- column: Tid | id | | thread
 -- column: Tag | number | | tag of the message
 -- column: Rank | number | | rank of the thread

@@ -17,7 +17,7 @@
 -- column: Proj Med (ns) | ns | .1f | median projected duration
 -- column: Proj Min (ns) | ns | | shortest projected duration
 -- column: Proj Max (ns) | ns | | longest projected duration
--- column: Proj StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: Proj StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Total GPU Ops | count | | calls that launched work; a CUDA graph counts once
 -- column: Avg GPU Ops | count | .1f | mean of these by range
 -- column: Avg Range Lvl | count | .1f | mean number of ranges around it

@@ -18,10 +18,10 @@
 -- column: Orig Start (ns) | ns | | start of the range on the CPU
 -- column: Orig Duration (ns) | ns | | duration of the range on the CPU
 -- column: Style | text | | PushPop or StartEnd
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread
 -- column: NumGPUOps | count | | calls that launched work; a CUDA graph counts once
--- column: Lvl | count | | ranges around it
+-- column: Lvl | count | | number of enclosing ranges
 -- column: NumChild | count | | ranges directly inside it that launched work
 -- column: RangeId | id | | row of the range in the export
 -- column: ParentId | id | | range around it

@@ -13,7 +13,7 @@
 -- needs: api_call
 -- column: NVTX Range | text | | domain:name, or the name alone
 -- column: Style | text | | PushPop or StartEnd
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread of the calls
 -- column: NVTX Inst | count | | ranges of the name that launched the kernel
 -- column: Kern Inst | count | | launches of the kernel
@@ -22,7 +22,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Kernel Name | text | | name of the kernel
 WITH RECURSIVE names AS (
     FROM kernel_names($by)

@@ -13,9 +13,9 @@
 -- column: DurChild (ns) | ns | | sum of the durations of the ranges directly inside it
 -- column: DurNonChild (ns) | ns | | the rest
 -- column: Name | text | | domain:name, or the name alone
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread
--- column: Lvl | count | | ranges around it
+-- column: Lvl | count | | number of enclosing ranges
 -- column: NumChild | count | | ranges directly inside it
 -- column: RangeId | id | | row of the range in the export
 -- column: ParentId | id | | range around it

@@ -12,7 +12,7 @@
 -- param: limit =  keeps as many paths: those that took longest, on the CPU or on the GPU, and the paths around them
 -- column: path_id | id | | number of the path
 -- column: parent_id | id | | path around it
--- column: level | count | | ranges around it
+-- column: level | count | | number of enclosing ranges
 -- column: name = Range | text | | last name of the path
 -- column: path | text | | all names, joined by slashes, as a selection takes them
 -- column: style | text | | PushPop, StartEnd, or both

@@ -15,7 +15,7 @@
 -- column: median_ns | ns | .1f | half of them take at most this long
 -- column: p95_ns | ns | .1f | 95 % take at most this long
 -- column: max_ns | ns | | longest
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single kernel
 -- column: cv_pct | % | .1f | standard deviation over mean: coefficient of variation
 -- column: steady_median_ns | ns | .1f | median without the warm-up
 -- column: steady_cv_pct | % | .1f | coefficient of variation without the warm-up

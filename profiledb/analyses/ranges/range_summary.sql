@@ -16,7 +16,7 @@
 -- column: median_ns | ns | .1f | median duration
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns = Longest | ns | | longest duration
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS instances,
     avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
     max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns

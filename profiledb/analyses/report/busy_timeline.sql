@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
--- param: bins = 200 cuts the capture into this many bins
+-- param: bins = 200 number of bins over the capture
 -- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0
 -- column: start_ns | ns | | start of the bin, from the start of the capture

@@ -4,7 +4,7 @@
 -- prefetch: whole
 -- needs: kernel or memop or graph_launch
 -- column: gpu_id | id | | number of the GPU
--- column: gpu | text | | product name, empty where the report does not tell
+-- column: gpu | text | | product name, empty if the report does not state it
 -- column: stream | id | | number of the CUDA stream
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: gpu_ns | ns | | sum of their durations

@@ -11,7 +11,7 @@
 -- includes: selection, idle
 -- selects: part
 -- column: gpu_id | id | | number of the GPU
--- column: gpu | text | | product name, empty where the report does not tell
+-- column: gpu | text | | product name, empty if the report does not state it
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: busy_ns | ns | | union of the times at which an operation ran
 -- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count

@@ -10,7 +10,7 @@
 -- selects: part, mode
 -- param: by = cpu (cpu, gpu, busy) time on the CPU, from first to last operation on the GPU, or in which operations ran
 -- column: rank | count | | rank of the pattern, from 1
--- column: steps | text | | pattern: path with a star for the number that changes
+-- column: steps | text | | path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
 -- column: count = Steps | count | | steps that count: closed, and none that looks like a warm-up
 -- column: warmup | count | | further steps, which look like a warm-up

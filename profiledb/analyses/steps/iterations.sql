@@ -20,7 +20,7 @@
 -- param: rank =  steps of this rank alone
 -- param: points = 2000 at most this many rows per pattern
 -- column: rank | count | | rank of the pattern, from 1
--- column: steps | text | | pattern: path with a star for the number that changes
+-- column: steps | text | | path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
 -- column: number = Step | count | | number of the step in the order of time, from 1
 -- column: name = Range | text | | name of the range

@@ -15,7 +15,7 @@
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 if nothing else is known
 -- param: step_ns =  step time in ns, instead of the measured one
 -- column: mfu_pct | % | .2f | FLOPs per step over the step time, as a share of the peak
--- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
+-- column: flops_per_step | FLOP | | parameter, or value in the sidecar
 -- column: flops_from | text | | `given`, or `meta` where the program tells
 -- column: step_ns | ns | .1f | step time
 -- column: step_from | text | | `given`, or the side that is longer: `host`, `gpu`

@@ -14,9 +14,9 @@
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: phase_pct | % | .2f | share of the kernel time of the phase
 -- column: calls = Launches | count | | number of launches
--- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
--- column: pass_ns = Time per step | ns | .1f | mean kernel time in a step
--- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
+-- column: passes = Steps | count | | steps of the selection that count; empty if no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean kernel time per step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (), 0) AS share_pct,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (PARTITION BY phase), 0) AS phase_pct,

@@ -11,7 +11,7 @@
 -- column: compute_capability | text | | its compute capability, major.minor
 -- column: sm_count | count | | its streaming multiprocessors
 -- column: sm_clock_hz | Hz | | its highest SM clock
--- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of its memory
+-- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of the GPU memory
 -- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
 -- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock

@@ -10,7 +10,7 @@
 -- includes: tensor_step
 -- selects: part
 -- column: device | text | | CPU, or GPU with its number
--- column: steps | count | | steps that count
+-- column: steps | count | | number of steps that count
 -- column: first_bytes | bytes | | held when the first one begins
 -- column: last_bytes | bytes | | held when the last one begins
 -- column: slope_bytes | bytes | .1f | growth per step; empty with fewer than three

@@ -14,7 +14,7 @@
 -- column: peak_bytes | bytes | | most that tensors held at once in the selection
 -- column: peak_ns | ns | | when they first did, from the start of the capture
 -- column: capture_peak_bytes | bytes | | most in the whole capture
--- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
+-- column: gpu_bytes | bytes | | memory of the GPU, if the report states it
 -- column: peak_pct | % | .1f | peak as a share of the memory of the GPU
 -- column: before_bytes | bytes | | held when the capture began
 -- column: end_bytes | bytes | | held when it ended

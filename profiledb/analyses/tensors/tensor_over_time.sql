@@ -9,7 +9,7 @@
 -- selects: part
 -- param: points = 2000 at most this many rows per device
 -- column: device | text | | CPU, or GPU with its number
--- column: time_ns | ns | | moment, from the start of the capture
+-- column: time_ns | ns | | time of the sample, from the start of the capture
 -- column: allocated_bytes | bytes | | held by tensors from then on
 -- column: reserved_bytes | bytes | | held by the allocator from then on; empty where it keeps nothing
 WITH level AS (

@@ -11,7 +11,7 @@
 -- column: device | text | | CPU, or GPU with its number
 -- column: node_id | id | | number of the row
 -- column: parent_id | id | | row of the function that called it; none for an outermost one
--- column: level | count | | functions around it
+-- column: level | count | | number of enclosing functions
 -- column: function | text | | function, with file and line; without a stack, how it was allocated
 -- column: tensors | count | | allocations in this function called this way, and in what it called
 -- column: bytes | bytes | | what they hold

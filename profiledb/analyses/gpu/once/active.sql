@@ -1,4 +1,5 @@
--- From when to when each GPU worked, and what the capture covers, made once for all rules: values are shares of it.
+-- Active span of each GPU, and the time that the capture covers, computed once for all rules: their values are shares
+-- of it.
 CREATE OR REPLACE TEMP TABLE once_active AS FROM selected_active;
 CREATE OR REPLACE TEMP VIEW selected_active AS FROM once_active;
 

@@ -11,7 +11,7 @@ CREATE OR REPLACE MACRO in_parentheses() AS
 -- The part of a full name that every profiler and demangler writes alike once their manners are taken off: the return
 -- type, lists of parameters (some put T1 for what others write out), const, casts and suffixes of numbers, instances of
 -- lambdas, anonymous and inline namespaces, spaces. NULL where nothing is left.
---   void f<(int)4, (bool)1>(const T1 *)   void f<4, true>(float const*)   f<4,1>
+-- void f<(int)4, (bool)1>(const T1 *)   void f<4, true>(float const*)   f<4,1>
 -- noqa: disable=LT01
 CREATE OR REPLACE MACRO normal_name(text) AS nullif(trim(
     text.replace('(anonymous namespace)', '<unnamed>').replace('[lambda', '{lambda')
