@@ -11,10 +11,10 @@
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: roof | text | | the roof above it at the device memory: memory or compute; empty where it is not known
+-- column: roof | text | | roof of the launch at the device memory: memory or compute; empty if unknown
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over that roof
--- column: flops_per_s = Work | FLOP/s | .0f | floating-point work; 0 where it does none
--- column: stall | text | | what its warps wait for most, as in ncu_stalls
+-- column: flops_per_s = Work | FLOP/s | .0f | floating-point work; 0 without any
+-- column: stall | text | | largest wait of its warps, as in ncu_stalls
 -- column: stall_pct | % | .1f | share of the latency of a warp, else of the samples
 SELECT launch_id, verdict, compute_pct, memory_pct, waves_per_sm, roof, pct_of_roof, flops_per_s, stall, stall_pct
 FROM launch_verdict

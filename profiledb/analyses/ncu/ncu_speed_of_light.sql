@@ -1,9 +1,8 @@
 -- title: Speed of light of the launches
--- One row per launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of
--- ncu's own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the
--- grid does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else
--- compute or memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control
--- only.
+-- One row per launch: speed of light, occupancy, duration and limiter. The verdict uses the thresholds of ncu's
+-- SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks, small grid if the grid does not
+-- fill the GPU once, else latency bound; balanced if the two differ by less than 10 points; else compute or memory
+-- bound. Without both percentages there is no verdict. Durations hold under ncu's clock control only.
 -- page: kernel_profiles
 -- show: launch_id 56, name 264, class 184, duration_ns, compute_pct bar 104, memory_pct bar 104, verdict 120
 -- show: occupancy_pct, theoretical_occupancy_pct, waves_per_sm, dram_pct, l2_hit_pct, l1_hit_pct, grid 100
@@ -18,7 +17,7 @@
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
 -- column: verdict | text | | limiter of the launch, by the thresholds of ncu's own speed-of-light rule
--- column: reason | text | | the numbers behind the verdict, or what is missing for one
+-- column: reason | text | | numbers behind the verdict, or the inputs missing for one
 -- column: occupancy_pct | % | .1f | achieved occupancy
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once

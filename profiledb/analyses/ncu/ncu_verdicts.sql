@@ -1,10 +1,9 @@
 -- title: What limits the launches that ncu measured
--- Launches by verdict (see ncu_speed_of_light), those with the most time first. Launches without a verdict stand under
--- an empty one.
+-- Launches by verdict (see ncu_speed_of_light), most time first. Launches without a verdict have an empty one.
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection
--- column: verdict | text | | what limits the launches; empty if speed of light was not collected
+-- column: verdict | text | | limiter of the launches; empty if speed of light was not collected
 -- column: launches | count | | number of launches
 -- column: duration_ns | ns | | sum of their durations under ncu's clock control
 -- column: share_pct | % | .1f | share of the sum of all durations

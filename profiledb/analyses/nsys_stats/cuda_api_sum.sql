@@ -1,6 +1,6 @@
 -- title: CUDA API summary
--- Durations of the CUDA calls by name, as `nsys stats -r cuda_api_sum` prints them.
--- Of equal totals the call that was named first in the report comes first.
+-- Durations of CUDA calls by name, as `nsys stats -r cuda_api_sum` prints them. Equal totals are ordered by the first
+-- appearance of the name in the report.
 -- needs: api_call
 -- includes: selection, nsys
 -- selects: part

@@ -1,9 +1,9 @@
 -- title: CUDA GPU kernel summary
 -- Durations of kernels by name, as `nsys stats -r cuda_gpu_kern_sum` prints them (`by=short` is its option `base`).
--- Kernels with an end before their start are left out, which nsys does not do.
+-- Kernels with an end before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations

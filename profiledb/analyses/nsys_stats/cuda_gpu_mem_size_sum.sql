@@ -1,6 +1,6 @@
 -- title: CUDA GPU memory operations summary (by size)
 -- Sizes of memcpy and memset operations by name, as `nsys stats -r cuda_gpu_mem_size_sum` prints them: in MB of
--- 1,000,000 bytes with three decimals, so that small sizes show as 0.000 as they do there.
+-- 1,000,000 bytes with three decimals, so small sizes show as 0.000.
 -- needs: memop
 -- includes: selection, nsys
 -- selects: part

@@ -1,10 +1,10 @@
 -- title: CUDA GPU summary (kernels and memory operations)
 -- Durations of kernels, memcpy and memset operations by name, as `nsys stats -r cuda_gpu_sum` prints them (`by=short`
--- is its option `base`). Graphs that were traced as a whole are not in it, as there. Of equal totals the smaller name
--- comes first. Operations with an end before their start are left out, which nsys does not do.
+-- is its option `base`). CUDA graphs traced as a whole are missing, as in nsys. Equal totals are ordered by name.
+-- Operations with an end before their start are left out, unlike in nsys.
 -- includes: nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel or memop
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations

@@ -1,9 +1,9 @@
 -- title: NVTX range summary
--- Durations of NVTX ranges on the CPU by name and style, as `nsys stats -r nvtx_sum` prints them.
--- A range that was never closed ends with the NVTX data; nsys leaves its times empty where no event of the report has
--- an end. Ranges that end before they start are left out, and a domain that two threads of a process registered counts
--- once; nsys does neither. Newer nsys prints a colon before names of the default domain (`:forward`): so does this
--- where the report was exported by one (schema after 3.7).
+-- Durations of NVTX ranges on the CPU by name and style, as `nsys stats -r nvtx_sum` prints them. Unclosed ranges end
+-- with the NVTX data; nsys leaves their times empty if no event of the report has an end. Ranges that end before they
+-- start are left out, and a domain registered by two threads of a process counts once, unlike in nsys. Newer nsys
+-- prints a colon before names of the default domain (`:forward`); this follows the exporting version (schema after
+-- 3.7).
 -- needs: range
 -- includes: nsys
 -- selects: part

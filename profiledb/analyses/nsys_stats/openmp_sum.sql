@@ -1,8 +1,7 @@
 -- title: OpenMP summary
--- Durations of OpenMP events on the CPU by event, as `nsys stats -r openmp_sum` prints them. An event that encloses
--- others counts their time too, and one that the runtime never closed lasts until the end of the session, as there.
--- `openmp_regions` cuts both. Of equal totals the kind that comes first in the alphabet comes first.
--- Events with an end before their start are left out, which nsys does not do.
+-- Durations of OpenMP events on the CPU by event, as `nsys stats -r openmp_sum` prints them. Times include nested
+-- events, and unclosed events last until the end of the session, as in nsys. `openmp_regions` removes both. Equal
+-- totals are ordered alphabetically by kind. Events with an end before their start are left out, unlike in nsys.
 -- needs: openmp_event
 -- includes: selection, nsys
 -- selects: part

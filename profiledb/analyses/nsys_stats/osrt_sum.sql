@@ -1,6 +1,6 @@
 -- title: OS runtime summary
--- Durations of the calls into the operating system by name, as `nsys stats -r osrt_sum` prints them.
--- Of equal totals the call that was named first in the report comes first.
+-- Durations of OS runtime calls by name, as `nsys stats -r osrt_sum` prints them. Equal totals are ordered by the first
+-- appearance of the name in the report.
 -- needs: osrt_call
 -- includes: selection, nsys
 -- selects: part

@@ -1,7 +1,6 @@
 -- title: GPU busy time over the capture
--- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memsets
--- and whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts
--- its own work in them.
+-- The capture in bins of equal width, and the busy share of a GPU in each (union of kernels, copies, memsets and whole
+-- graphs). Unused GPUs have no rows. A selection keeps the bins and counts its own work in them.
 -- page: summary
 -- prefetch: part
 -- needs: kernel or memop or graph_launch
@@ -12,7 +11,7 @@
 -- column: bin | count | | number of the bin, from 0
 -- column: start_ns | ns | | start of the bin, from the start of the capture
 -- column: end_ns | ns | | end of the bin, from the start of the capture
--- column: busy_ns | ns | | time in the bin at which an operation ran
+-- column: busy_ns | ns | | time in the bin in which an operation ran
 -- column: busy_pct | % | .1f | busy time as a share of the bin
 WITH busy AS MATERIALIZED (FROM selected_busy
 ), frame AS (

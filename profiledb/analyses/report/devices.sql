@@ -1,5 +1,5 @@
 -- title: GPUs and streams
--- One row per GPU and CUDA stream of the whole report that ran anything, with how much.
+-- One row per GPU and CUDA stream with work in the whole report, and its totals.
 -- page: summary
 -- prefetch: whole
 -- needs: kernel or memop or graph_launch
