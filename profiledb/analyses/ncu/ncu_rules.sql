@@ -9,7 +9,7 @@
 -- column: launch_id | id | | number of the launch
 -- column: section | text | | identifier of the section
 -- column: rule | text | | identifier of the rule
--- column: type | text | | OPT for an optimization, INF for information, WRN for a warning, ERR for a failed rule
+-- column: type | text | | OPT optimization, INF information, WRN warning, ERR failed rule
 -- column: message | text | | the message, verbatim
 -- column: speedup_pct | % | .1f | estimated speed-up, empty if ncu gives none
 -- column: speedup_type | text | | reference of the estimate: global, the kernel's time; local, a part of it

@@ -24,9 +24,9 @@
 -- column: precision_from | text | | `given`, `meta`, `kernels` if they prove TF32, or `assumed`
 -- column: gpus | count | | number of GPUs that ran kernels of the selection
 -- column: gpu | text | | product names of these GPUs
--- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
--- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: contradiction | text | | why MFU is empty although everything is known: what it would be, and of which FLOPs, step and precision
+-- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty if one is unknown
+-- column: peak_from | text | | source of a peak: the data sheet, or SMs x FLOPs per cycle x highest clock
+-- column: contradiction | text | | reason for an empty MFU although all inputs are known: the impossible share, and its FLOPs, step and precision
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta

@@ -1,4 +1,4 @@
--- The steps of the selection, made once for all rules that tell something of them.
+-- Steps of the selection, computed once for all rules with values per step.
 CREATE OR REPLACE TEMP TABLE once_step AS FROM selected_step('process');
 CREATE OR REPLACE TEMP MACRO selected_step(mode_of_gpu) AS TABLE FROM once_step;
 CREATE OR REPLACE TEMP MACRO selected_counted_step(mode_of_gpu) AS TABLE
