@@ -1,12 +1,13 @@
 """Check conclusions: run pairs of a program with and without a fault, and compare the first findings of each.
 
-``python -m bench.conclusions FOLDER`` reads the captures of ``workloads.faults`` or ``workloads.rank_faults`` in a
-folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), each with the program's last line in NAME.bad.json and
-NAME.good.json. It prints a row per pair: the place of the first finding that names the fault, its promised saving, the
-measured one (bad less good, as a share of bad), the one without a profiler if unprofiled/NAME.bad.unprofiled.json and
-its pair exist, and the fault's rules that fire above "low" in the mended half; with ``--nsys-ai PATH`` also the place
-of the first finding of nsys-ai that has a word for the fault. ``--mended`` lists all findings above "low" in mended
-halves, for people to judge. ``--library`` keeps the reports.
+``python -m bench.conclusions FOLDER`` reads the captures of ``bench.fault_programs``, ``workloads.faults`` or
+``workloads.rank_faults`` in a folder: NAME.bad.sqlite and NAME.good.sqlite (exports of nsys), each with the program's
+last line in NAME.bad.json and NAME.good.json; NAME is PROGRAM.FAULT or FAULT. It prints a row per pair: the place of
+the first finding that names the fault, its promised saving, the measured one (bad less good, as a share of bad), the
+one without a profiler if unprofiled/NAME.bad.unprofiled.json and its pair exist, and the fault's rules that fire above
+"low" in the mended half; with ``--nsys-ai PATH`` also the place of the first finding of nsys-ai that has a word for the
+fault. ``--mended`` lists all findings above "low" in mended halves, for people to judge. ``--library`` keeps the
+reports.
 """
 
 from __future__ import annotations
@@ -19,25 +20,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import nsys_ai
-from bench.faults import FAULTS
+from bench.faults import FAULTS, Fault
 from bench.ingestion import run_ingest
 from profiledb.findings import judge, rulebook, sentences
 from profiledb.findings.finding import Finding
 from profiledb.library.library import Library
 from profiledb.studies.summary.document import page_params
 
+HALVES = ("bad", "good")
 LEAST_PCT = 10.0
 """Share of its time that a fault must cost: one that costs less on this machine judges no rule."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Result of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent.
+    """Result of a pair: the place of its fault among the findings, from 1, and its rule; savings in percent.
 
     ``bare_pct`` is the saving measured without a profiler.
     """
 
-    fault: str
+    pair: str
     place: int | None
     rule: str
     said_pct: float | None
@@ -62,7 +64,7 @@ class Row:
         place = "not named" if self.place is None else str(self.place)
         left = ", ".join(self.left) or "none"
         measured = f"{self.true_pct:.0f} %"
-        return f"| {self.fault} | {place} | {self.rule} | {said} | {measured} | {bare} | {left} | {self.theirs} |"
+        return f"| {self.pair} | {place} | {self.rule} | {said} | {measured} | {bare} | {left} | {self.theirs} |"
 
 
 def list_findings(library: Library, name: str) -> list[Finding]:
@@ -73,21 +75,26 @@ def list_findings(library: Library, name: str) -> list[Finding]:
     return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), part))
 
 
-def judge_pair(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
+def fault_of(pair: str) -> Fault:
+    """Return the fault of a pair, which is its name or the end of it."""
+    return FAULTS[pair.rpartition(".")[2]]
+
+
+def judge_pair(pair: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
     """Return the verdict on both halves; ``took_ns`` is the duration of the steps of each."""
-    names, true_pct = FAULTS[fault].rules, 100 * (1 - took_ns[1] / took_ns[0])
+    names, true_pct = fault_of(pair).rules, 100 * (1 - took_ns[1] / took_ns[0])
     hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
     left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
     if not hits:
-        return Row(fault, None, "", None, true_pct, left)
+        return Row(pair, None, "", None, true_pct, left)
     place, one = hits[0]
-    return Row(fault, place, one.rule.name, one.saving_pct, true_pct, left)
+    return Row(pair, place, one.rule.name, one.saving_pct, true_pct, left)
 
 
 def take_in(folder: Path, data: Path) -> Library:
     """Import the missing pairs of a folder into the library in ``data`` and return the library."""
     there = {one.name for one in Library(data / "library").list()}
-    halves = (folder / f"{fault}.{half}.sqlite" for fault in pairs(folder) for half in ("bad", "good"))
+    halves = (folder / f"{pair}.{half}.sqlite" for pair in pairs(folder) for half in HALVES)
     if missing := tuple(one for one in halves if one.name not in there):
         with TemporaryDirectory(prefix="warpdeck-inbox-") as inbox:
             run_ingest(missing, Path(inbox) / "inbox", data / "library")
@@ -95,8 +102,12 @@ def take_in(folder: Path, data: Path) -> Library:
 
 
 def pairs(folder: Path) -> list[str]:
-    """Return the faults with both halves in a folder."""
-    return [one for one in FAULTS if all((folder / f"{one}.{half}.sqlite").exists() for half in ("bad", "good"))]
+    """Return the names of pairs with both halves in a folder, in the order of faults."""
+    bad, good = (
+        {one.name.removesuffix(f".{half}.sqlite") for one in folder.glob(f"*.{half}.sqlite")} for half in HALVES
+    )
+    faults = list(FAULTS)
+    return sorted(bad & good, key=lambda pair: (faults.index(pair.rpartition(".")[2]), pair))
 
 
 def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
@@ -106,16 +117,16 @@ def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
         rival: path of ``nsys-ai``, which judges each capture with a fault; empty for none.
     """
     found = []
-    for fault in pairs(folder):
-        took = _took(folder, fault, "json")
+    for pair in pairs(folder):
+        took = _took(folder, pair, "json")
         if took is None:
-            raise FileNotFoundError(f"{folder / fault}: no line of JSON beside both halves")
-        bad, good = (list_findings(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
-        found.append(judge_pair(fault, bad, good, took))
-        if bare := _took(folder / "unprofiled", fault, "unprofiled.json"):
+            raise FileNotFoundError(f"{folder / pair}: no line of JSON beside both halves")
+        bad, good = (list_findings(library, f"{pair}.{half}.sqlite") for half in HALVES)
+        found.append(judge_pair(pair, bad, good, took))
+        if bare := _took(folder / "unprofiled", pair, "unprofiled.json"):
             found[-1] = replace(found[-1], bare_pct=100 * (1 - bare[1] / bare[0]))
         if rival:
-            place = nsys_ai.find_place(rival, folder / f"{fault}.bad.sqlite", FAULTS[fault].words)
+            place = nsys_ai.find_place(rival, folder / f"{pair}.bad.sqlite", fault_of(pair).words)
             found[-1] = replace(found[-1], theirs=str(place or "not named"))
     return found
 
@@ -123,16 +134,16 @@ def judge_pairs(library: Library, folder: Path, rival: str = "") -> list[Row]:
 def mended(library: Library, folder: Path) -> list[str]:
     """Return a line for each finding above "low" in mended halves; only people can tell which are false."""
     return [
-        f"- {fault}, {one.rule.name} ({one.severity}): {sentences.plain(one)}"
-        for fault in pairs(folder)
-        for one in list_findings(library, f"{fault}.good.sqlite")
+        f"- {pair}, {one.rule.name} ({one.severity}): {sentences.plain(one)}"
+        for pair in pairs(folder)
+        for one in list_findings(library, f"{pair}.good.sqlite")
         if one.severity in ("high", "medium")
     ]
 
 
-def _took(folder: Path, fault: str, ending: str) -> tuple[int, int] | None:
+def _took(folder: Path, pair: str, ending: str) -> tuple[int, int] | None:
     """Return the duration of the steps of both halves in ns; None if a line is missing."""
-    files = [folder / f"{fault}.{half}.{ending}" for half in ("bad", "good")]
+    files = [folder / f"{pair}.{half}.{ending}" for half in HALVES]
     if not all(one.exists() for one in files):
         return None
     bad, good = (int(json.loads(one.read_text())["ns"]) for one in files)
@@ -153,7 +164,7 @@ def main() -> None:
             print("\n".join(mended(library, given.folder)))
             return
         found = judge_pairs(library, given.folder, given.nsys_ai)
-    print("| fault | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")
+    print("| pair | place | rule | saving said | measured | unprofiled | in the mended half | place with nsys-ai |")
     print("|---|---:|---|---:|---:|---:|---|---:|")
     print("\n".join(map(str, found)))
     fair = [one for one in found if one.counts]

@@ -1,4 +1,4 @@
-"""Names of each fault of ``workloads.faults`` and ``workloads.rank_faults``: our rules, and words of nsys-ai."""
+"""Names of each fault of the programs with faults: our rules, and words of nsys-ai."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +42,7 @@ FAULTS: Mapping[str, Fault] = {
     "uneven_batches": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|uneven"),
     "one_microbatch": Fault(frozenset({"pipeline_bubbles"}), r"pipeline|bubble"),
     "late_rank": Fault(frozenset({"rank_imbalance"}), r"straggl|imbalance|late"),
+    "communication_on_compute_stream": Fault(frozenset({"communication_on_compute_stream"}), r"overlap|stream"),
     "reduced_at_the_end": Fault(
         frozenset({"communication_on_compute_stream", "communication_overlap", "exposed_communication"}), r"overlap"
     ),

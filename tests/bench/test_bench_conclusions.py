@@ -1,5 +1,6 @@
 """The benchmark of conclusions: which finding names a fault, and how close its saving is."""
 
+import re
 from pathlib import Path
 
 from bench import conclusions
@@ -27,9 +28,20 @@ def test_the_place_of_the_fault_and_its_saving() -> None:
     assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % |  | none |  |"
 
 
-def test_every_fault_of_the_workload_has_rules() -> None:
-    folder = Path(conclusions.__file__).parents[1] / "workloads"
-    text = "".join((folder / name).read_text() for name in ("faults.py", "rank_faults.py"))
-    faults = [part.partition("(")[0] for part in text.split("@fault\ndef ")[1:]]
-    assert sorted(faults) == sorted(FAULTS)
+def test_every_fault_of_the_programs_has_rules() -> None:
+    root = Path(conclusions.__file__).parents[1]
+    text = "".join((root / "workloads" / name).read_text() for name in ("faults.py", "rank_faults.py"))
+    faults = {part.partition("(")[0] for part in text.split("@fault\ndef ")[1:]}
+    modules = "".join(one.read_text() for one in (root / "bench" / "fault_programs").glob("*.py"))
+    again = set(re.findall(r'@program\("(\w+)"\)', modules))
+    assert len(again) > 15
+    assert faults | again == set(FAULTS)
     assert frozenset().union(*(one.rules for one in FAULTS.values())) <= set(rulebook.load(None))
+
+
+def test_pairs_are_named_after_their_fault_or_program_and_fault(tmp_path: Path) -> None:
+    for name in ("few_cores", "clicks.few_cores", "resnet.loss_read_each_step", "half.few_cores"):
+        for half in conclusions.HALVES if name != "half.few_cores" else ("bad",):
+            (tmp_path / f"{name}.{half}.sqlite").touch()
+    assert conclusions.pairs(tmp_path) == ["resnet.loss_read_each_step", "clicks.few_cores", "few_cores"]
+    assert conclusions.fault_of("clicks.few_cores") == FAULTS["few_cores"]

@@ -1,0 +1,74 @@
+"""Programs with a fault: both halves run on the CPU, those of ranks on two."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("nvtx")
+
+from tests.conftest import ROOT
+
+TORCHRUN = [
+    sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2",
+]  # fmt: skip
+EVERY = """
+import json, os, sys
+sys.path.insert(0, {root!r})
+from contextlib import nullcontext
+from bench.fault_programs import ranks
+from bench.fault_programs.__main__ import load
+from bench.fault_programs.loop import PROGRAMS, Loop, wait
+several, groups = "RANK" in os.environ, load()
+names = {names!r} or [name for name, group in groups.items() if group == "ranks"]
+with ranks.group() if several else nullcontext():
+    ran = []
+    for name in names:
+        for mended in (False, True):
+            loop = Loop(2, 1, barrier=ranks.meet if several else wait)
+            PROGRAMS[name](loop, mended)
+            ran.append([name, mended, loop.number, loop.ns > 0])
+if os.environ.get("RANK", "0") == "0":
+    print(json.dumps(ran), flush=True)
+"""
+ALONE = (
+    "speech_decoder.decoding_without_graph", "chat.decoding_one_by_one", "experts.optimizer_per_parameter",
+    "timed_modules.many_synchronizations", "offloaded.optimizer_on_cpu", "dumped_features.checkpoint_in_the_loop",
+    "click_features.few_cores",
+)  # fmt: skip
+
+
+def run_all(command: list[str], names: tuple[str, ...], folder: Path) -> list[list[object]]:
+    """Run both halves of programs in one process, or of those of ranks in two, and return what they printed."""
+    driver = folder / "every.py"
+    driver.write_text(EVERY.format(root=str(ROOT), names=names))
+    done = subprocess.run([*command, str(driver)], capture_output=True, text=True, timeout=240, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return list(json.loads(next(line for line in done.stdout.splitlines() if line.startswith("[["))))
+
+
+@pytest.mark.integration
+def test_programs_that_need_torch_alone_run_on_the_cpu(tmp_path: Path) -> None:
+    told = run_all([sys.executable], ALONE, tmp_path)
+    assert told == [[name, mended, 3, True] for name in ALONE for mended in (False, True)]
+
+
+@pytest.mark.integration
+def test_programs_of_ranks_run_on_two_ranks(tmp_path: Path) -> None:
+    from bench.fault_programs.__main__ import load
+
+    names = [name for name, group in load().items() if group == "ranks"]
+    assert len(names) >= 6
+    assert run_all(TORCHRUN, (), tmp_path) == [[name, mended, 3, True] for name in names for mended in (False, True)]
+
+
+def test_each_program_says_its_fault() -> None:
+    from bench.fault_programs.__main__ import load
+    from bench.fault_programs.loop import PROGRAMS
+    from bench.faults import FAULTS
+
+    assert len(load()) >= 20
+    assert all(run.__doc__ and name.partition(".")[2] in FAULTS for name, run in PROGRAMS.items())
