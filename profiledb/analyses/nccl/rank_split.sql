@@ -37,7 +37,7 @@ WITH step AS MATERIALIZED (
     UNION ALL SELECT device_id, pid_of(global_pid), start_ns, end_ns, 'm' FROM selected_memop
 ), lane AS (
     SELECT device_id, pid_of(global_pid) AS pid FROM selected_kernel WHERE device_id IS NOT NULL GROUP BY ALL
-), swept AS ( -- end of earlier work so far: a row's contribution to each union of kinds
+), swept AS ( -- latest end of earlier work: shows what a row adds to each union of kinds
     SELECT *, max(end_ns) FILTER (kind = 'c') OVER before AS c, max(end_ns) FILTER (kind = 'n') OVER before AS n,
         max(end_ns) FILTER (kind = 'm') OVER before AS m
     FROM work SEMI JOIN lane ON work.device_id = lane.device_id AND work.pid = lane.pid WHERE end_ns > start_ns

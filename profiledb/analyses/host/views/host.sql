@@ -1,7 +1,7 @@
 -- Building blocks of the CPU analyses: CPU samples of the selected time, their call chains, thread names.
 -- includes: selection, cpu_code
 
--- Times in which GPUs had work of the selection, or lie between such work: `reach` by start.
+-- Times in which GPUs had work of the selection, or lie between such work: the latest end up to each start.
 CREATE OR REPLACE VIEW host_work AS
 SELECT start_ns, max(max(end_ns)) OVER (ORDER BY start_ns) AS reached_ns FROM selected_busy GROUP BY start_ns;
 CREATE OR REPLACE VIEW host_span AS
