@@ -23,9 +23,10 @@ from profiledb import config
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "ingest", "profiledb", "warpdeck", "workloads")
 # ingest converts; app.worker_process starts the ingest worker, profiledb.console.question_process a question,
-# warpdeck.server_process the server; workloads may start a profiler on themselves.
+# warpdeck.server_process the server; warpdeck.profiling and workloads start profilers.
 STARTS_PROCESSES = re.compile(
-    r"^(ingest/.*|workloads/.*|app/worker_process\.py|profiledb/console/question_process\.py|warpdeck/server_process\.py)$"
+    r"^(ingest/.*|workloads/.*|app/worker_process\.py|profiledb/console/question_process\.py"
+    r"|warpdeck/(server_process\.py|profiling/.*))$"
 )
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 MAX_FILE_LINES = 500
@@ -122,7 +123,7 @@ def test_streamlit_is_imported_only_in_app() -> None:
 
 
 def test_layers() -> None:
-    allowed = {"app": {"profiledb"}, "ingest": {"profiledb"}, "profiledb": set[str](), "workloads": set[str]()}
+    allowed = {"app": {"profiledb"}, "ingest": {"profiledb"}, "profiledb": set[str](), "workloads": {"warpdeck"}}
     allowed["warpdeck"] = {"app", "ingest", "profiledb"}
     for package, others in allowed.items():
         for path in sources(package):

@@ -49,13 +49,22 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace) -> int:
+    settings = config.load(inbox=arguments.inbox, library=arguments.library)
+    return open_files(arguments.files, settings, port=arguments.port, no_browser=arguments.no_browser)
+
+
+def open_files(files: Sequence[Path], settings: Settings, port: int | None = None, *, no_browser: bool = False) -> int:
+    """Import files and open them; return once they are imported, or once the server that was started here ends.
+
+    Raises:
+        WarpdeckError: no server can be started, or none imports files.
+    """
     from profiledb.library.locations import refuse_newer
 
-    settings = config.load(inbox=arguments.inbox, library=arguments.library)
     refuse_newer(settings)
-    with _find_or_start_server(settings, arguments.port) as (serving, started):
-        show: Callable[[str], None] = _print_only if arguments.no_browser else _choose_browser(serving)
-        failed = _import_files(arguments.files, settings, serving, show, started.require if started else None)
+    with _find_or_start_server(settings, port) as (serving, started):
+        show: Callable[[str], None] = _print_only if no_browser else _choose_browser(serving)
+        failed = _import_files(files, settings, serving, show, started.require if started else None)
         if started:
             terminal.say("The dashboard runs until Ctrl-C.")
             with suppress(KeyboardInterrupt):
@@ -104,7 +113,7 @@ def _import_files(
         terminal.say(browser.make_link(serving))
         show(browser.make_link(serving))
         return False
-    library, inbox = open_library(settings), _choose_inbox(settings, serving)
+    library, inbox = open_library(settings), choose_inbox(settings, serving)
     failed = False
     files: list[Copied] = []
     with import_progress.show_steps() as progress:
@@ -117,7 +126,7 @@ def _import_files(
                 terminal.say(terminal.sentence(error), sys.stderr)
                 failed = True
         first = _FirstReport(files, show)
-        for result in import_progress.follow_files(library, files, progress, _make_check(settings, require_server)):
+        for result in import_progress.follow_files(library, files, progress, make_check(settings, require_server)):
             address = _print_result(result, library, serving)
             first.add(result, address)
             failed |= not address
@@ -163,7 +172,7 @@ def _choose_browser(serving: "Serving") -> Callable[[str], None]:
     return lambda address: browser.open_link(address, serving)
 
 
-def _make_check(settings: Settings, require_server: Callable[[], None] | None) -> Callable[[], None]:
+def make_check(settings: Settings, require_server: Callable[[], None] | None) -> Callable[[], None]:
     """Return a function that raises WarpdeckError once no more files can be imported."""
     from app import worker_process
     from warpdeck.import_progress import WorkerPresence
@@ -178,7 +187,7 @@ def _make_check(settings: Settings, require_server: Callable[[], None] | None) -
     return require
 
 
-def _choose_inbox(settings: Settings, serving: "Serving") -> "Inbox":
+def choose_inbox(settings: Settings, serving: "Serving | None") -> "Inbox":
     """Return the inbox, spelled as the server's worker does.
 
     Raises:
@@ -186,6 +195,8 @@ def _choose_inbox(settings: Settings, serving: "Serving") -> "Inbox":
     """
     from profiledb.library.locations import open_inbox
 
+    if serving is None:
+        return open_inbox(settings)
     inbox = open_inbox(settings).spelled(serving.inbox)
     if inbox is None:
         raise ConfigError(

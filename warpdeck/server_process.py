@@ -1,4 +1,4 @@
-"""Find the running server of a library, or start one."""
+"""Find the running server of a library, start one, or run a worker once."""
 
 import fcntl
 import hmac
@@ -112,3 +112,10 @@ class StartedServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def convert_once(settings: Settings) -> None:
+    """Convert the files of the inbox in a worker that then ends; what goes wrong with a file stands in the catalog."""
+    command = [sys.executable, "-m", "warpdeck", "ingest", "--once", "--samples", "off"]
+    command += ["--inbox", settings.inbox_text, "--library", settings.library_text]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=config.ROOT, check=False)

@@ -6,9 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from warpdeck.profiling.errors import ProfilingError
+
 from . import COMMAND, profile
 from .command_line import Parser
-from .errors import WorkloadError
 from .learning import command as learning
 from .record import prefix_from_environment, recording
 from .registry import WORKLOADS, load
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(line, flush=True)
         else:
             run_workload(chosen.name, chosen.options)
-    except WorkloadError as error:
+    except ProfilingError as error:
         print(error, file=sys.stderr)
         return 1
     return 0

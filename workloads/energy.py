@@ -21,10 +21,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from warpdeck.profiling.power_log import write_csv
+
 from .errors import WorkloadError
 from .monitor import GPUMonitor
 from .ranges import OVERHEAD, STRUCTURE, annotate
-from .record import beside, note, write_csv
+from .record import beside, note
 from .torch_device import add_device_option, capture_window, choose_device, describe, wait_for
 
 HEADER = ("batch", "samples", "seconds", "joules", "joules_per_sample")

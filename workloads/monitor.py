@@ -15,25 +15,20 @@
 window of `nsys profile --capture-range=cudaProfilerApi` instead: its ranges are the same, so that Warpdeck can link the
 two reports.
 
-NAME.nvml.csv has a row a reading and GPU: `time_ns` (CLOCK_REALTIME, nanoseconds since 1970, as in a report's session
-start), `elapsed_s` (seconds since the monitor started), `device` (index), `uuid` (its identity), and
-workloads.nvml.READINGS. What a GPU does
-not tell is empty. Without a GPU the monitor says so once, writes nothing and does nothing.
+warpdeck.profiling.power_log says what NAME.nvml.csv holds.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from . import nvml
+from warpdeck.profiling.power_log import GPUMonitor, write_csv
+
 from .iterations import capture_window, time_iterations, torch_with_gpu
 from .ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, default_sink, send_to
 from .record import (
@@ -43,84 +38,12 @@ from .record import (
     prefix_from_environment,
     recording,
     window,
-    write_csv,
 )
 
-HEADER = ("time_ns", "elapsed_s", "device", "uuid", *nvml.READINGS)
-COLUMN = {name: index for index, name in enumerate(HEADER)}
+__all__ = ["Capture", "GPUMonitor", "auto_profile", "profiled"]
 
-Row = tuple[float | int | str | None, ...]
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@functools.cache
-def say_that_there_is_no_gpu() -> None:
-    """Report it once per process."""
-    print("No GPU that NVML can read: power and clocks are not logged.", file=sys.stderr)
-
-
-class GPUMonitor:
-    """Reads every GPU at a set rate in its own thread while its body runs."""
-
-    def __init__(
-        self, prefix: str | Path | None = None, interval_s: float = 0.02, devices: Sequence[int] | None = None
-    ) -> None:
-        """Write PREFIX.nvml.csv at the end (nothing if `prefix` is None) for `devices`, by default all."""
-        self.prefix = None if prefix is None else Path(prefix)
-        self.interval_s = interval_s
-        self.rows: list[Row] = []
-        """Rows of the file: one per reading and GPU."""
-        self.devices = list(range(nvml.gpu_count()) if devices is None else devices)
-        self._uuids = {device: nvml.uuid(device) for device in self.devices}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._read_until_stopped, name="GPUMonitor", daemon=True)
-        self._start_ns = 0
-
-    def __enter__(self) -> GPUMonitor:
-        self._start_ns = time.time_ns()
-        if self.devices:
-            self.read()
-            self._thread.start()
-        else:
-            say_that_there_is_no_gpu()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self.devices:
-            return
-        self._stop.set()
-        self._thread.join()
-        self.read()
-        if self.prefix:
-            self.write(self.prefix.with_name(self.prefix.name + ".nvml.csv"))
-
-    def write(self, path: Path, device: int | None = None) -> None:
-        """Write the readings so far, of one GPU if `device` is given; nothing without readings."""
-        rows = [row for row in self.rows if device in (None, row[COLUMN["device"]])]
-        if rows:
-            write_csv(path, HEADER, rows)
-
-    def read(self) -> None:
-        """Take one reading of each GPU now."""
-        for device in self.devices:
-            now_ns = time.time_ns()
-            elapsed_s = (now_ns - self._start_ns) / 1e9
-            self.rows.append((now_ns, elapsed_s, device, self._uuids[device], *nvml.read(device)))
-
-    def _read_until_stopped(self) -> None:
-        while not self._stop.wait(self.interval_s):
-            self.read()
-
-    def joules_now(self) -> float | None:
-        """Return the sum of the GPUs' energy counters in joules; None without counters."""
-        column = nvml.READINGS.index("energy_mj")
-        counters = [nvml.read(device)[column] for device in self.devices]
-        if not counters or None in counters:
-            return None
-        return sum(counter for counter in counters if counter is not None) / 1000
 
 
 def auto_profile(

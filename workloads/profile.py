@@ -14,21 +14,21 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+
+from warpdeck.profiling.file_names import OUTPUTS, claim_name
+from warpdeck.profiling.nvml import gpu_count, has_gpu
 
 from . import COMMAND, PARENT, tools
 from .clean_room import clean_environment, namespaces
 from .command_line import Parser
 from .errors import WorkloadError
 from .monitor import GPUMonitor
-from .nvml import gpu_count, has_gpu
 from .ranks import split_torchrun, torchrun
-from .record import TRACE_SUFFIX, VARIABLE, write_meta
+from .record import VARIABLE, write_meta
 from .registry import WORKLOADS
-
-OUTPUTS = (".nsys-rep", ".sqlite", ".ncu-rep", TRACE_SUFFIX, ".nvml.csv", ".meta.json", ".timings.csv")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Job:
     """Further options of the profiler."""
     environment: list[str]
     """Names of further variables that the program gets."""
+    verbose: bool
+    """Whether to print the profiler's command line."""
 
     def stem(self, rank: int | str | None = None) -> str:
         """Return the path of the files of a rank without their suffix."""
@@ -74,6 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--name", help="name of the files (default: that of the workload or program)")
     parser.add_argument("--print", action="store_true", dest="only_print", help="print the command and run nothing")
+    parser.add_argument("--verbose", action="store_true", help="print the profiler's command line")
     parser.add_argument(
         "--ranks", type=int, help="number of processes to start with torchrun; each has a GPU and a report"
     )
@@ -128,6 +131,7 @@ def plan(words: Sequence[str]) -> tuple[Job, bool]:
         window=chosen.capture == "window" or (chosen.capture is None and workload is not None and not on_cpu),
         arguments=chosen.arg,
         environment=chosen.env,
+        verbose=chosen.verbose,
     )
     return job, chosen.only_print
 
@@ -170,19 +174,20 @@ def check(job: Job) -> None:
 
 def run(job: Job, command: Sequence[str]) -> int:
     """Run `command` and complete its output; return its exit status."""
-    job.folder.mkdir(parents=True, exist_ok=True)
     stems = [job.stem(), *(job.stem(rank) for rank in range(64))]
-    for stem in stems:
-        for suffix in OUTPUTS:
-            Path(stem + suffix).unlink(missing_ok=True)  # of an earlier run
     if job.tool == "ncu":  # runs each kernel many times: power would be that of the replays
         status = subprocess.run(command, check=False).returncode
     else:
         with GPUMonitor() as monitor:
             status = subprocess.run(command, check=False).returncode
         write_logs(job, monitor)
-    if status == 0:
-        complete(job, [Path(stem) for stem in stems])
+    try:
+        if status == 0:
+            complete(job, [Path(stem) for stem in stems])
+    finally:
+        claim = Path(f"{job.stem()}.meta.json")
+        if claim.exists() and not claim.stat().st_size:
+            claim.unlink()
     return status
 
 
@@ -202,27 +207,37 @@ def complete(job: Job, stems: Sequence[Path]) -> None:
         report = stem.with_name(stem.name + ".nsys-rep")
         if report.exists():
             subprocess.run(tools.export_command(report), check=True)
-    left = [stem for stem in stems if any(Path(f"{stem}{suffix}").exists() for suffix in OUTPUTS)]
+    left = [stem for stem in stems if any(_holds(f"{stem}{suffix}") for suffix in OUTPUTS)]
     if job.tool in ("nsys", "ncu") and not any(Path(f"{stem}.{job.tool}-rep").exists() for stem in left):
         raise WorkloadError(
             f"{job.tool} wrote no report: there was nothing to record in the capture window, or it says why above."
         )
     for stem in left or [Path(job.stem())]:
         meta = stem.with_name(stem.name + ".meta.json")
-        if not meta.exists():
+        if not meta.exists() or not meta.stat().st_size:
             write_meta(meta, {"workload": job.workload, "command": job.program})
         print(f"{stem}: {' '.join(suffix for suffix in OUTPUTS if Path(f'{stem}{suffix}').exists())}")
+
+
+def _holds(path: str) -> bool:
+    """Return True if there is a file with content; one without is the claim of a name."""
+    return Path(path).exists() and Path(path).stat().st_size > 0
 
 
 def main(words: Sequence[str]) -> int:
     """Profile as the command line asks and return the exit status."""
     job, only_print = plan(words)
     command = build_command(job)
-    print(shlex.join(command), flush=True)
     if only_print:
+        print(shlex.join(command), flush=True)
         return 0
     check(job)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    job = replace(job, name=claim_name(job.folder, job.name))
+    command = build_command(job)
+    if job.verbose:
+        print(shlex.join(command), flush=True)
     status = run(job, command)
     if status:
-        print(f"The command above ended with status {status}.", file=sys.stderr)
+        print(f"{job.tool} or the program ended with status {status}.", file=sys.stderr)
     return 1 if status else 0

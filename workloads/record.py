@@ -6,13 +6,14 @@ If the environment variable WORKLOADS_RECORD holds a path without suffix, as `py
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+
+from warpdeck.profiling.power_log import write_csv
 
 from .ranges import Stopwatch, timed_by
 from .system import describe_system
@@ -97,12 +98,3 @@ def window() -> Iterator[None]:
 def write_meta(path: Path, facts: Mapping[str, object]) -> None:
     """Write `facts` and a description of this machine as JSON."""
     path.write_text(json.dumps({**facts, **describe_system()}, indent=2, default=str) + "\n", encoding="utf-8")
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write `header` and `rows` as CSV and create the folder if it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows([f"{value:.9f}" if isinstance(value, float) else value for value in row] for row in rows)

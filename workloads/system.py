@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from . import nvml
+from warpdeck.profiling import nvml
 
 PACKAGES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "numba", "numpy", "nvtx", "nvidia-ml-py")
 

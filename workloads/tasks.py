@@ -24,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from warpdeck.profiling.power_log import write_csv
+
 from .errors import WorkloadError
 from .ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, STRUCTURE, TRANSFER, annotate
-from .record import beside, note, write_csv
+from .record import beside, note
 from .task_kinds import BASIC, KINDS, Array, Kind
 from .tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
 from .tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu

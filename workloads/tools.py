@@ -6,27 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpdeck.profiling import ncu, nsys
+
 from .errors import WorkloadError
 
-NSYS = {
-    "--force-overwrite": "true",
-    "--trace": "cuda,nvtx",
-    "--cuda-memory-usage": "true",
-    "--cudabacktrace": "none",
-    "--sample": "none",
-    "--cpuctxsw": "none",
-}
+NSYS = nsys.OFF | {"--trace": "cuda,nvtx", "--cuda-memory-usage": "true"}
 NSYS_WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop"}
 TORCH_OPTIONS = ("--with_stack", "--with_modules", "--with_flops", "--profile_memory")
 """Optional records of the PyTorch profiler, by torch.profiler's names; each costs time and space."""
 BLOBS = "--include-blobs"
 """Option of `nsys export`: payloads of NVTX ranges, such as the bytes of an NCCL message."""
-NCU = {"--force-overwrite": "", "--nvtx": "", "--clock-control": "none", "--set": "full", "--launch-count": "20"}
-NCU_WINDOW = {"--profile-from-start": "off"}
+NCU = ncu.DEFAULTS | {"--filter-mode": "global", "--launch-count": "20"}
 
 
 def named(tool: str) -> str:
@@ -44,21 +37,9 @@ def find(tool: str) -> str:
     return path
 
 
-def options_of(defaults: dict[str, str], arguments: Sequence[str]) -> list[str]:
-    """Return `--name=value` for each default, unless `arguments` override it."""
-    merged = dict(defaults)
-    for argument in arguments:
-        name, _, value = argument.partition("=")
-        merged[name] = value
-    return [f"{name}={value}" if value else name for name, value in merged.items()]
-
-
 def nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `nsys profile` of `program`, which leaves PREFIX.nsys-rep; with `window`, of its capture window only."""
-    # nsys names a session after its process number, which is the same in every new namespace.
-    session = {"--session-new": f"{Path(prefix).name}-{time.time_ns():x}"}
-    options = options_of(session | NSYS | (NSYS_WINDOW if window else {}), arguments)
-    return [named("nsys"), "profile", "-o", prefix, *options, *program]
+    return nsys.make_command(named("nsys"), prefix, NSYS | (NSYS_WINDOW if window else {}), arguments, program)
 
 
 def export_command(report: Path) -> list[str]:
@@ -73,9 +54,7 @@ def export_command(report: Path) -> list[str]:
 
 def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
     """Return `ncu` of `program`, which leaves PREFIX.ncu-rep; with `window`, of its capture window only."""
-    options = options_of(NCU | (NCU_WINDOW if window else {}), arguments)
-    words = [word for option in options for word in option.split("=", 1)]  # as ncu expects them
-    return [named("ncu"), "-o", prefix, *words, *program]
+    return ncu.make_command(named("ncu"), prefix, NCU | (ncu.WINDOW if window else {}), arguments, program)
 
 
 def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]:

@@ -27,9 +27,9 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from bench.fault_programs.__main__ import load
+from warpdeck.profiling.nvml import gpu_count
 from workloads.clean_room import HOSTNAME, clean_environment, namespaces
 from workloads.monitor import GPUMonitor
-from workloads.nvml import gpu_count
 from workloads.ranks import torchrun
 from workloads.tools import export_command, nsys_command
 

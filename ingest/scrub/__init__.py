@@ -8,14 +8,16 @@ stays as it is; one with a sign that cannot be taken apart is cut.
 import re
 from contextlib import suppress
 from functools import lru_cache
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from ingest.scrub import commands
 from ingest.scrub.commands import scrub_facts
 from ingest.scrub.secret_names import SECRET_NAME
 from ingest.scrub.secret_patterns import CREDENTIAL, MARK, ROUGHLY, USERINFO, find_sign, remove_credentials
 from profiledb.report.schema import quote
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = [
     "CREDENTIAL",
@@ -77,8 +79,10 @@ def scrub_command_line(text: str | None) -> str | None:
     return None if text is None else commands.scrub_script(text, 0)
 
 
-def make_scrub_expression(db: duckdb.DuckDBPyConnection) -> str:
+def make_scrub_expression(db: "duckdb.DuckDBPyConnection") -> str:
     """Return SQL that applies ``scrub_text`` to a text ``t``; it calls Python only for texts with signs of a secret."""
+    import duckdb  # here, because recording a program needs no database
+
     with suppress(duckdb.InvalidInputException):
         db.remove_function("scrubbed")  # left by a first try to read the same file
     db.create_function("scrubbed", scrub_text, ["VARCHAR"], "VARCHAR")

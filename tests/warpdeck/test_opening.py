@@ -146,7 +146,7 @@ def test_without_a_browser_it_says_how_to_get_there(
 def test_a_server_with_another_inbox_is_said(tmp_path: Path) -> None:
     settings = load(inbox=tmp_path / "inbox", library=tmp_path / "library")
     with pytest.raises(ConfigError, match="takes files from /inbox, not from"):
-        open_command._choose_inbox(settings, SERVING)
+        open_command.choose_inbox(settings, SERVING)
     (tmp_path / "link").symlink_to(tmp_path / "inbox")
     same = Serving(1, "", str(tmp_path / "link"), "")
-    assert open_command._choose_inbox(settings, same).root == tmp_path / "link"
+    assert open_command.choose_inbox(settings, same).root == tmp_path / "link"

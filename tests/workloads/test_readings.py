@@ -12,7 +12,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("skops")
 
 from tests.workloads.test_learning import rows
-from workloads import nvml
+from warpdeck.profiling import nvml
 from workloads.__main__ import main
 from workloads.learning import costs
 from workloads.scheduler import Scheduler

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.recorder import Recorder
-from workloads import nvml
-from workloads.monitor import COLUMN, HEADER, GPUMonitor, auto_profile, say_that_there_is_no_gpu
+from warpdeck.profiling import nvml
+from warpdeck.profiling.power_log import COLUMN, HEADER, GPUMonitor, say_that_there_is_no_gpu
+from workloads.monitor import auto_profile
 from workloads.ranges import send_to
 
 without_gpu = pytest.mark.skipif(nvml.gpu_count() > 0, reason="there is a GPU")

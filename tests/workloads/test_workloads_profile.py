@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from warpdeck.profiling import launchers
+from warpdeck.profiling.nvml import has_gpu
 from workloads import profile
 from workloads.__main__ import main
 from workloads.clean_room import clean_environment
-from workloads.nvml import has_gpu
 from workloads.ranges import Stopwatch
 from workloads.ranks import split_torchrun
 from workloads.record import prefix_from_environment
-from workloads.tools import options_of
 
+PYTHON = launchers.python_beside("torchrun")
 LINES = 'import sys\nprint("own program", sys.argv[1:])\nsys.exit(0)\n'
 
 
@@ -95,18 +96,17 @@ def test_the_profiler_runs_inside_torchrun_for_several_ranks(capsys: pytest.Capt
         (
             ["torchrun", "--nproc-per-node", "4", "a.py", "--x", "1"],
             ["torchrun", "--nproc-per-node", "4", "--no-python"],
-            [sys.executable, "a.py", "--x", "1"],
+            [PYTHON, "a.py", "--x", "1"],
         ),
         (
             ["python", "-m", "torch.distributed.run", "--standalone", "-m", "a.b", "-m"],
             [*["python", "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"], "--no-python"],
-            [sys.executable, "-m", "a.b", "-m"],
+            ["python", "-m", "a.b", "-m"],
         ),
         (["torchrun", "--no-python", "x"], ["torchrun", "--no-python"], ["x"]),
     ],
 )
 def test_torchrun_is_told_from_what_it_runs(program: list[str], launcher: list[str], rank_program: list[str]) -> None:
-    pytest.importorskip("torch")
     assert split_torchrun(program) == (launcher, rank_program)
 
 
@@ -115,10 +115,6 @@ def test_the_environment_holds_no_secret() -> None:
     words = clean_environment({"A": "b"}, ["WANTED"], shell)
     kept = ["PATH=/bin", "HOME=/home/me", "LANG=C.UTF-8", "CUDA_VISIBLE_DEVICES=3", "WANTED=1", "A=b"]
     assert words == ["env", "-i", *kept]
-
-
-def test_an_option_takes_the_place_of_a_default() -> None:
-    assert options_of({"--a": "1", "--b": ""}, ["--a=2", "--c"]) == ["--a=2", "--b", "--c"]
 
 
 def test_a_rank_stands_in_the_path_as_nsys_writes_it() -> None:
@@ -209,3 +205,14 @@ def test_an_own_program_leaves_a_trace_and_its_command(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "own.pt.trace.json.gz").exists()
     meta = json.loads((tmp_path / "out" / "own.meta.json").read_text())
     assert meta["command"][1:] == [str(script), "--x"]
+
+
+@pytest.mark.slow("runs programs under the profiler")
+def test_an_earlier_capture_stays(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "own.nsys-rep").write_bytes(b"of nsys")
+    script = tmp_path / "own.py"
+    script.write_text(LINES)
+    assert main(["profile", "--tool", "torch", "-o", str(tmp_path), "--", sys.executable, str(script)]) == 0
+    assert (tmp_path / "own.nsys-rep").read_bytes() == b"of nsys"
+    assert (tmp_path / "own-2.pt.trace.json.gz").exists()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from .. import nvml
+from warpdeck.profiling import nvml
 
 INTERVAL_S = 0.05
 """Seconds between readings."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .. import nvml
+from warpdeck.profiling import nvml
+
 from ..learning import costs
 from ..learning.table import machine
 from ..learning.validation import LARGEST, MACHINES, SIZES

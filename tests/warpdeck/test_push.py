@@ -1,0 +1,98 @@
+"""``warpdeck push``: real servers take files in, refuse them, and break."""
+
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from bench.pages import free_port, server
+from profiledb.errors import ConfigError, ConversionError
+from tests.app.web.provider import guarded, provider
+from tests.conftest import SAMPLES
+from warpdeck import main, push_command
+from warpdeck.push_command import Server, send
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    settings = {"WARPDECK_DATA": str(tmp_path / "data"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5"}
+    with server(settings, {"address": "127.0.0.1"}) as running:
+        yield running.address
+
+
+@pytest.mark.integration
+def test_a_file_becomes_a_report_and_is_sent_once(
+    tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = Path(shutil.copy(SAMPLES / "launches_tiny.sqlite", tmp_path / "my run.sqlite"))
+    broken = tmp_path / "broken.nsys-rep"
+    broken.write_bytes(b"no report at all")
+    assert main.main(["push", "--server", address, str(sample), str(broken)]) == 1
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0].startswith("my run.sqlite: sending ")
+    (line,) = [one for one in said.out.splitlines() if address in one]
+    assert "?report=" in line
+    assert said.err.startswith("broken.nsys-rep: broken.nsys-rep does not start like")
+    monkeypatch.setenv("WARPDECK_SERVER", f"{address}/")
+    assert main.main(["push", str(sample)]) == 0
+    assert capsys.readouterr().out == f"{line}\n", "the server has it, so nothing is sent"
+
+
+@pytest.mark.integration
+def test_a_server_with_a_login_wants_a_token(tmp_path: Path) -> None:
+    sample = Path(shutil.copy(SAMPLES / "launches_tiny.sqlite", tmp_path))
+    with provider() as issuer, guarded(issuer, tmp_path / "data", tmp_path / "secrets.toml") as (running, _):
+        with pytest.raises(ConfigError, match="The server refuses: "):
+            send(Server(running.address, ""), sample)
+        with pytest.raises(ConfigError, match="The server refuses: "):
+            send(Server(running.address, "wd_wrong"), sample)
+
+
+def test_a_server_that_breaks_is_asked_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_command, "_PAUSE_S", 0.0)
+    file = tmp_path / "a.sqlite"
+    file.write_bytes(b"x" * 100_000)
+    came: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    came.append(1)
+                    connection.close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        with pytest.raises(ConversionError, match=r"The server 127\.0\.0\.1 does not take it: "):
+            send(Server(f"http://127.0.0.1:{listening.getsockname()[1]}", ""), file)
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+    assert len(came) == push_command.TRIES
+    with pytest.raises(ConversionError, match="Connection refused"):
+        send(Server(f"http://127.0.0.1:{free_port()}", ""), file)
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "sentence"),
+    [
+        ("ftp://x", "", "'ftp://x' is no address of a server."),
+        ("profiles.example.com", "", "is no address of a server."),
+        ("https://me:pw@x", "", "is no address of a server."),
+        ("http://profiles.example.com", "wd_1", "A token goes over https only."),
+        ("https://profiles.example.com", "a\r\nHost: b", "WARPDECK_TOKEN is no token."),
+    ],
+)
+def test_an_address_that_is_none_is_a_sentence(address: str, token: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Server(address, token)
+
+
+def test_a_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.sqlite", tmp_path):
+        with pytest.raises(ConversionError, match="There is no such file"):
+            send(Server("http://localhost:1", ""), path)

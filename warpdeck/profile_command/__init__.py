@@ -1,0 +1,1 @@
+"""``warpdeck profile -- PROGRAM``: record a program, take the report in, and say what holds the program back."""

@@ -1,0 +1,264 @@
+"""Run a profiler and its program as a shell runs a job: signals reach them, and nothing of them is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+_PR_SET_CHILD_SUBREAPER = 36
+GRACE_S = 10.0
+"""Seconds that a program has to end after SIGTERM."""
+_ENOUGH = 2
+"""Signals that a profiler gets; the next one kills it."""
+_LOOK_S = 0.05
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass
+class Ended:
+    """How a profiler ended.
+
+    Args:
+        status: its exit status, which is that of the program; 128 and the number of a signal that ended it.
+        interrupted: whether a signal asked for the end.
+        running: process of the program if it runs on without the profiler; 0 if it does not.
+    """
+
+    status: int
+    interrupted: bool
+    running: int = 0
+
+
+@dataclass
+class Child:
+    """A job: a command that may leave its program running.
+
+    Args:
+        command: command line.
+        environment: its environment.
+        messages: file for what the command itself prints; None leaves it where ours goes.
+        kept: further file descriptors, which it gets and which are closed here.
+        terminal: whether it stands in the foreground of our terminal.
+        is_profiler: whether its program may outlive it.
+        status: file in which the program leaves its exit status (``wrap_program``).
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    messages: Path | None = None
+    kept: tuple[int, ...] = ()
+    terminal: bool = True
+    is_profiler: bool = True
+    status: Path | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _signals: list[int] = field(default_factory=list)
+    _group: int = 0
+
+    def run(self) -> Ended:
+        """Run the command to its end.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        _adopt_orphans()
+        with self._handling_signals():
+            self._process = self._start()
+            self._group = self._process.pid
+            self._give_terminal()
+            status = self._wait(self._process.pid)
+            self._process.returncode = status
+            running = 0
+            if self.is_profiler:
+                running = self._find_running(self._process.pid)
+                if running and self._signals:
+                    self._end_program(running)
+                    running = 0
+                if len(self._signals) > _ENOUGH:
+                    _kill(_list_children(self._process.pid, profiler=True))
+        return Ended(status if running else self._read_status(status), bool(self._signals), running)
+
+    def _find_running(self, profiler: int) -> int:
+        """Return the program that runs on, or what the profiler left around it; 0 if it has ended."""
+        if self.status is None:
+            return next(iter(_list_children(profiler, profiler=False)), 0)
+        if self.status.exists():
+            return 0
+        left = _list_children(profiler, profiler=False) or _list_children(profiler, profiler=True)
+        return left[0] if left else 0
+
+    def _read_status(self, otherwise: int) -> int:
+        """Return the exit status that the program left, else another one."""
+        with contextlib.suppress(OSError, ValueError):
+            return int(self.status.read_text()) if self.status else otherwise
+        return otherwise
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with contextlib.ExitStack() as stack:
+            for number in self.kept:
+                stack.callback(os.close, number)
+            messages = stack.enter_context(self.messages.open("wb")) if self.messages else None
+            return subprocess.Popen(
+                list(self.command),
+                env=dict(self.environment),
+                stdout=messages,
+                stderr=messages,
+                pass_fds=self.kept,
+                process_group=0,
+            )
+
+    def wait_for(self, program: int) -> int:
+        """Wait until a program that ran on ends, and return its exit status; signals reach it."""
+        with self._handling_signals(program):
+            self._give_terminal()
+            status = self._wait(program)
+            while self.status and not self.status.exists() and (left := self._find_running(0)):
+                status = self._wait(left)
+            return self._read_status(status)
+
+    def _wait(self, pid: int) -> int:
+        """Wait for a process as a shell does: stop with it, and go on with it."""
+        while True:
+            try:
+                _, told = os.waitpid(pid, os.WUNTRACED)
+            except ChildProcessError:
+                return 0
+            if not os.WIFSTOPPED(told):
+                code = os.waitstatus_to_exitcode(told)
+                return code if code >= 0 else 128 - code
+            _take_terminal()
+            os.kill(os.getpid(), signal.SIGSTOP)
+            self._give_terminal()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGCONT)
+
+    def _give_terminal(self) -> None:
+        terminal = _terminal() if self.terminal else None
+        with contextlib.suppress(OSError):
+            if terminal is not None and os.tcgetpgrp(terminal) == os.getpgrp():
+                _ignoring_output_stop(lambda: os.tcsetpgrp(terminal, self._group))
+                os.killpg(self._group, signal.SIGCONT)  # it may have read too early
+
+    def _end_program(self, program: int) -> None:
+        """Let the program end, which has had the signal; then end it."""
+        for number, seconds in ((0, GRACE_S), (signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
+            _signal_group(program, number)
+            limit = time.monotonic() + seconds
+            while time.monotonic() < limit:
+                if _is_reaped(program):
+                    return
+                time.sleep(_LOOK_S)  # between two looks; its end decides
+
+    @contextlib.contextmanager
+    def _handling_signals(self, target: int = 0) -> Iterator[None]:
+        """Pass signals on; the third one kills."""
+
+        def handle(number: int, _: FrameType | None) -> None:
+            self._signals.append(number)
+            if len(self._signals) > _ENOUGH:
+                _signal_group(target or self._group, signal.SIGKILL)
+            elif target:
+                _signal_group(target, number)
+            elif self._process:
+                os.kill(self._process.pid, number)
+
+        before = {number: signal.signal(number, handle) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            if self.terminal:
+                _take_terminal()
+
+
+def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status: Path | None = None) -> list[str]:
+    """Return a command that runs a program as a profiler does not.
+
+    Args:
+        program: its command line.
+        standard: file descriptors that become its output and errors, whatever the profiler does with its own: so it
+            sees the terminal, and the report does not store what it prints. Nothing leaves them as they are.
+        status: file that gets its exit status, for a profiler that ends before it.
+    """
+    closed = "".join(f" {number}>&-" for number in standard)
+    redirected = f">&{standard[0]} 2>&{standard[1]}{closed}" if standard else ""
+    if status is None:
+        return ["sh", "-c", f'exec "$@" {redirected}', "sh", *program] if standard else list(program)
+    # The profiler signals the whole group, so the shell itself must go on.
+    script = f'trap : INT TERM HUP; "$@" {redirected}; s=$?; echo $s > "$0"; exit $s'
+    return ["sh", "-c", script, str(status), *program]
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of what the profiler leaves, so that its end and its exit status are seen."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    """Signal a process and all of its group, unless that is ours."""
+    with contextlib.suppress(ProcessLookupError):
+        group = os.getpgid(pid)
+        if group == os.getpgrp():
+            os.kill(pid, number)
+        else:
+            os.killpg(group, number)
+
+
+def _is_reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
+def _list_children(besides: int, *, profiler: bool) -> list[int]:
+    """Return our living children, oldest first: parts of a profiler, or all others."""
+    found: list[tuple[int, int]] = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            text = path.read_text(errors="replace")
+            name, fields = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
+            is_part = name.startswith(("nsys", "ncu", "QdstrmImporter"))
+            if int(fields[1]) == os.getpid() and fields[0] not in "ZX" and is_part == profiler:
+                found.append((int(fields[19]), int(path.parent.name)))
+    return [pid for _, pid in sorted(found) if pid != besides]
+
+
+def _kill(processes: Sequence[int]) -> None:
+    for pid in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _terminal() -> int | None:
+    """Return the file descriptor of the terminal if this process stands in its foreground."""
+    try:
+        return sys.__stdin__.fileno() if sys.__stdin__ and os.isatty(sys.__stdin__.fileno()) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _take_terminal() -> None:
+    terminal = _terminal()
+    with contextlib.suppress(OSError):
+        if terminal is not None and os.tcgetpgrp(terminal) != os.getpgrp():
+            _ignoring_output_stop(lambda: os.tcsetpgrp(terminal, os.getpgrp()))
+
+
+def _ignoring_output_stop(action: Callable[[], None]) -> None:
+    """Run an action that would stop a process in the background."""
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        action()
+    finally:
+        signal.signal(signal.SIGTTOU, before)
