@@ -1,6 +1,6 @@
 -- title: Durations of kernels, sampled
 -- One row per sampled launch. A kernel has at most 2,000 of them, chosen by a hash of their numbers: always the same,
--- in an order unrelated to time. A kernel with fewer launches has all of them.
+-- in an order unrelated to time. A kernel with no more than that has all of them.
 -- page: compare
 -- needs: kernel
 -- includes: selection

@@ -26,7 +26,7 @@
 -- column: least_bytes = Least bytes | bytes | .0f | minimum bytes of the model: inputs and outputs, each moved once; actual traffic can be higher
 -- column: least_bytes_per_s = Least traffic | bytes/s | .0f | minimum bytes over GPU total if there are FLOPs, else over GPU self
 -- column: longest_start_ns | ns | | start of the call with the most device time, from the start of the capture
--- column: longest_end_ns | ns | | end of this call on the CPU
+-- column: longest_end_ns | ns | | end of the same call on the CPU
 WITH total AS (
     SELECT name_id, sum(calls) AS calls, sum(device_self_ns) AS device_self_ns, sum(device_ns) AS device_ns,
         sum(host_self_ns) AS host_self_ns, sum(host_ns) AS host_ns, count(*) AS shapes, sum(flops) AS flops,

@@ -20,7 +20,7 @@
 -- column: first_ns | ns | | start of the first operation, from the start of the capture
 -- column: active_ns | ns | | time from the start of the first operation to the end of the last one, less excluded time
 -- column: capture_ns | ns | | length of the capture, or of the selected time
--- column: busy_pct | % | .1f | busy time as a share of the capture, 100 at most
+-- column: busy_pct | % | .1f | busy time as a share of capture_ns, 100 at most
 -- column: busy_active_pct | % | .1f | busy time within the active span, as a share of the span
 -- column: idle_ns | ns | | time in the active span without work, except time in which work launched before the capture may run
 -- column: idle_pct | % | .1f | idle time as a share of the active span

@@ -27,10 +27,10 @@
 -- column: waited_ns = Waited | ns | .0f | time that the task waited for a GPU
 -- column: decision_ns = Decision | ns | .0f | time of the decision
 -- column: utilization_pct = GPU use | % | .1f | GPU utilization in NVML's last reading before the decision
--- column: memory_free_bytes = Memory free | bytes | .0f | free GPU memory in this reading
--- column: sm_clock_mhz = SM clock | MHz | .0f | SM clock in this reading
--- column: power_w = Power | W | .1f | GPU power in this reading
--- column: reading_age_ns = Age of reading | ns | .0f | age of this reading
+-- column: memory_free_bytes = Memory free | bytes | .0f | free GPU memory in NVML's last reading
+-- column: sm_clock_mhz = SM clock | MHz | .0f | SM clock in NVML's last reading
+-- column: power_w = Power | W | .1f | GPU power in NVML's last reading
+-- column: reading_age_ns = Age of reading | ns | .0f | age of NVML's last reading
 WITH counted AS (
     SELECT *, row_number() OVER (PARTITION BY policy ORDER BY number) AS place,
         count(*) OVER (PARTITION BY policy) AS many

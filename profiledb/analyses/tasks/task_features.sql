@@ -76,7 +76,7 @@
 -- column: static_shared_bytes | bytes | | static shared memory per block
 -- column: dynamic_shared_bytes | bytes | | dynamic shared memory per block, requested at launch
 -- column: kernel_flops_per_s | FLOP/s | | FLOPs over the median of the summed kernel durations
--- column: kernel_peak_pct | % | | this rate as a share of the peak; empty above 105 %, which is impossible
+-- column: kernel_peak_pct | % | | kernel_flops_per_s as a share of the peak; empty above 105 %, which is impossible
 -- column: kernel_peak_contradiction | text | | reason for an empty share although all inputs are known: the impossible share and its inputs
 WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
