@@ -31,7 +31,7 @@ SELECT path_id, path_id AS key, path AS title FROM range_path WHERE what = 'path
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY title), title FROM looped_path WHERE what = 'loop'
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range_path WHERE what = 'name';
 
--- Energy by `by`: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path', 'loop' and 'name'
+-- Energy by `what`: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path', 'loop' and 'name'
 -- (ranges), 'step' (loops by rank). One row per key and GPU; `label` is the class, or empty. `asked_ns` is the time
 -- that counts, without overlap, and `known_ns` the part that the log covers; without any there is no energy. Of ranges
 -- and steps, the `most` keys with the most time are returned.
