@@ -32,6 +32,9 @@ class ReportData(Protocol):
     def has_answer(self, report_id: str, name: str) -> bool:
         """Return True if the analysis has a row for the report."""
 
+    def has_run(self, report_id: str) -> bool:
+        """Return True if the report is of a run on several GPUs."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -49,6 +52,7 @@ class View:
         lack: why it is empty, as the end of a sentence.
         sidecar: file beside the report that it shows.
         answer: analysis that has a row if the report has the data of the page.
+        run: whether it shows the run on several GPUs that the report belongs to.
         former_urls: its former addresses, which redirect.
         across: whether it shows all reports of the library, and works without any.
     """
@@ -63,6 +67,7 @@ class View:
     lack: str = ""
     sidecar: Kind | None = None
     answer: str = ""
+    run: bool = False
     former_urls: tuple[str, ...] = ()
     across: bool = False
 
@@ -76,6 +81,8 @@ class View:
             return _SUBJECT_LACKS[self.subject] if self.subject else ""
         if self.sidecar:
             return "" if report_data.has_sidecar(manifest.id, self.sidecar) else self.lack
+        if self.run:
+            return "" if report_data.has_run(manifest.id) else self.lack
         has_data = self._has_rows(manifest) and (not self.answer or report_data.has_answer(manifest.id, self.answer))
         return "" if has_data else self.lack
 
@@ -146,6 +153,7 @@ VIEWS = (
     ),
     View("What if", COMPARE, TIMELINE, ":material/alt_route:", selects=False, tables=_GPU, lack="no GPU activity"),
     View("Scaling", COMPARE, TIMELINE, ":material/hub:", selects=False, tables=_KERNELS, lack="no GPU kernels"),
+    View("Run", COMPARE, TIMELINE, ":material/grid_on:", selects=False, lack="no other ranks", run=True),
     View("Trends", COMPARE, None, ":material/trending_up:", selects=False, across=True),
     View(
         "Attention", SPECIAL, TIMELINE, ":material/grid_view:",

@@ -26,6 +26,8 @@ from profiledb.query.single_flight_cache import SingleFlightCache
 from profiledb.report import sidecar
 from profiledb.report.report_lookup import find
 from profiledb.selection import model
+from profiledb.studies import run_lookup
+from profiledb.studies.runs.run_list import Run, find_run
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.team_summary_store import summaries_of
 
@@ -141,6 +143,23 @@ def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # n
     found = Board(library())
     _ = found.listed
     return found
+
+
+def runs() -> list[Run]:
+    """Return the runs on several GPUs; listed again only after a change to a report or a summary."""
+    shelf = library()
+    versions = (shelf.catalog.version(), summaries_of(shelf).version())
+    return list(_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key()))
+
+
+@lasting(maxsize=_VIEWS)
+def _runs(folder: Path, versions: tuple[Any, ...], kind: object) -> tuple[Run, ...]:  # noqa: ARG001 (part of the key)
+    return tuple(run_lookup.list_runs(library()))
+
+
+def has_run(report_id: str) -> bool:
+    """Return whether a report is of a run on several GPUs."""
+    return find_run(runs(), report_id) is not None
 
 
 def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:

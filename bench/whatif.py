@@ -1,16 +1,19 @@
 """Check predictions: the predicted saving of pairs of a program with and without a fault, beside the measured one.
 
-``python -m bench.whatif FOLDER`` takes the captures that ``bench.conclusions`` takes. It prints a row a pair with a
-change that mends its fault: the saving that ``warpdeck whatif`` predicts with its interval, the measured one (bad less
-good, as a share of bad) under the profiler and, from NAME.unprofiled.json in the folder ``unprofiled``, without it. It
-ends with how many predictions are within a fifth of the measured saving, and how many intervals hold it.
+``python -m bench.whatif FOLDER...`` takes the captures that ``bench.conclusions`` takes, of ``workloads.faults`` or of
+programs called PROGRAM.FAULT. It prints a row a pair with a change that mends its fault: the saving that ``warpdeck
+whatif`` predicts with its interval, the measured one (bad less good, as a share of bad) under the profiler and, from
+NAME.unprofiled.json in the folder ``unprofiled``, without it. ``--samples`` adds the pairs among the samples, whose
+measured saving is that of their steps. It ends with how many predictions are within a fifth of the measured saving, and
+how many intervals hold it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +22,7 @@ from bench.ingestion import run_ingest
 from profiledb.errors import WarpdeckError
 from profiledb.library.library import Library
 from profiledb.replay import prediction
+from profiledb.studies.scaling.family import find_ranks
 
 CHANGES: Mapping[str, str] = {
     "many_synchronizations": "without_waits",
@@ -36,10 +40,40 @@ CHANGES: Mapping[str, str] = {
     "optimizer_per_parameter": "host_code=optimizer",
     "few_cores": "host_code=prepare",
     "late_rank": "host_code=augment",
-    "reduced_at_the_end": "faster_kernels=communication:1000000",
-    "small_buckets": "host_code=NCCL:ncclAllReduce",
+    "reduced_at_the_end": "overlapped_collectives",
+    "small_buckets": "merged_collectives=256",
+    "uneven_batches": "balanced_ranks",
+    "click_features.few_cores": "host_code=features",
+    "conjugate_gradient.loss_read_each_step": "without_waits",
+    "dumped_features.checkpoint_in_the_loop": "without_range=dump",
+    "evaluation.memory_that_grows": "without_allocations",
+    "experts.optimizer_per_parameter": "fused_optimizer=rmsprop",
+    "gan.gradients_zeroed": "without_range=clear",
+    "heat.same_data_each_step": "data_on_gpu",
+    "jax_training.same_data_each_step": "data_on_gpu",
+    "llama.unfused_elementwise": "compiled",
+    "offloaded.optimizer_on_cpu": "without_range=weights",
+    "resnet.loss_read_each_step": "without_waits",
+    "segmenter.single_precision": "faster_kernels=convolution:7.4",
+    "spectral.allocation_in_each_step": "without_allocations",
+    "spectrograms.pageable_batches": "pinned_copies",
+    "speech_decoder.decoding_without_graph": "cuda_graph",
+    "timed_modules.many_synchronizations": "without_waits",
+    "vit.input_made_between_steps": "host_code=load",
+    "chat.decoding_one_by_one": "batch=12",
+    "metrics_of_first_rank.late_rank": "host_code=metrics",
+    "long_texts.uneven_batches": "balanced_ranks",
+    "thin_layers.small_buckets": "merged_collectives=16",
+    "own_all_reduce.reduced_at_the_end": "overlapped_collectives",
 }
-"""Changes that mend a fault, for the faults that have one."""
+"""Changes that mend a fault, for the faults and programs that have one."""
+SAMPLES = {
+    ("dataloader_starved", "dataloader_fixed"): "host_code=next_batch",
+    ("idle_host_bound", "idle_fixed"): "without_waits",
+    ("launches_tiny", "launches_graph"): "cuda_graph",
+    ("streams_serial", "streams_overlapped"): "overlapped_copies",
+}
+"""Changes between pairs of samples."""
 CLOSE = 0.2
 
 
@@ -92,18 +126,33 @@ def _percent(value: float | None) -> str:
 
 def row(library: Library, folder: Path, fault: str) -> Row:
     """Return the prediction for a pair beside the measurements."""
-    change = CHANGES[fault]
     took = [_ns(folder / f"{fault}.{half}.json") for half in ("bad", "good")]
     alone = [_ns(folder / "unprofiled" / f"{fault}.{half}.unprofiled.json") for half in ("bad", "good")]
-    measured, unprofiled = _saving(took), _saving(alone)
+    measured = _saving(took)
     assert measured is not None, f"{fault} has no times"
-    report = library.find(f"{fault}.bad.sqlite")
+    return _predicted(library, f"{fault}.bad.sqlite", CHANGES[fault], measured, _saving(alone))
+
+
+def sample_row(library: Library, bad: str, good: str) -> Row:
+    """Return the prediction for a sample, with the steps of its mended half as the measurement."""
+    lengths = []
+    for name in (bad, good):
+        found = prediction.predict(library, library.find(f"{name}.sqlite").id, prediction.parse(["cuda_graph"]))
+        lengths.append(found.baseline_ns // max(1, found.steps))
+    measured = _saving([*lengths])
+    assert measured is not None
+    return _predicted(library, f"{bad}.sqlite", SAMPLES[bad, good], measured, None)
+
+
+def _predicted(library: Library, name: str, change: str, measured: float, unprofiled: float | None) -> Row:
+    fault, report = name.removesuffix(".sqlite").removesuffix(".bad"), library.find(name)
     try:
-        found = prediction.predict(library, report.id, prediction.parse([change]))
+        found = prediction.predict(library, report.id, prediction.parse([change]), find_ranks(library, report))
     except WarpdeckError as error:
         return Row(fault, change, None, None, None, measured, unprofiled, None, error.message)
     if found.together is None:
-        return Row(fault, change, None, None, None, measured, unprofiled, None, "it changes nothing")
+        reason = found.refused[0].reason if found.refused else "it changes nothing"
+        return Row(fault, change, None, None, None, measured, unprofiled, None, reason)
     one, length = found.together, found.baseline_ns
     saved, low, high = (100 * (1 - ns / length) for ns in (one.predicted_ns, one.high_ns, one.low_ns))
     return Row(fault, change, saved, low, high, measured, unprofiled, found.error_pct)
@@ -118,20 +167,28 @@ def _saving(took: list[int | None]) -> float | None:
     return None if bad is None or good is None else 100 * (1 - good / bad)
 
 
+@contextmanager
+def imported(files: Sequence[Path]) -> Iterator[Library]:
+    """Import files into a library for the time of the context."""
+    with TemporaryDirectory(prefix="warpdeck-whatif-") as data:
+        run_ingest(tuple(files), Path(data) / "inbox", Path(data) / "library")
+        yield Library(Path(data) / "library")
+
+
 def main() -> None:
     """Print the table and its totals."""
     parser = argparse.ArgumentParser(prog="python -m bench.whatif", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="+")
+    parser.add_argument("folder", type=Path, nargs="*")
+    parser.add_argument("--samples", action="store_true", help="the pairs in sample_reports, too")
     given = parser.parse_args()
     found = []
     for folder in given.folder:
-        with TemporaryDirectory(prefix="warpdeck-whatif-") as data:
-            names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
-            run_ingest(
-                tuple(folder / f"{name}.bad.sqlite" for name in names), Path(data) / "inbox", Path(data) / "library"
-            )
-            library = Library(Path(data) / "library")
+        names = [name for name in CHANGES if (folder / f"{name}.bad.sqlite").exists()]
+        with imported([folder / f"{name}.bad.sqlite" for name in names]) as library:
             found += [row(library, folder, name) for name in names]
+    if given.samples:
+        with imported([Path("sample_reports", f"{name}.sqlite") for pair in SAMPLES for name in pair]) as library:
+            found += [sample_row(library, *pair) for pair in SAMPLES]
     print("| Fault | Change | Predicted | Between | Measured | Without the profiler | Unexplained |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     print(*found, sep="\n")

@@ -6,12 +6,13 @@ from functools import cache
 
 import duckdb
 
-from ingest.nsys import openmp, redact
+from ingest.nsys import launch_environment, openmp, redact
 from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
 from profiledb.report.schema import identifier, quote, read_sql
 
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\);", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r'"?(\w+)"? ([A-Z]+)')
+_MACHINE = "TARGET_INFO_SYSTEM_ENV"
 
 
 def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str, dict[str, str]]:
@@ -42,7 +43,10 @@ def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str
             replaced.append(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
     db.execute("; ".join(replaced))
     for name, rows in facts.items():
-        _insert_facts(db, f"src.{identifier(name)}", redact.select_wanted(name, rows))
+        wanted = redact.select_wanted(name, rows)
+        if name == _MACHINE:
+            wanted += launch_environment.read_launch(facts)
+        _insert_facts(db, f"src.{identifier(name)}", wanted)
     return present
 
 

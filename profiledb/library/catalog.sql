@@ -1,6 +1,6 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the names
--- that people gave, the marks, the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
--- deleted files can be rebuilt from the manifests beside the reports.
+-- that people gave, the marks, the links, the names of columns, what people say of series, the spaces, the logins, the
+-- audit and the memory of deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiledb.replay.recording import Calls, Flags, Integers, Operations, Recording
+from profiledb.replay.recording import GRAPH, Calls, Flags, Integers, Operations, Recording
 
 DEVICE_WAITS = frozenset({
     "cudaDeviceSynchronize", "cudaThreadSynchronize", "cuCtxSynchronize", "cudaFree", "cuMemFree", "cudaFreeHost",
@@ -23,6 +23,8 @@ STREAM_WAITS = frozenset({
     "hipStreamSynchronize", "hipEventSynchronize",
 })  # fmt: skip
 """Calls that return once a stream has reached a certain point."""
+GRAPH_LAUNCHES = frozenset({"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"})
+"""Calls that launch all operations of a CUDA graph."""
 _COPIES = ("cudaMemcpy", "cuMemcpy", "hipMemcpy", "cudaMemset", "cuMemset")
 _VERSION = re.compile(r"(_v\d+)?(_pt[sd]s?z?)?$")
 
@@ -39,6 +41,10 @@ NEAR_NS = 3_000
 """Maximum lag between consecutive operations of a stream, in ns, if the second was ready when the first ended."""
 ACROSS_NS = 8_000
 """The same limit between operations of different streams that an event synchronizes."""
+FAR_NS = 50_000
+"""The same limit if nothing else explains at least four times as long a wait."""
+TOGETHER_NS = 100_000
+"""Maximum time between the ends of a collective on two GPUs, in ns."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Graph:
             started.
         order: events by time: ``3 * i`` if call i starts, ``3 * i + 1`` if it ends, ``3 * j + 2`` if
             operation j starts, ``-1 - k`` once collective k has started on all GPUs. An event needs only earlier ones.
+        items: how many times as many items as recorded the program computes.
     """
 
     recording: Recording
@@ -80,6 +87,7 @@ class Graph:
     other_lag: dict[int, int]
     partners: list[tuple[int, ...]]
     order: list[int]
+    items: float = 1.0
 
 
 def base_name(name: str) -> str:
@@ -87,21 +95,27 @@ def base_name(name: str) -> str:
     return _VERSION.sub("", name)
 
 
-def build(recording: Recording) -> Graph:
-    """Infer the dependencies of a recording."""
+def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None) -> Graph:
+    """Infer the dependencies of a recording, and its collectives unless they are known."""
     calls, operations = recording.calls, recording.operations
     chain = _chains(recording)
     stream_before = _stream_before(operations)
-    waits, queued = _waits(calls, operations, chain), _queued(calls, operations)
+    nodes = graph_nodes(recording)
+    waits, queued = _waits(calls, operations, chain), _queued(calls, operations, nodes)
     after_wait = {i: int(calls.end[i] - max(calls.start[i], *operations.end[list(js)])) for i, js in waits.items()}
     cost = calls.end - calls.start
     for i, j in queued.items():
         cost[i] = LAUNCH_NS
         after_wait[i] = int(calls.end[i] - max(calls.start[i] + LAUNCH_NS, operations.start[j]))
-    after = _after(calls, operations, stream_before)
-    launch_lag, stream_lag = _lags(calls, operations, stream_before, after)
-    other_lag = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
-    partners = _partners(operations)
+    after_nodes, inner = _after_nodes(operations, nodes, stream_before)
+    produced = _produced(calls, operations)
+    after = _after(calls, operations, stream_before, inner) | produced | after_nodes
+    free = _free(calls, operations, stream_before, after, produced)
+    held = np.zeros(len(operations), np.bool_)
+    held[[j for j in after if j not in free]] = True
+    launch_lag, stream_lag = _lags(calls, operations, stream_before, held, nodes, inner)
+    other_lag = _other_lags(operations, after, produced, free)
+    partners = _partners(operations) if collectives is None else collectives
     return Graph(
         recording, chain, _gaps(calls, chain, {*waits, *queued}), cost, waits, queued, after_wait,
         operations.end - operations.start, stream_before, after, launch_lag, stream_lag, other_lag, partners,
@@ -113,6 +127,15 @@ def named(calls: Calls, names: frozenset[str]) -> Flags:
     """Return a mask of the calls with one of these names, in any version."""
     codes = [code for code, name in enumerate(calls.names) if base_name(name) in names]
     return np.isin(calls.name, codes)
+
+
+def graph_nodes(recording: Recording) -> Flags:
+    """Return a mask of the operations that are nodes of a CUDA graph."""
+    launched = recording.operations.call >= 0
+    found = np.zeros(len(recording.operations), np.bool_)
+    found[launched] = named(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
+    found &= recording.operations.kind != GRAPH
+    return found
 
 
 def copying(calls: Calls) -> Flags:
@@ -232,15 +255,18 @@ def _last_stream(calls: Calls, operations: Operations, chain: Integers, last_own
     return found
 
 
-def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
-    """Map launches that wait for a slot in the GPU's queue to the operation whose start frees it."""
+def _queued(calls: Calls, operations: Operations, nodes: Flags) -> dict[int, int]:
+    """Map launches that wait for a slot in the GPU's queue to the operation whose start frees it.
+
+    A CUDA graph takes one slot and long to launch, whatever its number of nodes, so its launch never counts.
+    """
     found: dict[int, int] = {}
-    launched = operations.call >= 0
+    launched = (operations.call >= 0) & ~nodes
     long = np.zeros(len(operations), np.bool_)
     of_call = operations.call[launched]
     long[launched] = calls.end[of_call] - calls.start[of_call] >= LONG_LAUNCH_NS
     for stream in np.unique(operations.stream[long]):
-        mine = np.flatnonzero(operations.stream == stream)
+        mine = np.flatnonzero((operations.stream == stream) & ~nodes)
         starts = operations.start[mine]
         places = np.flatnonzero(long[mine])
         ends = calls.end[operations.call[mine[places]]]
@@ -251,11 +277,42 @@ def _queued(calls: Calls, operations: Operations) -> dict[int, int]:
     return found
 
 
-def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, int]:
+def _after_nodes(operations: Operations, nodes: Flags, before: Integers) -> tuple[dict[int, int], Flags]:
+    """Map nodes of CUDA graphs, and operations behind them, to the node of another stream whose end they wait for.
+
+    Once a graph runs, nothing but another of its nodes holds a node back: the one that ended last before it. An
+    operation behind a graph in one of its streams waits for all of its nodes. Also return a mask of the nodes that
+    wait for another node.
+    """
+    after: dict[int, int] = {}
+    inner = np.zeros(len(operations), np.bool_)
+    at = np.flatnonzero(nodes)
+    at = at[np.argsort(operations.call[at], kind="stable")]
+    bounds = np.flatnonzero(np.diff(operations.call[at], prepend=-1, append=-1)) if len(at) else np.empty(0, np.int64)
+    last: dict[int, int] = {}
+    for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        members = at[low:high]
+        by_end = members[np.argsort(operations.end[members], kind="stable")]
+        ended = np.searchsorted(operations.end[by_end], operations.start[members], "right") - 1
+        inner[members[ended >= 0]] = True
+        awaited = by_end[np.maximum(ended, 0)]
+        across = (ended >= 0) & (operations.stream[awaited] != operations.stream[members])
+        after |= dict(zip(members[across].tolist(), awaited[across].tolist(), strict=True))
+        last[int(operations.call[members[0]])] = int(by_end[-1])
+    behind = np.flatnonzero((before >= 0) & ~inner)
+    for j in behind[nodes[before[behind]]].tolist():
+        node = last[int(operations.call[before[j]])]
+        same = operations.call[j] == operations.call[before[j]] or operations.stream[node] == operations.stream[j]
+        if not same and operations.end[node] <= operations.start[j]:
+            after[j] = node
+    return after, inner
+
+
+def _after(calls: Calls, operations: Operations, before: Integers, inner: Flags) -> dict[int, int]:
     """Map operations to an operation of another stream on their GPU whose end they wait for.
 
     Such an operation starts right after the other one ends, and long after its own launch and the previous one in its
-    stream.
+    stream. Nodes that wait for another node of their CUDA graph (``inner``) are left out.
     """
     called, follows = operations.call >= 0, before >= 0
     returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
@@ -263,10 +320,11 @@ def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, 
     by_end = np.argsort(operations.end, kind="stable")
     ends = operations.end[by_end]
     after: dict[int, int] = {}
-    for j in np.flatnonzero((known >= 0) & (operations.start - known > NEAR_NS)).tolist():
+    for j in np.flatnonzero(~inner & (known >= 0) & (operations.start - known > NEAR_NS)).tolist():
         start = int(operations.start[j])
         at = int(np.searchsorted(ends, start, "right")) - 1
-        while at >= 0 and ends[at] > max(start - ACROSS_NS, int(known[j])):
+        reach = max(ACROSS_NS, min(FAR_NS, (start - int(known[j])) // 4))
+        while at >= 0 and ends[at] > max(start - reach, int(known[j])):
             other = int(by_end[at])
             if operations.device[other] == operations.device[j] and operations.start[other] < start:
                 after[j] = other
@@ -275,21 +333,66 @@ def _after(calls: Calls, operations: Operations, before: Integers) -> dict[int, 
     return after
 
 
-def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[int, int]) -> tuple[Integers, Integers]:
+def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
+    """Map collectives to the operation that produces what they send.
+
+    Frameworks have the stream of a collective wait for an event that they record where the program stands, thus for
+    the last operation issued to another stream of that GPU.
+    """
+    sends = operations.in_class("communication")
+    issued = np.where(operations.call >= 0, calls.start[operations.call] if len(calls) else 0, operations.start)
+    found: dict[int, int] = {}
+    for device in np.unique(operations.device[sends]):
+        others = np.flatnonzero((operations.device == device) & ~sends)
+        others = others[np.argsort(issued[others], kind="stable")]
+        mine = np.flatnonzero((operations.device == device) & sends)
+        at = np.searchsorted(issued[others], issued[mine], "left") - 1
+        mine, last = mine[at >= 0], others[at[at >= 0]]
+        waits = (operations.stream[mine] != operations.stream[last]) & (operations.end[last] <= operations.start[mine])
+        found |= dict(zip(mine[waits].tolist(), last[waits].tolist(), strict=True))
+    return found
+
+
+def _free(
+    calls: Calls, operations: Operations, before: Integers, after: dict[int, int], produced: dict[int, int]
+) -> set[int]:
+    """Return the collectives that something later than the operation in ``produced`` delayed."""
+    found = set()
+    for j, other in produced.items():
+        end, call, last = operations.end[other], operations.call[j], before[j]
+        launched_late = call >= 0 and calls.start[call] > end
+        if after[j] == other and (launched_late or (last >= 0 and operations.end[last] > end)):
+            found.add(j)
+    return found
+
+
+def _other_lags(
+    operations: Operations, after: dict[int, int], produced: dict[int, int], free: set[int]
+) -> dict[int, int]:
+    """Return the lags behind operations of other streams; ``free`` ones get the median of collectives, if shorter."""
+    lags = {j: int(operations.start[j] - operations.end[other]) for j, other in after.items()}
+    bound = [lags[j] for j in produced if j not in free]
+    usual = int(np.median(bound)) if bound else 0
+    return lags | {j: min(lags[j], usual) for j in free}
+
+
+def _lags(
+    calls: Calls, operations: Operations, before: Integers, elsewhere: Flags, nodes: Flags, inner: Flags
+) -> tuple[Integers, Integers]:
     """Return the lags after the launch and in the stream.
 
-    One of the two, or the operation in ``after``, delayed each operation. The recording does not show how long the
-    other lags would have been, so they get the median of their kind, capped at the observed time.
+    One of the two delayed each operation, or an operation of another stream did (``elsewhere``). The recording does not
+    show how long the other lags would have been, so they get the median of their kind, capped at the observed time.
+    Nodes of CUDA graphs are a kind of their own.
     """
     start, called, follows = operations.start, operations.call >= 0, before >= 0
     launch = np.where(called, start - (calls.start[operations.call] if len(calls) else 0), 0)
     stream = np.where(follows, start - (operations.end[before] if len(operations) else 0), 0)
     returned = np.where(called, calls.end[operations.call] if len(calls) else 0, -1)
-    behind = follows & ((stream <= NEAR_NS) | (start - stream >= returned))
-    elsewhere = np.zeros(len(operations), np.bool_)
-    elsewhere[list(after)] = True
-    for kind in np.unique(operations.kind):
-        ours = operations.kind == kind
+    behind = follows & ((stream <= NEAR_NS) | (start - stream >= returned) | inner)
+    kinds = 2 * operations.kind + nodes
+    for kind in np.unique(kinds):
+        ours = kinds == kind
         for lag, bound in ((launch, called & ~behind & ~elsewhere), (stream, behind & ~elsewhere)):
             usual = int(np.median(lag[ours & bound])) if np.any(ours & bound) else 0
             free = ours & ~bound
@@ -298,7 +401,10 @@ def _lags(calls: Calls, operations: Operations, before: Integers, after: dict[in
 
 
 def _partners(operations: Operations) -> list[tuple[int, ...]]:
-    """Return the operations of each collective: on every GPU, the one with the same index among those of its name."""
+    """Return the operations of each collective: one of its name on every GPU, which end at the same time.
+
+    Where all GPUs ran as many, those with the same number belong together.
+    """
     mine = np.flatnonzero(operations.in_class("communication"))
     devices = np.unique(operations.device[mine])
     if len(devices) < 2:
@@ -306,11 +412,29 @@ def _partners(operations: Operations) -> list[tuple[int, ...]]:
     found = []
     for code in np.unique(operations.name[mine]):
         lists = [mine[(operations.name[mine] == code) & (operations.device[mine] == one)] for one in devices]
-        if len({len(one) for one in lists}) != 1:
-            continue  # the GPUs did not run the same collectives
-        groups = list(zip(*(one.tolist() for one in lists), strict=True))
-        found += [one for one in groups if max(operations.start[list(one)]) < min(operations.end[list(one)])]
+        if len({len(one) for one in lists}) > 1:
+            lists = _ending_together(operations.end, lists)
+        groups = np.stack(lists, axis=1)
+        overlap = operations.start[groups].max(axis=1) < operations.end[groups].min(axis=1)
+        found += [tuple(one) for one in groups[overlap].tolist()]
     return found
+
+
+def _ending_together(end: Integers, lists: list[Integers]) -> list[Integers]:
+    """Return the operations of the first list that end within ``TOGETHER_NS`` of one of each other list, and these."""
+    known, partners = np.ones(len(lists[0]), np.bool_), [lists[0]]
+    for one in lists[1:]:
+        if not len(one):
+            return [none[:0] for none in lists]
+        by_end = one[np.argsort(end[one], kind="stable")]
+        at = np.clip(np.searchsorted(end[by_end], end[lists[0]]), 1, max(1, len(by_end) - 1))
+        nearest = [by_end[np.minimum(at - 1, len(by_end) - 1)], by_end[np.minimum(at, len(by_end) - 1)]]
+        apart = np.abs(end[np.stack(nearest)] - end[lists[0]])
+        known &= apart.min(axis=0) <= TOGETHER_NS
+        partners.append(np.where(apart[0] <= apart[1], *nearest))
+    for one in partners[1:]:  # each belongs to one collective
+        known &= np.bincount(one, minlength=int(one.max(initial=0)) + 1)[one] == 1
+    return [one[known] for one in partners]
 
 
 def _order(

@@ -1,5 +1,6 @@
 """Write predictions as plain data for programs and as Markdown for people."""
 
+from dataclasses import asdict
 from typing import Any
 
 from profiledb import words
@@ -8,6 +9,8 @@ from profiledb.replay.prediction import Predicted, WhatIf
 
 MOST_PIECES = 10
 """Number of parts of the critical path in the output."""
+MOST_SLACK = 30
+"""Number of rows of slack in the output."""
 
 
 def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
@@ -22,15 +25,22 @@ def record(report: Manifest, found: WhatIf) -> dict[str, Any]:
         "from_ns": found.begin_ns,
         "to_ns": found.end_ns,
         "steps": found.steps,
+        "ranks": found.ranks,
+        "alone": found.alone or None,
         "baseline_ns": found.baseline_ns,
         "replayed_ns": found.replayed_ns,
         "error_pct": found.error_pct,
         **_lengths(told),
         "changes": [_change(one) for one in found.predictions],
+        "refused": [
+            {"change": one.change[0], "value": one.change[1] or None, "title": one.title, "reason": one.reason}
+            for one in found.refused
+        ],
         "critical_path": [
             {"kind": piece.kind, "name": piece.name, "ns": piece.ns, "share_pct": found.share_pct(piece.ns)}
             for piece in found.path[:MOST_PIECES]
         ],
+        "slack": [asdict(one) for one in found.slack[:MOST_SLACK]],
     }
 
 
@@ -54,6 +64,8 @@ def markdown(report: Manifest, found: WhatIf) -> str:
         (
             f"{part} {words.duration(found.baseline_ns)}. Waits that nothing explains make up"
             f" {words.percent(found.error_pct)} of it."
+            + (f" {found.ranks} ranks are replayed together." if found.ranks > 1 else "")
+            + (f" {words.plain(found.alone)}" if found.alone else "")
         ),
         "",
     ]
@@ -68,11 +80,24 @@ def markdown(report: Manifest, found: WhatIf) -> str:
         lines += [f"- {words.plain(one.title)}: {words.plain(one.assumes)}" for one in found.predictions]
     else:
         lines += ["No change that Warpdeck knows saves anything here."]
+    if found.refused:
+        lines += ["", "Not in this report:", ""]
+        lines += [f"- {words.plain(one.title)}: {words.plain(one.reason)}" for one in found.refused]
     lines += ["", "## Critical path", "", "| Part | Name | Time | Share |", "| --- | --- | ---: | ---: |"]
     lines += [
         f"| {piece.kind} | {words.code(piece.name, cell=True) if piece.name else ''} | {words.duration(piece.ns)}"
         f" | {words.percent(found.share_pct(piece.ns))} |"
         for piece in found.path[:MOST_PIECES]
+    ]
+    lines += [
+        "", "## Slack", "", "How much longer each may take before the steps take longer.", "",
+        "| Kind | Name | Number | Time | Critical | Least slack | Median |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]  # fmt: skip
+    lines += [
+        f"| {one.kind} | {words.code(one.name, cell=True) if one.name else ''} | {one.count} | {words.duration(one.ns)}"
+        f" | {one.critical} | {words.duration(one.least_ns)} | {words.duration(one.median_ns)} |"
+        for one in found.slack[:MOST_PIECES]
     ]
     return "\n".join(lines) + "\n"
 

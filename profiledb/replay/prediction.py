@@ -8,14 +8,17 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
 from profiledb.query import analysis, answer_store
-from profiledb.replay import critical_path, graph, recording, simulation
-from profiledb.replay.changes import CHANGES, Change, Part
+from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
+from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.graph import Graph
-from profiledb.replay.recording import Integers
+from profiledb.replay.part import Part
+from profiledb.replay.ranks import MOST_RANKS
+from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.simulation import Replayed
 
 MOST_ERROR_PCT = 3.0
@@ -24,21 +27,26 @@ USUAL = 95
 """Percentile up to which lags count as usual."""
 MODEL_ERROR = 0.15
 """Relative error of a predicted saving: Daydream (USENIX ATC 2020) measured errors up to 15 %."""
+HOST_ERROR = 0.15
+"""Relative difference of the host's time between two runs of a program: pairs of captures differ by that much in code
+that is the same in both halves."""
 MOST_CHANGES = 20
 """Maximum number of changes per question; each needs a replay of its own."""
 LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
-MOST_OPERATIONS = 400_000
+LEAST_IN_STEPS = 0.5
+"""Minimum fraction of a capture in its steps for them to stand for it where start-up does not."""
+MOST_OPERATIONS = 30_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
 _STEPS = """
-SELECT global_tid, start_ns, end_ns FROM "range"
+SELECT range_id, global_tid, start_ns, end_ns FROM "range"
 WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
 """
 _EXTENT = """
-SELECT min(start_ns), max(end_ns)
+SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0)
 FROM (SELECT start_ns, end_ns FROM api_call UNION ALL SELECT start_ns, end_ns FROM kernel
     UNION ALL SELECT start_ns, end_ns FROM memop)
 """
@@ -46,6 +54,9 @@ _COUNT = """
 SELECT (SELECT count(*) FROM kernel WHERE start_ns BETWEEN $begin AND $end)
     + (SELECT count(*) FROM memop WHERE start_ns BETWEEN $begin AND $end)
     + (SELECT count(*) FROM graph_launch WHERE start_ns BETWEEN $begin AND $end)
+"""
+_STARTS = """
+SELECT start_ns FROM kernel UNION ALL SELECT start_ns FROM memop UNION ALL SELECT start_ns FROM graph_launch
 """
 _BUSIEST = """
 SELECT global_tid FROM api_call WHERE end_ns >= $begin AND start_ns <= $end
@@ -97,21 +108,35 @@ class Predicted:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """A change whose effect the report does not tell, with the reason."""
+
+    change: tuple[str, str]
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class WhatIf:
     """Predictions for a part of a report; times in ns of the capture.
 
+    ``ranks`` are the reports of one run that are replayed together; ``alone`` says why others of the run are not.
     ``error_pct`` is the share of the length that nothing in the report explains. ``together`` is the prediction with
-    all requested changes applied.
+    all requested changes applied, if none of them is refused.
     """
 
     begin_ns: int
     end_ns: int
     steps: int
+    ranks: int
+    alone: str
     baseline_ns: int
     replayed_ns: int
     error_pct: float
     path: list[critical_path.Piece]
+    slack: list[slack.Slack]
     predictions: list[Predicted]
+    refused: list[Refused]
     together: Predicted | None = None
 
     def share_pct(self, ns: int) -> float:
@@ -125,21 +150,33 @@ def _share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Window:
-    """The replayed part of a recording: its bounds on a thread and those of its steps, in ns of the capture."""
+    """The replayed part of a recording: its bounds on a thread and those of its steps by number, in ns."""
 
     begin_ns: int
     end_ns: int
     thread: int
-    steps: list[tuple[int, int]]
+    steps: dict[int, tuple[int, int]]
 
 
-def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = ()) -> WhatIf:
+@dataclass(frozen=True)
+class Source:
+    """What is replayed of a report: its recording, the part of it, and its ranges by name, as in ``Part``."""
+
+    recording: recording.Recording
+    window: Window
+    ranges: Mapping[str, Integers]
+
+
+def predict(
+    library: Library, report_id: str, wanted: Sequence[tuple[str, str]] = (), peers: Sequence[str] = ()
+) -> WhatIf:
     """Predict the effect of changes, each alone and all together. Without any, try all that apply, the best first.
 
     Args:
         library: holds the report.
         report_id: the report.
         wanted: names of changes with their values, empty if a change takes none.
+        peers: reports of the other ranks of its run, which are replayed with it if they have the same steps.
 
     Raises:
         AnalysisError: a change does not exist, or its value is missing or invalid.
@@ -148,12 +185,15 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
     if len(wanted) > MOST_CHANGES:
         raise AnalysisError(f"At most {MOST_CHANGES} changes can be replayed at once.")
     changes = [_known(name, value) for name, value in wanted]
+    count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id) as db:
-        window = _window(library, report_id, db)
-        recorded = recording.read(db, window.begin_ns, window.end_ns)
-        _check(recorded)
-        ranges = _ranges(db, window)
-    case = _Case(graph.build(recorded), window, ranges)
+        own = _source(db, _window(library, report_id, db, MOST_OPERATIONS // count))
+    case, alone = _Case(graph.build(own.recording), own), ""
+    if peers:
+        try:
+            case = _joined(library, own, peers)
+        except NotCapturedError as error:
+            alone, count = f"The other ranks of this run are left out: {error.message}", 1
     if case.error_pct > MOST_ERROR_PCT:
         raise NotCapturedError(
             f"Nothing in this report explains waits of {case.error_pct:.0f} % of its time, so a replay would mislead.",
@@ -161,18 +201,26 @@ def predict(library: Library, report_id: str, wanted: Sequence[tuple[str, str]] 
             " events, for other processes or for other GPUs.",
         )
     tries = changes or [(one, value) for one in CHANGES.values() for value in one.values(case.graph, case.part)]
-    found = [one for change in tries if (one := case.predict([change]))]
+    least = -float("inf") if changes else LEAST_SAVING_PCT / 100 * case.baseline
+    found, refused = list[Predicted](), list[Refused]()
+    for change, value in tries:
+        try:
+            found += filter(None, [case.predict([(change, value)], least)])
+        except NotCapturedError as error:
+            reason = f"{error.message} {error.why or ''}".strip()
+            refused.append(Refused((change.name, value), change.describe(value), reason))
     together = None
-    if len(changes) > 1:
+    if refused and changes:
+        pass
+    elif len(changes) > 1:
         together = case.predict(changes)
     elif changes:
         together = next(iter(found), None)
     else:
-        found = [one for one in found if one.saving_ns > LEAST_SAVING_PCT / 100 * case.baseline]
         found.sort(key=lambda one: one.predicted_ns)
     return WhatIf(
-        window.begin_ns, window.end_ns, len(window.steps), case.baseline, case.explained, case.error_pct, case.path(),
-        found, together,
+        own.window.begin_ns, own.window.end_ns, len(own.window.steps), count, alone, case.baseline, case.explained,
+        case.error_pct, case.path(), case.slack(), found, refused, together,
     )  # fmt: skip
 
 
@@ -218,36 +266,71 @@ def _check(recorded: recording.Recording) -> None:
         )
 
 
-def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> Window:
-    """Return the steady part of the program (its middle steps if it is long), or all of it if nothing repeats."""
+def _source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
+    recorded = recording.read(db, window.begin_ns, window.end_ns)
+    _check(recorded)
+    return Source(recorded, window, _ranges(db, window))
+
+
+def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
+    """Return the case of all ranks of a run, whose parts are the same steps."""
+    if not own.window.steps:
+        raise NotCapturedError("No steps tell which parts are the same.")
+    sources = [own]
+    for peer in peers[: MOST_RANKS - 1]:
+        with library.cursor(peer) as db:
+            steps = _steps(library, peer, db)
+            if not own.window.steps.keys() <= steps.keys():
+                raise NotCapturedError("One of their reports lacks some of the steps.")
+            sources.append(_source(db, _bounds_of({number: steps[number] for number in own.window.steps})))
+    joined = ranks.join([one.recording for one in sources], [
+        _launched(one.recording, _inside(one.recording.calls, one.window)) for one in sources
+    ])  # fmt: skip
+    return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
+
+
+def _bounds_of(steps: Mapping[int, tuple[int, int, int]]) -> Window:
+    """Return the window of steps, given as thread, start and end by number."""
+    begin, end = min(begin for _, begin, _ in steps.values()), max(end for *_, end in steps.values())
+    thread = next(iter(steps.values()))[0]
+    return Window(begin, end, thread, {number: one[1:] for number, one in steps.items()})
+
+
+def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, most: int) -> Window:
+    """Return the steps that count (those in the middle if there are many), or else the steady part, or else all."""
+    steps, steady = _steps(library, report_id, db), pd.DataFrame()
     with suppress(NotCapturedError):
         steady = answer_store.run(library, report_id, "steady_part", {})
-        if len(steady):
-            if spans := _steps(library, report_id, db):
-                return _middle(spans, [_count(db, begin, end) for _, begin, end in spans])
-            (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
-            return _bounded(db, *(origin + int(steady[name][0]) for name in ("from_ns", "to_ns")))
-    begin, end = db.execute(_EXTENT).fetchone() or (None, None)
-    return _bounded(db, begin or 0, end or 0)
+    begin, end = db.execute(_EXTENT).fetchone() or (0, 0)
+    if len(steady) and not steps:
+        (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
+        begin, end = (origin + int(steady[name][0]) for name in ("from_ns", "to_ns"))
+    window = _bounds_of(steps) if steps else None
+    if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
+        starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
+        counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
+        return _bounds_of({number: steps[number] for number in _middle(counts, most)})
+    return _bounded(db, most, begin, end)
 
 
-def _bounded(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> Window:
-    """Return a part without steps, cut at ``MOST_OPERATIONS``."""
-    while (count := _count(db, begin, end)) > MOST_OPERATIONS:
-        end = begin + (end - begin) * MOST_OPERATIONS // (count + 1)
+def _bounded(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
+    """Return a part without steps of at most so many operations."""
+    while (count := _count(db, begin, end)) > most:
+        end = begin + (end - begin) * most // (count + 1)
     busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
-    return Window(begin, end, busiest[0] if busiest else -1, [])
+    return Window(begin, end, busiest[0] if busiest else -1, {})
 
 
-def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> list[tuple[int, int, int]]:
-    """Return thread, start and end of the steps that count, on the thread of the first of them."""
+def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> dict[int, tuple[int, int, int]]:
+    """Return thread, start and end of the steps that count, by number, on the thread of the first of them."""
     try:
         steps = analysis.run(library, report_id, "iterations", {"rank": 1})
     except NotCapturedError:
-        return []
-    ids = steps.loc[~steps["is_warmup"].astype(bool), "range_id"].tolist()
-    rows = db.execute(_STEPS, [ids]).fetchall()
-    return [row for row in rows if row[0] == rows[0][0]]
+        return {}
+    steps = steps[~steps["is_warmup"].astype(bool)]
+    numbers = dict(zip(steps["range_id"].tolist(), steps["number"].tolist(), strict=True))
+    rows = db.execute(_STEPS, [list(numbers)]).fetchall()
+    return {numbers[row[0]]: row[1:] for row in rows if row[1] == rows[0][1]}
 
 
 def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
@@ -255,22 +338,22 @@ def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
     return int(count)
 
 
-def _middle(spans: list[tuple[int, int, int]], counts: list[int]) -> Window:
-    """Return a part of as many steps around the middle one as ``MOST_OPERATIONS`` allows, at least one."""
-    low = high = len(spans) // 2
-    total = counts[low]
-    while high - low + 1 < len(spans):
-        wider = low - 1 if low and (low + high >= len(spans) - 1 or high == len(spans) - 1) else high + 1
-        if total + counts[wider] > MOST_OPERATIONS:
+def _middle(counts: Mapping[int, int], most: int) -> list[int]:
+    """Return as many steps around the middle one as there may be operations, at least one."""
+    numbers = list(counts)
+    low = high = len(numbers) // 2
+    total = counts[numbers[low]]
+    while high - low + 1 < len(numbers):
+        wider = low - 1 if low and (low + high >= len(numbers) - 1 or high == len(numbers) - 1) else high + 1
+        if total + counts[numbers[wider]] > most:
             break
-        total, low, high = total + counts[wider], min(low, wider), max(high, wider)
-    spans = spans[low : high + 1]
-    return Window(spans[0][1], max(end for *_, end in spans), spans[0][0], [one[1:] for one in spans])
+        total, low, high = total + counts[numbers[wider]], min(low, wider), max(high, wider)
+    return numbers[low : high + 1]
 
 
 def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
     rows = db.execute(_RANGES, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
-    own = set(window.steps)
+    own = set(window.steps.values())
     found: dict[str, list[tuple[int, int, int]]] = {}
     for name, tid, begin, end in rows:
         if (begin, end) not in own and begin >= window.begin_ns:
@@ -278,13 +361,32 @@ def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integ
     return {name: np.array(spans, np.int64) for name, spans in found.items()}
 
 
-def _part(built: Graph, window: Window, ranges: Mapping[str, Integers]) -> Part:
-    calls, operations = built.recording.calls, built.recording.operations
-    inside = (calls.start >= window.begin_ns) & (calls.start < window.end_ns)
-    launched = operations.call >= 0
-    ours = np.zeros(len(operations), np.bool_)
-    ours[launched] = inside[operations.call[launched]]
-    return Part(inside, ours, ranges)
+def _inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:
+    return np.asarray((calls.start - shift >= window.begin_ns) & (calls.start - shift < window.end_ns))
+
+
+def _launched(recorded: recording.Recording, calls: Flags) -> Flags:
+    """Return the operations that these calls launched."""
+    of = recorded.operations.call
+    found = np.zeros(len(of), np.bool_)
+    found[of >= 0] = calls[of[of >= 0]]
+    return found
+
+
+def _part(built: Graph, sources: Sequence[Source], joined: ranks.Joined | None) -> Part:
+    calls = built.recording.calls
+    if joined is None:
+        inside = _inside(calls, sources[0].window)
+        return Part(inside, _launched(built.recording, inside), sources[0].ranges, len(sources[0].window.steps))
+    inside = np.zeros(len(calls), np.bool_)
+    ranges: dict[str, list[Integers]] = {}
+    for rank, (one, shift) in enumerate(zip(sources, joined.shift_ns, strict=True)):
+        inside |= _inside(calls, one.window, shift) & (joined.rank_of_call == rank)
+        for name, spans in one.ranges.items():
+            threads = np.array([ranks.thread_id(rank, thread) for thread in spans[:, 0].tolist()], np.int64)
+            ranges.setdefault(name, []).append(np.column_stack([threads, spans[:, 1:] + shift]))
+    every = {name: np.concatenate(spans) for name, spans in ranges.items()}
+    return Part(inside, _launched(built.recording, inside), every, len(sources[0].window.steps))
 
 
 def usual(built: Graph) -> Graph:
@@ -294,22 +396,31 @@ def usual(built: Graph) -> Graph:
     """
     operations, calls = built.recording.operations, built.recording.calls
     launch_lag, stream_lag = built.launch_lag.copy(), built.stream_lag.copy()
-    for kind in np.unique(operations.kind):
-        ours = operations.kind == kind
+    kinds = 2 * operations.kind + graph.graph_nodes(built.recording)
+    for kind in np.unique(kinds):
+        ours = kinds == kind
         for lag in (launch_lag, stream_lag):
             lag[ours] = np.minimum(lag[ours], int(np.percentile(lag[ours], USUAL)))
+    other = list(built.other_lag.values())
+    most_other = int(np.percentile(other, USUAL)) if other else 0
+    other_lag = {j: min(lag, most_other) for j, lag in built.other_lag.items()}
     rests: dict[int, list[int]] = {}
     for i, rest in built.after_wait.items():
         rests.setdefault(int(calls.name[i]), []).append(rest)
     most = {name: int(np.percentile(times, USUAL)) for name, times in rests.items()}
     after_wait = {i: min(rest, most[int(calls.name[i])]) for i, rest in built.after_wait.items()}
-    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, after_wait=after_wait)
+    return replace(built, launch_lag=launch_lag, stream_lag=stream_lag, other_lag=other_lag, after_wait=after_wait)
+
+
+def _of_thread(built: Graph, window: Window) -> int:
+    """Return the first call of the window's thread."""
+    return int(np.argmax(built.recording.calls_of(window.thread)))
 
 
 def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) -> Integers:
     """Map times of the recording on the window's thread to times of a replay."""
     calls = built.recording.calls
-    chain = built.chain[int(np.argmax(built.recording.calls_of(window.thread)))]
+    chain = built.chain[_of_thread(built, window)]
     mine = np.flatnonzero(built.chain == chain)
     at = np.searchsorted(calls.start[mine], times, "right") - 1
     begins, ends = np.array(replayed.call_begin)[mine], np.array(replayed.call_end)[mine]
@@ -327,18 +438,20 @@ def _moments(built: Graph, window: Window, replayed: Replayed, times: Integers) 
 
 def _step_lengths(built: Graph, window: Window, replayed: Replayed) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the time from the start of each step to the start of the next one."""
-    begins = np.array([begin for begin, _ in window.steps] + [window.end_ns] * bool(window.steps), np.int64)
+    begins = np.array([begin for begin, _ in window.steps.values()] + [window.end_ns] * bool(window.steps), np.int64)
     return np.diff(_moments(built, window, replayed, begins)).astype(np.float64)
 
 
 class _Case:
     """A program with its length as recorded and without unexplained waits, in ns."""
 
-    def __init__(self, built: Graph, window: Window, ranges: Mapping[str, Integers]) -> None:
-        self.graph, self.window = built, window
-        self.part = _part(built, window, ranges)
+    def __init__(self, built: Graph, *sources: Source, joined: ranks.Joined | None = None) -> None:
+        self.graph, self.window = built, sources[0].window
+        self.part = _part(built, sources, joined)
+        own = np.ones(len(built.chain), np.bool_) if joined is None else joined.rank_of_call == 0
+        self._own = self.part.operations & _launched(built.recording, own)
         self._original = simulation.replay(built)
-        self._steps = _step_lengths(built, window, self._original)
+        self._steps = _step_lengths(built, self.window, self._original)
         self.baseline = self._length(self._original)
         self.explained = self._length(simulation.replay(usual(built)))
         self.error_pct = _share_pct(abs(self.explained - self.baseline), self.baseline)
@@ -347,40 +460,75 @@ class _Case:
         """Return the critical path of the unchanged program."""
         return critical_path.pieces(self.graph, self._original, *self._bounds(self._original))
 
-    def predict(self, chosen: Sequence[tuple[Change, str]]) -> Predicted | None:
-        """Return the prediction with changes, or None if they have no effect."""
-        changed = self.graph
-        for change, value in chosen:
-            changed = change.apply(changed, self.part, value) or changed
+    def slack(self) -> list[slack.Slack]:
+        """Return how much longer kernels, calls and ranges may take."""
+        _, end = self._bounds(self._original)
+        ends = np.where(self._own, end, slack.NEVER)
+        calls, leaves = self.graph.recording.calls, dict[int, int]()
+        mine = np.flatnonzero(self.graph.chain == self.graph.chain[_of_thread(self.graph, self.window)])
+        last = int(np.searchsorted(calls.start[mine], self.window.end_ns, "right")) - 1
+        if last >= 0:  # the host leaves the part as long after its last call as recorded
+            rest = max(0, self.window.end_ns - int(calls.end[mine[last]]))
+            leaves[int(mine[last])] = end - rest
+        latest = slack.latest(self.graph, self._original, ends, leaves)
+        return slack.of_part(self.graph, self._original, self.part, latest)
+
+    def predict(self, chosen: Sequence[tuple[Change, str]], least_ns: float = -float("inf")) -> Predicted | None:
+        """Return the prediction with changes, or None if they have no effect or save no more than ``least_ns``."""
+        changed = self._changed([(change.apply, value) for change, value in chosen])
         if changed is self.graph:
             return None
         replayed = simulation.replay(changed)
         begin, end = self._bounds(replayed)
-        length = end - begin
-        off = self._uncertainty(replayed, length)
+        length = int((end - begin) / changed.items)
+        if self.baseline - length <= least_ns:
+            return None
+        parts = kinds(critical_path.pieces(changed, replayed, begin, end))
+        off = self._uncertainty(replayed, length, changed.items, parts)
+        low, high = length, length
+        if any(change.cautious or change.hopeful for change, _ in chosen):
+            for bound in (
+                [one.cautious or one.apply for one, _ in chosen],
+                [one.hopeful or one.apply for one, _ in chosen],
+            ):
+                other = self._changed([(apply, value) for apply, (_, value) in zip(bound, chosen, strict=True)])
+                far = int(self._length(simulation.replay(other)) / other.items)
+                low, high = min(low, far), max(high, far)
         return Predicted(
             tuple((change.name, value) for change, value in chosen),
             "; ".join(change.describe(value) for change, value in chosen),
             " ".join(change.assumes for change, _ in chosen),
-            self.baseline, length, max(0, int(length - off)), int(length + off),
-            kinds(critical_path.pieces(changed, replayed, begin, end)),
+            self.baseline, length, max(0, int(low - off)), int(high + off),
+            parts,
         )  # fmt: skip
+
+    def _changed(self, chosen: Sequence[tuple[Apply, str]]) -> Graph:
+        """Return the graph with changes; the unchanged graph if none has an effect."""
+        changed = self.graph
+        for apply, value in chosen:
+            changed = apply(changed, self.part, value) or changed
+        return changed
 
     def _bounds(self, replayed: Replayed) -> tuple[int, int]:
         """Return the start of the part in a replay, and when the host has left it and its last operation has ended."""
         bounds = np.array([self.window.begin_ns, self.window.end_ns])
         begin, left = _moments(self.graph, self.window, replayed, bounds).tolist()
-        return begin, max(left, int(np.array(replayed.end)[self.part.operations].max(initial=left)))
+        return begin, max(left, int(np.array(replayed.end)[self._own].max(initial=left)))
 
     def _length(self, replayed: Replayed) -> int:
         begin, end = self._bounds(replayed)
         return end - begin
 
-    def _uncertainty(self, replayed: Replayed, length: int) -> float:
-        """Return half of the interval, from the spread between steps, the model error, and unexplained waits."""
+    def _uncertainty(self, replayed: Replayed, length: int, items: float, parts: Sequence[tuple[str, int]]) -> float:
+        """Return half of the interval.
+
+        It comes from the spread between steps, the error of the model, the host's time that is left, and unexplained
+        waits.
+        """
         spread = 0.0
         if len(self._steps) > 2:
-            gained = self._steps - _step_lengths(self.graph, self.window, replayed)
+            gained = self._steps - _step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
-        return float(np.hypot(spread, model)) + abs(self.explained - self.baseline)
+        host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS)) / items
+        return float(np.linalg.norm([spread, model, host])) + abs(self.explained - self.baseline)

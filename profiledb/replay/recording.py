@@ -20,22 +20,22 @@ _OPERATIONS = """
 WITH operation AS (
     SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 0 AS kind,
         coalesce(name_id, -1)::BIGINT AS name_id, 0::BIGINT AS bytes, false AS to_host, false AS from_host,
-        false AS pageable
+        false AS pageable, (grid_x::BIGINT * grid_y * grid_z) AS blocks
     FROM kernel
     UNION ALL
     SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id,
         CASE kind WHEN 'memcpy' THEN 1 ELSE 2 END, -1, coalesce(bytes, 0), coalesce(copy_kind = 2, false),
         coalesce(copy_kind = 1, false),
-        kind = 'memcpy' AND coalesce(copy_kind IN (1, 2) AND (src_kind = 0 OR dst_kind = 0), false)
+        kind = 'memcpy' AND coalesce(copy_kind IN (1, 2) AND (src_kind = 0 OR dst_kind = 0), false), 0
     FROM memop
     UNION ALL
-    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 3, -1, 0, false, false, false
+    SELECT start_ns, end_ns, call_id, global_pid, device_id, context_id, stream_id, 3, -1, 0, false, false, false, 0
     FROM graph_launch
 )
 SELECT operation.* REPLACE (
     coalesce(operation.call_id, -1) AS call_id, coalesce(global_pid, -1) AS global_pid,
     coalesce(device_id, -1)::BIGINT AS device_id, coalesce(context_id, -1) AS context_id,
-    coalesce(stream_id, -1) AS stream_id
+    coalesce(stream_id, -1) AS stream_id, coalesce(blocks, 0) AS blocks
 )
 FROM operation LEFT JOIN api_call AS call ON call.call_id = operation.call_id
 WHERE operation.end_ns >= operation.start_ns AND operation.end_ns >= $begin
@@ -51,6 +51,11 @@ WHERE operation.end_ns >= $begin AND operation.start_ns <= $end
 """
 """The host runs ahead, so operations of a part may have been launched before it."""
 _KERNEL_NAMES = "SELECT name_id, coalesce(short, demangled, ''), coalesce(class, '') FROM kernel_name"
+
+_GPU = "SELECT coalesce(min(sm_count), 0), coalesce(min(TRY_CAST(compute_capability AS DOUBLE)), 0) FROM gpu"
+LINK_RATES = {9.0: 54.4, 8.0: 27.2, 7.0: 13.6}
+"""Bytes per ns of copies from pinned memory, by the compute capability from which on GPUs have this link: 0.85 of the
+64, 32 and 16 GB/s of 16 lanes of PCIe 5, 4 and 3. H200s reach 55 GB/s."""
 
 KERNEL, COPY, MEMSET, GRAPH = range(4)
 """Kinds of operations."""
@@ -78,7 +83,8 @@ class Operations:
     """Kernels, copies, memory sets and whole CUDA graphs, by start; times in ns of the capture.
 
     ``call`` is the index in ``Calls`` of the call that launched the operation, or -1 if the capture lacks it. ``name``
-    is an index into ``names`` and ``classes``, or -1 if the operation is not a kernel.
+    is an index into ``names`` and ``classes``, or -1 if the operation is not a kernel. ``blocks`` is the
+    size of the grid, or 0 if unknown.
     """
 
     start: Integers
@@ -92,6 +98,7 @@ class Operations:
     to_host: Flags
     from_host: Flags
     pageable: Flags
+    blocks: Integers
     names: list[str]
     classes: list[str]
 
@@ -107,11 +114,17 @@ class Operations:
 
 @dataclass(frozen=True)
 class Recording:
-    """The CUDA activity in a capture, on the host and on the GPUs; ``threads`` are global thread ids."""
+    """The CUDA activity in a capture, on the host and on the GPUs.
+
+    ``threads`` are global thread ids. ``multiprocessors`` is the number of a GPU, ``link_rate`` the bytes per ns that
+    copies from pinned memory reach on its PCIe link; 0 if unknown.
+    """
 
     calls: Calls
     operations: Operations
     threads: list[int]
+    multiprocessors: int = 0
+    link_rate: float = 0.0
 
     def calls_of(self, thread: int) -> Flags:
         """Return which calls a thread made, given by its global id."""
@@ -135,7 +148,10 @@ def read(db: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int) -> Recording
     ids, name = np.unique(_integers(table["name_id"])[top], return_inverse=True)
     listed = [str(names.get(int(one), "")) for one in ids]
     calls = Calls(start[top], end[top], thread.reshape(-1)[top], name.reshape(-1), listed)
-    return Recording(calls, _operations(db, bounds, _integers(table["call_id"]), place[outer]), threads.tolist())
+    multiprocessors, capability = db.execute(_GPU).fetchone() or (0, 0.0)
+    link_rate = next((rate for least, rate in LINK_RATES.items() if capability >= least), 0.0)
+    operations = _operations(db, bounds, _integers(table["call_id"]), place[outer])
+    return Recording(calls, operations, threads.tolist(), int(multiprocessors), link_rate)
 
 
 def _operations(
@@ -153,7 +169,8 @@ def _operations(
         _integers(table["start_ns"]), _integers(table["end_ns"]),
         _look_up(_integers(table["call_id"]), call_ids, places), stream.reshape(-1), keys[1],
         _integers(table["kind"]), name, _integers(table["bytes"]),
-        to_host, from_host, pageable, [short for short, _ in listed], [class_ for _, class_ in listed],
+        to_host, from_host, pageable, _integers(table["blocks"]),
+        [short for short, _ in listed], [class_ for _, class_ in listed],
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from profiledb.replay.graph import Graph
 
 ORIGIN, LAUNCH, STREAM, OTHER = range(4)
@@ -30,7 +32,7 @@ class Replayed:
 
 
 def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop: calls would take as long again)
-    """Replay a graph, which takes about a microsecond per event."""
+    """Replay a graph, which takes about half a microsecond per event."""
     calls, operations = graph.recording.calls, graph.recording.operations
     chain, gap, cost = graph.chain.tolist(), graph.gap.tolist(), graph.cost.tolist()
     length, launched = graph.length.tolist(), operations.call.tolist()
@@ -39,43 +41,63 @@ def replay(graph: Graph) -> Replayed:  # noqa: C901, PLR0912, PLR0915 (one loop:
     waits, queued, after_wait = graph.waits, graph.queued, graph.after_wait
     call_begin, call_end, awaited = [0] * len(chain), [0] * len(chain), [-1] * len(chain)
     begin, end, cause = [0] * len(length), [0] * len(length), [ORIGIN] * len(length)
-    origin = int(calls.start[0]) if len(calls) else 0
-    until = dict.fromkeys(chain, origin)
-    for event in graph.order:
-        if event < 0:
-            members = graph.partners[-1 - event]
+    until = [int(calls.start[0]) if len(calls) else 0] * (max(chain, default=0) + 1)
+    for kind, i in zip(*_events(graph), strict=True):
+        if kind == _CALL:
+            one = chain[i]
+            call_begin[i] = moment = until[one] + gap[i]
+            call_end[i] = moment = moment + cost[i]
+            until[one] = max(until[one], moment)
+        elif kind == _OPERATION:
+            call, last, moment, why = launched[i], before[i], original[i], ORIGIN
+            if call >= 0:
+                moment, why = call_begin[call] + launch_lag[i], LAUNCH
+            if last >= 0:
+                ready = end[last] + stream_lag[i]
+                if not why or ready >= moment:
+                    moment, why = ready, STREAM
+            if i in after:
+                ready = end[after[i]] + other_lag[i]
+                if not why or ready >= moment:
+                    moment, why = ready, OTHER
+            begin[i] = moment
+            end[i], cause[i] = moment + length[i], why
+        elif kind == _WAITING_CALL:
+            call_begin[i] = moment = until[chain[i]] + gap[i]
+            call_end[i] = moment + cost[i]
+        elif kind == _RETURN:
+            if i in queued:
+                j = queued[i]
+                if begin[j] > call_end[i]:
+                    call_end[i], awaited[i] = begin[j], j
+                call_end[i] += after_wait[i]
+            else:
+                j = max(waits[i], key=end.__getitem__)
+                if end[j] > call_begin[i]:
+                    call_end[i], awaited[i] = end[j] + after_wait[i], j
+                else:
+                    call_end[i] = call_begin[i] + after_wait[i]
+            until[chain[i]] = max(until[chain[i]], call_end[i])
+        else:
+            members = graph.partners[i]
             begun = max(begin[j] for j in members)
             recorded = max(original[j] for j in members)
             for j in members:
                 end[j] = begun + max(0, length[j] - (recorded - original[j]))
-            continue
-        i, kind = divmod(event, 3)
-        if kind == 2:
-            call, last, moment, why = launched[i], before[i], original[i], ORIGIN
-            if call >= 0:
-                moment, why = call_begin[call] + launch_lag[i], LAUNCH
-            if last >= 0 and (not why or end[last] + stream_lag[i] >= moment):
-                moment, why = end[last] + stream_lag[i], STREAM
-            if i in after and (not why or end[after[i]] + other_lag[i] >= moment):
-                moment, why = end[after[i]] + other_lag[i], OTHER
-            begin[i] = moment
-            end[i], cause[i] = begin[i] + length[i], why
-            continue
-        if kind == 0:
-            moment = until[chain[i]] + gap[i]
-            call_begin[i], call_end[i] = moment, moment + cost[i]
-            if i in waits or i in queued:
-                continue
-        elif i in queued:
-            j = queued[i]
-            if begin[j] > call_end[i]:
-                call_end[i], awaited[i] = begin[j], j
-            call_end[i] += after_wait[i]
-        elif i in waits:
-            j = max(waits[i], key=end.__getitem__)
-            if end[j] > call_begin[i]:
-                call_end[i], awaited[i] = end[j] + after_wait[i], j
-            else:
-                call_end[i] = call_begin[i] + after_wait[i]
-        until[chain[i]] = max(until[chain[i]], call_end[i])
     return Replayed(call_begin, call_end, awaited, begin, end, cause)
+
+
+_CALL, _RETURN, _OPERATION, _WAITING_CALL, _COLLECTIVE = range(5)
+
+
+def _events(graph: Graph) -> tuple[list[int], list[int]]:
+    """Return kind and index of each event in order; calls that do not wait have no event when they return."""
+    order = np.array(graph.order, np.int64)
+    kind, index = np.where(order < 0, _COLLECTIVE, order % 3), np.where(order < 0, -1 - order, order // 3)
+    waiting = np.zeros(len(graph.chain) + 1, np.bool_)
+    waiting[[*graph.waits, *graph.queued]] = True
+    of_call = (kind == _CALL) | (kind == _RETURN)
+    waits = waiting[np.where(of_call, index, -1)]
+    kind[(kind == _CALL) & waits] = _WAITING_CALL
+    kept = (kind != _RETURN) | waits
+    return kind[kept].tolist(), index[kept].tolist()

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from profiledb.replay.recording import COPY, KERNEL, MEMSET, Calls, Operations, Recording
+from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Calls, Operations, Recording
 
 PID = 1 << 24
-KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET}
+MULTIPROCESSORS = 100
+KINDS = {"kernel": KERNEL, "copy": COPY, "memset": MEMSET, "graph": GRAPH}
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Operation:
     to_host: bool = False
     from_host: bool = False
     pageable: bool = False
+    blocks: int = 1
 
 
 def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recording:
@@ -58,9 +60,10 @@ def recording(calls: Sequence[Call], operations: Sequence[Operation]) -> Recordi
             numbers([one.call for one in operations]), numbers([one.stream for one in operations]),
             numbers([one.device for one in operations]), numbers([KINDS[one.kind] for one in operations]),
             numbers([classes.index(one.class_) for one in operations]), numbers([one.bytes for one in operations]),
-            to_host, from_host, pageable, classes, classes,
+            to_host, from_host, pageable, numbers([one.blocks for one in operations]), classes, classes,
         ),
         [PID + number for number in range(max((one.thread for one in calls), default=0) + 1)],
+        MULTIPROCESSORS,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The What if page: predicted step times with changes, replayed from the report's calls, copies and kernels."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +15,7 @@ from profiledb.replay import prediction
 from profiledb.replay.changes import VERSION
 from profiledb.replay.prediction import Predicted, WhatIf
 from profiledb.rules.classes import OTHER
+from profiledb.studies.scaling import family
 
 _KINDS = share_bar.REASONS | {"copies": "Copies", "memory sets": "Memory sets"}
 _SAVED = "Saved"
@@ -32,6 +34,20 @@ PATH = (
     Col("ns", "Time", kind="duration"),
     Col("name", "Name", width=420),
 )
+SLACK = (
+    Col("kind", "Part"),
+    Col("ns", "Time", kind="duration"),
+    Col("count", "Number", kind="count"),
+    Col("critical", "Critical", kind="count", help="How many have no slack"),
+    Col("least_ns", "Least slack", kind="duration", help="Of the one that has least"),
+    Col("median_ns", "Median slack", kind="duration"),
+    Col("name", "Name", width=420),
+)
+_SLACK_KINDS = {
+    "kernel": "Kernel", "copy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "call": "CUDA call",
+    "range": "Range",
+}  # fmt: skip
+_MOST_SLACK = 200
 
 
 def show() -> None:
@@ -40,6 +56,7 @@ def show() -> None:
     options = {_text(one): one for one in every.predictions}
     if not options:
         st.info("No change that Warpdeck knows saves anything here.")
+        _refused(every)
         _path(every)
         return
     chosen = st.multiselect(
@@ -67,14 +84,16 @@ def show() -> None:
         for one in every.predictions
     ]
     tables.table(pd.DataFrame(rows), COLUMNS, key="what-if", download="what_if.csv")
+    _refused(every)
     _path(every)
 
 
 def predicted(manifest: Manifest, changes: Sequence[str]) -> WhatIf:
     """Return the predictions for a report, computed once and shared by all sessions."""
     library = session.library()
-    key = session.key(manifest.id, f"what_if {VERSION}", {}, tuple(changes))
-    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes)))
+    ranks = family.find_ranks(library, manifest)
+    key = session.key(manifest.id, f"what_if {VERSION}", {}, (*changes, *ranks))
+    return session.worked_out(key, lambda: prediction.predict(library, manifest.id, prediction.parse(changes), ranks))
 
 
 def kind_title(kind: str) -> str:
@@ -97,8 +116,12 @@ def _facts(every: WhatIf, found: Predicted | None) -> None:
             ("Between", f"{fmt.duration(found.low_ns)} – {fmt.duration(found.high_ns)}", _INTERVAL),
             ("Saves", fmt.percent(found.saving_pct), ""),
         ]
+    if every.ranks > 1:
+        items.append(("Ranks", fmt.count(every.ranks), "Reports of one run, replayed together."))
     items.append(("Unexplained", fmt.percent(every.error_pct), "Time of waits that nothing in the report explains."))
     page_elements.facts(items)
+    if every.alone:
+        st.caption(fmt.plain(every.alone))
 
 
 _INTERVAL = (
@@ -129,6 +152,13 @@ def _parts(kinds: Sequence[tuple[str, int]], every: WhatIf) -> list[charts.Part]
     ]  # fmt: skip
 
 
+def _refused(every: WhatIf) -> None:
+    """Say which changes the report does not tell, and why."""
+    if every.refused:
+        st.caption("Not in this report")
+        st.markdown("\n".join(f"- {fmt.plain(one.title)}: {fmt.plain(one.reason)}" for one in every.refused))
+
+
 def _path(every: WhatIf) -> None:
     st.subheader("Critical path", anchor=False)
     st.caption("The calls, waits and operations that the length of the steps consists of: anything else has slack.")
@@ -144,6 +174,10 @@ def _path(every: WhatIf) -> None:
         ]
     )
     tables.table(rows, PATH, key="critical-path", download="critical_path.csv")
+    st.subheader("Slack", anchor=False)
+    st.caption("How much longer each kernel, call or start of a range may take before the steps take longer.")
+    slack = pd.DataFrame([asdict(one) | {"kind": _SLACK_KINDS[one.kind]} for one in every.slack[:_MOST_SLACK]])
+    tables.table(slack, SLACK, key="slack", download="slack.csv")
 
 
 show()

@@ -22,6 +22,7 @@ from profiledb.access.cli import (
     rename,
     retain,
     run,
+    runs,
     scaling,
     series,
     share,
@@ -35,7 +36,7 @@ from profiledb.library.locations import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, whatif, export_stats, export_speedscope, export_trace, link, rename,
-    compare, crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
+    compare, crossover, features, runs, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
 """Commands in the order of the help, each with ``add`` and ``run``. None imports a database or pandas before it
 runs."""

@@ -17,7 +17,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         commands, "whatif", "predict how long the program would take with a change",
         "my.nsys-rep --change without_waits --change host_code=augment", parents=[common],
         description="It replays the calls, copies and kernels of the report with the change. Without --change it tries"
-        " every change that applies and lists the best first. docs/whatif.md has all changes.",
+        " every change that applies and lists the best first. Reports of the other ranks of a run are replayed with it."
+        " docs/whatif.md has all changes.",
     )  # fmt: skip
     command.add_argument("report", metavar="REPORT", help=REPORT)
     command.add_argument(
@@ -33,9 +34,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     import json
 
     from profiledb.replay import output, prediction
+    from profiledb.studies.scaling.family import find_ranks
 
     report = library.find(arguments.report)
-    found = prediction.predict(library, report.id, prediction.parse(arguments.change))
+    found = prediction.predict(library, report.id, prediction.parse(arguments.change), find_ranks(library, report))
     if arguments.format == "json":
         text = json.dumps(output.record(report, found), indent=1, ensure_ascii=False) + "\n"
     else:

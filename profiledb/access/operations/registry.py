@@ -117,10 +117,26 @@ def _findings(library: Library, values: Values) -> Result:
 
 def _what_if(library: Library, values: Values) -> Result:
     from profiledb.replay import output, prediction
+    from profiledb.studies.scaling.family import find_ranks
 
     one, asked = library.find(str(values["report"])), values.get("change", ())
     changes = prediction.parse((asked,) if isinstance(asked, str) else asked)
-    return Result(output.record(one, prediction.predict(library, one.id, changes)))
+    return Result(output.record(one, prediction.predict(library, one.id, changes, find_ranks(library, one))))
+
+
+def _list_runs(library: Library, _: Values) -> Result:
+    from profiledb.studies import run_lookup
+
+    return Result({"runs": [run_lookup.describe_briefly(one) for one in run_lookup.list_runs(library)]})
+
+
+def _get_run(library: Library, values: Values) -> Result:
+    from profiledb.studies import run_lookup
+
+    one = library.find(str(values["report"]))
+    found = run_lookup.require_run(library, one.id)
+    page = {"page": answer_context.page_address(one, "run")}
+    return Result(run_lookup.describe(library, found) | page)
 
 
 def _compare(library: Library, values: Values) -> Result:
@@ -226,6 +242,11 @@ def _of_library() -> tuple[Operation, ...]:
             _compare, further=True, rows=True,
         ),
         Operation(
+            "list_runs", "/runs", "List the runs on several GPUs",
+            "A run is all ranks of one job: its name, ranks, nodes, GPUs, start and mean step time, in ns.", (),
+            _list_runs,
+        ),
+        Operation(
             "list_jobs", "/jobs", "Tell what becomes of files",
             "Files that were dropped or uploaded: waiting, converting, ready (with the id of the report), or failed.",
             (Param("name", "only files of this name"),), _jobs,
@@ -258,8 +279,13 @@ def _of_report() -> tuple[Operation, ...]:
         Operation(
             "get_what_if", "/reports/{report}/whatif", "Predict how long the program would take with a change",
             "The steps of the program are replayed with each change, and with all of them together; without any, with"
-            " every change that applies, the best first. Lengths in ns, with an interval.",
+            " every change that applies, the best first. Lengths in ns, with an interval; slack and critical path.",
             (_REPORT, Param("change", "NAME or NAME=VALUE, as docs/whatif.md lists them", many=True)), _what_if,
+        ),
+        Operation(
+            "get_run", "/reports/{report}/run", "Say which rank holds up a run",
+            "The run that a report belongs to: its ranks, missing ones, the straggler with its cause, and the clocks of"
+            " the ranks. Times in ns.", (_REPORT,), _get_run,
         ),
         Operation(
             "get_summary", "/reports/{report}/summary", "Summarize a report in Markdown",

@@ -49,8 +49,11 @@ class Named:
 
 
 def read_named(library: Library, manifest: Manifest) -> Named:
-    """Return the facts from a report's name and program, and from the report itself if it is of a distributed run."""
-    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), read_run_facts(library, manifest))
+    """Return the facts from a report's name and program, and from the report itself if it is a trace of a distributed
+    run. Opens no other report, because pages ask all of a library.
+    """
+    told = read_run_facts(library, manifest) if manifest.rows.get("distributed") else {}
+    return parse_name(manifest.id, manifest.name, read_facts(library, manifest.id), told)
 
 
 def read_facts(library: Library, report_id: str) -> dict[str, Any]:
@@ -66,8 +69,6 @@ def read_facts(library: Library, report_id: str) -> dict[str, Any]:
 
 def read_run_facts(library: Library, manifest: Manifest) -> dict[str, Any]:
     """Return a report's facts about its distributed run (``distributed_run``); empty if it has none."""
-    if not manifest.rows.get("distributed"):
-        return {}
     rows = analysis.rows_or_none(analysis.run, library, manifest.id, "distributed_run")
     return {} if rows.empty else {str(key): value for key, value in rows.iloc[0].dropna().items()}
 
@@ -99,6 +100,11 @@ def parse_name(
         items=_parse_items(facts),
         during=None if match else _parse_capture_time(run_facts),
     )
+
+
+def names_rank(name: str) -> bool:
+    """Return True if the name of a report tells its rank."""
+    return _RANK.search(_split_name(name)[0]) is not None
 
 
 def _parse_capture_time(run_facts: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -168,3 +174,19 @@ def find_family(chosen: Named, others: Iterable[Named]) -> list[Named]:
         if named.id != chosen.id and (named.curve == chosen.curve or same_program):
             members.append(named)
     return members
+
+
+def find_ranks(library: Library, manifest: Manifest) -> list[str]:
+    """Return the reports of the other ranks of a report's run, in the order of the ranks; empty if it has no rank."""
+    chosen = read_named(library, manifest)
+    if chosen.rank is None:
+        return []
+    others = [one for one in library.list() if one.id != manifest.id and one.kind == manifest.kind]
+    named = [read_named(library, one) for one in others if _may_be_rank(one)]
+    every = join_overlapping([chosen, *named])
+    mates = {one.rank: one.id for one in every[1:] if one.run == every[0].run and one.rank not in (None, chosen.rank)}
+    return [mates[rank] for rank in sorted(mates, key=lambda rank: rank or 0)]
+
+
+def _may_be_rank(manifest: Manifest) -> bool:
+    return bool(manifest.rows.get("distributed")) or parse_name(manifest.id, manifest.name, {}).rank is not None

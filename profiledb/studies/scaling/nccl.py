@@ -82,8 +82,17 @@ def match_operations(run: Run) -> pd.DataFrame:
     operation,
     start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
     """
-    every = _all(run)
-    if every.empty or len(run.ranks) < 2:
+    return match_rows(_all(run), run.whole)
+
+
+def match_rows(every: pd.DataFrame, whole: bool) -> pd.DataFrame:
+    """Return ``match_operations`` of the operations of all ranks.
+
+    Args:
+        every: rows of ``nccl_ops`` with the column rank, in the order of time on each rank.
+        whole: whether every rank of the run is among them.
+    """
+    if every.empty or every["rank"].nunique() < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
     numbered = every["sequence"].notna()
     every[["of_step", "of_bytes"]] = every[["step", "bytes"]].mask(
@@ -95,7 +104,7 @@ def match_operations(run: Run) -> pd.DataFrame:
     members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
     present = every.groupby("key")["rank"].transform("nunique")
     matches = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
-    if run.whole:  # then a communicator has as many ranks as appear in it
+    if whole:  # then a communicator has as many ranks as appear in it
         matches["ranks"] = members[matches.index]
         parts = matches["operation"].isin(_PARTS)
         matches["size_bytes"] = matches["bytes"] * matches["ranks"].where(parts, 1)

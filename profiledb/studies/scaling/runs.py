@@ -7,6 +7,7 @@ analyses of each report by itself (``rank_split``, ``nccl_ops``); the clocks of 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -38,6 +39,9 @@ class Rank:
         step_ns: mean length of a step, ns, the sum of ``parts`` without ``hidden_ns``.
         parts: mean of each of ``PARTS`` and of hidden_ns per step, ns.
         ops: rows of ``nccl_ops`` within steps.
+        split: rows of ``rank_split``, one per step.
+        gpu_id: number of its GPU in the report.
+        gpu: product name of the GPU; "" if unknown.
     """
 
     number: int
@@ -47,6 +51,9 @@ class Rank:
     step_ns: float
     parts: Mapping[str, float]
     ops: pd.DataFrame
+    split: pd.DataFrame
+    gpu_id: int
+    gpu: str
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ def gather_runs(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tu
     left_out = []
     for report in named:
         try:
-            ranks = _read_ranks(report, run(report.id))
+            ranks = read_ranks(report, run(report.id))
         except WarpdeckError as error:
             left_out.append(f"{report.name} is excluded: {error.message}")
             continue
@@ -140,10 +147,10 @@ def _run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
     return Run(name, first.curve, size, first.scaling, first.items, tuple(ranks))
 
 
-def _read_ranks(report: Named, run: RunAnalysis) -> list[Rank]:
-    """Return the ranks of a report: itself, or each of its GPUs and processes."""
+def read_ranks(report: Named, run: RunAnalysis) -> list[Rank]:
+    """Return the ranks of a report: itself, or each of its GPUs and processes. Raises NotCapturedError."""
     told_by, split = _read_split(run)
-    lanes = [(key, rows) for key, rows in split.groupby(["pid", "gpu_id"], sort=True)]
+    lanes: list[tuple[Any, pd.DataFrame]] = list(split.groupby(["pid", "gpu_id"], sort=True))
     kernel_ns = [float(rows["compute_ns"].sum() + rows["exposed_ns"].sum()) for _, rows in lanes]
     lanes = [lane for lane, ns in zip(lanes, kernel_ns, strict=True) if ns >= SMALL * max(kernel_ns)]
     ops = run("nccl_ops", steps=told_by, points=EVERY)
@@ -158,6 +165,9 @@ def _read_ranks(report: Named, run: RunAnalysis) -> list[Rank]:
             step_ns=float(rows["duration_ns"].mean()),
             parts={name: float(rows[name].mean()) for name in (*PARTS, "hidden_ns")},
             ops=ops[(ops["pid"] == key[0]) & (ops["gpu_id"] == key[1])],
+            split=rows,
+            gpu_id=int(key[1]),
+            gpu=next((name for name in rows.get("gpu", ()) if isinstance(name, str)), ""),
         )
         for number, (key, rows) in enumerate(lanes)
     ]

@@ -28,6 +28,28 @@ CREATE TABLE IF NOT EXISTS measure (
     PRIMARY KEY (report_id, measure, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS measure_of_all ON measure (measure, report_id, value, low, high) WHERE name = '';
+CREATE TABLE IF NOT EXISTS rank (   -- of reports that are of a distributed run (runs/rank_summary.py)
+    report_id TEXT NOT NULL,
+    lane INTEGER NOT NULL,          -- GPU and process within the report, from 0
+    rank INTEGER,                   -- rank; empty where nothing tells it
+    size INTEGER,                   -- ranks of the run
+    run TEXT NOT NULL,              -- name of the report without the rank
+    is_named INTEGER NOT NULL,      -- 1 where the name of the report tells the rank
+    run_id TEXT NOT NULL,           -- hash of the launcher's name of the run
+    restarts INTEGER,               -- restarts of the run before
+    host TEXT NOT NULL,             -- name of the machine
+    gpu TEXT NOT NULL,              -- product name
+    begin_ns INTEGER,               -- start of the capture, ns since 1970 on the clock of its machine
+    end_ns INTEGER,                 -- end of the capture
+    told_by TEXT NOT NULL,          -- source of the steps: ranges, kernels, nothing
+    steps INTEGER NOT NULL,         -- steps that count
+    step_ns REAL NOT NULL,          -- their mean length
+    step_rows BLOB NOT NULL,        -- Arrow tables, bounded
+    operation_rows BLOB NOT NULL,
+    kernel_rows BLOB NOT NULL,
+    idle_rows BLOB NOT NULL,
+    PRIMARY KEY (report_id, lane)
+) STRICT;
 CREATE TABLE IF NOT EXISTS detected (
     key TEXT PRIMARY KEY,           -- hash of the values of a series and of what looks for changes
     found TEXT NOT NULL             -- change points, JSON

@@ -10,6 +10,8 @@ from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.report import sidecar
 from profiledb.report.derived_files import FINDINGS
+from profiledb.studies.runs import rank_summary
+from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.trends import measures
 from profiledb.studies.trends.summary_store import VERSION, Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
@@ -72,10 +74,10 @@ def _make_summary(library: Library, store: Summaries, report: Manifest) -> bool:
     return True
 
 
-def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]:
+def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row], list[RankSummary]]:
     before = make_stamp(library, report.id)  # a change during the summary makes it outdated
     facts, rows = measures.summarize(library, report)
-    return facts, before, rows
+    return facts, before, rows, rank_summary.summarize(library, report)
 
 
 def make_stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:

@@ -22,10 +22,11 @@ from profiledb.library.catalog import upsert_sql
 from profiledb.library.catalog_file import file_version
 from profiledb.library.database import Connection
 from profiledb.report.derived_files import SUMMARIES
+from profiledb.studies.runs.rank_summary import TABLES, RankSummary
 
 ASIDE = "summaries.damaged-*.sqlite"
 """Pattern of the names of damaged files; the newest is kept."""
-VERSION = 1
+VERSION = 2
 """Raise when the summary of the same report changes."""
 MOST_DETECTED = 20_000
 """Number of series whose changes are cached; beyond that, all are computed again."""
@@ -66,6 +67,9 @@ class Row:
 
 _FACTS = ", ".join(f.name for f in fields(Facts))
 _ROW = ", ".join(("report_id", *(f.name for f in fields(Row))))
+_RANK = tuple(f.name for f in fields(RankSummary) if f.name != "tables")
+_OF_REPORT = ("summary", "measure", "rank")
+"""Tables with rows of a report."""
 
 
 class Summaries:
@@ -106,13 +110,32 @@ class Summaries:
         also = "" if measure is None else " AND measure = ?"
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
-            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({', '.join('?' * len(part))}){also}"
+            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({_marks(part)}){also}"
             for row in self._read(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
                 rows[values.pop("report_id")].append(Row(**values))
         return rows
 
-    def put(self, facts: Facts, stamp: str, rows: Iterable[Row]) -> None:
+    def ranks(self) -> list[RankSummary]:
+        """Return the ranks of all reports, without their tables."""
+        rows = self._read(
+            f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
+            " WHERE version = ? ORDER BY report_id, lane",
+            [VERSION],
+        )
+        return [RankSummary(**{**dict(row), "is_named": bool(row["is_named"])}) for row in rows]
+
+    def rank_tables(self, reports: Sequence[str]) -> dict[tuple[str, int], dict[str, bytes]]:
+        """Return the tables of the ranks of some reports, by report and lane."""
+        tables: dict[tuple[str, int], dict[str, bytes]] = {}
+        for at in range(0, len(reports), _ASKED):
+            part = list(reports[at : at + _ASKED])
+            query = f"SELECT report_id, lane, {', '.join(TABLES)} FROM rank WHERE report_id IN ({_marks(part)})"
+            for row in self._read(query, part):
+                tables[row["report_id"], row["lane"]] = {name: bytes(row[name]) for name in TABLES}
+        return tables
+
+    def put(self, facts: Facts, stamp: str, rows: Iterable[Row], ranks: Iterable[RankSummary] = ()) -> None:
         """Write the summary of a report in place of an earlier one."""
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
         last = {(row.measure, row.name): row for row in rows}
@@ -123,12 +146,17 @@ class Summaries:
                 "INSERT INTO measure (report_id, measure, name, value, low, high, title) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(facts.report_id, r.measure, r.name, r.value, r.low, r.high, r.title) for r in last.values()],
             )
+            db.execute("DELETE FROM rank WHERE report_id = ?", [facts.report_id])
+            db.executemany(
+                f"INSERT INTO rank ({', '.join((*_RANK, *TABLES))}) VALUES ({_marks((*_RANK, *TABLES))})",
+                [(*_values(one), *(one.tables[name] for name in TABLES)) for one in ranks],
+            )
 
     def forget(self, reports: Iterable[str]) -> None:
         """Remove the summaries of deleted reports."""
         with self._writing() as db:
             for report_id in reports:
-                for table in ("summary", "measure"):
+                for table in _OF_REPORT:
                     db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
 
     def make(self) -> None:
@@ -141,7 +169,7 @@ class Summaries:
         cached: dict[str, str] = {}
         for at in range(0, len(keys), _ASKED):
             part = list(keys[at : at + _ASKED])
-            query = f"SELECT key, found FROM detected WHERE key IN ({', '.join('?' * len(part))})"
+            query = f"SELECT key, found FROM detected WHERE key IN ({_marks(part)})"
             cached |= {row["key"]: row["found"] for row in self._read(query, part)}
         return cached
 
@@ -215,6 +243,14 @@ class Summaries:
             catalog_repair.set_aside(self.path, ASIDE)
 
 
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _values(rank: RankSummary) -> Iterator[Any]:
+    return (int(value) if isinstance(value := getattr(rank, name), bool) else value for name in _RANK)
+
+
 def _open(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=catalog_repair.PATIENCE_S)
     db.row_factory = sqlite3.Row
@@ -236,7 +272,7 @@ def _open_with_tables(path: Path) -> sqlite3.Connection:
 
 def _is_whole(path: Path) -> bool:
     """Return True if another process has repaired a file meanwhile."""
-    wanted = {"summary", "measure", "detected"}
+    wanted = {*_OF_REPORT, "detected"}
     try:
         with closing(_open(path)) as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiledb.replay import critical_path, graph, simulation
-from profiledb.replay.changes import CHANGES, Part
+from profiledb.replay.changes import CHANGES
 from profiledb.replay.graph import Graph
+from profiledb.replay.part import Part
 from profiledb.replay.recording import Recording, outermost
 from tests.support.recordings import LAUNCH_LAG, Call, Operation, Program, recording
 
@@ -123,6 +124,74 @@ def test_a_collective_moves_data_when_the_last_gpu_has_begun() -> None:
     assert built.partners == [(0, 1)]
     earlier = replace(built, gap=np.array([0, 10_000]))
     assert simulation.replay(earlier).end == [35_000, 35_000]
+
+
+GRAPH = "cudaGraphLaunch_v10000"
+# A graph: one node, then two side by side, of which the one in the other stream ends last. A kernel follows it.
+NODES = recording(
+    [Call(GRAPH, 0, 30_000), Call(LAUNCH, 30_000, 32_000), Call(WAIT, 32_000, 133_000)],
+    [
+        Operation(20_000, 40_000, 0, stream=0),
+        Operation(41_000, 61_000, 0, stream=0),
+        Operation(42_000, 92_000, 0, stream=1, class_="elementwise"),
+        Operation(101_000, 131_000, 1, stream=0),
+    ],
+)
+
+
+def test_nodes_of_a_graph_wait_for_each_other_and_what_follows_for_all_of_them() -> None:
+    same(NODES)
+    built = graph.build(NODES)
+    assert built.after == {2: 0, 3: 2}
+    assert built.other_lag == {2: 2_000, 3: 9_000}
+    _, out = changed(NODES, "faster_kernels", "elementwise:2")
+    # The node ends at 67 µs instead of 92, and with it all that follows.
+    assert (out.begin[3], out.call_end[2]) == (76_000, 108_000)
+    assert CHANGES["cuda_graph"].apply(built, whole(built), "") is None, "one launch is left, which no graph shortens"
+
+
+def test_a_node_is_removed_but_not_the_launch_of_its_graph() -> None:
+    recorded = recording(
+        [Call(GRAPH, 0, 30_000), Call(WAIT, 30_000, 103_000)],
+        [
+            Operation(20_000, 40_000, 0, class_="elementwise"),
+            Operation(41_000, 71_000, 0, class_="elementwise"),
+            Operation(72_000, 101_000, 0),
+        ],
+    )
+    same(recorded)
+    edited, out = changed(recorded, "fused_elementwise")
+    assert edited.cost[0] == 30_000
+    # Of 20 and 30 µs the longer kernel is left, and no time between the two.
+    assert out.call_end[1] == 103_000 - 20_000 - 1_000
+
+
+def test_a_collective_waits_for_the_operation_that_the_program_issued_before_it() -> None:
+    """It begins long after that one ends, because the next kernel holds all multiprocessors."""
+    recorded = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 2_000, 4_000), Call(LAUNCH, 4_000, 6_000), Call(WAIT, 6_000, 203_000)],
+        [
+            Operation(5_000, 105_000, 0, stream=0), Operation(106_000, 201_000, 2, stream=0),
+            Operation(130_000, 200_000, 1, stream=1, class_="communication"),
+        ],
+    )  # fmt: skip
+    same(recorded)
+    built = graph.build(recorded)
+    assert (built.after, built.other_lag) == ({2: 0}, {2: 25_000})
+    sooner = replace(built, length=np.array([50_000, 95_000, 70_000]))
+    assert simulation.replay(sooner).begin[2] == 80_000
+
+
+def test_a_collective_that_is_launched_late_begins_after_its_launch() -> None:
+    recorded = recording(
+        [Call(LAUNCH, 0, 2_000), Call(LAUNCH, 50_000, 52_000), Call(WAIT, 52_000, 93_000)],
+        [Operation(5_000, 25_000, 0, stream=0), Operation(57_000, 90_000, 1, stream=1, class_="communication")],
+    )
+    same(recorded)
+    built = graph.build(recorded)
+    assert built.after == {1: 0}
+    sooner = replace(built, gap=np.array([0, 8_000, 0]))
+    assert simulation.replay(sooner).begin[1] == 25_000, "after its data, which is there at 25 µs; its launch is at 10"
 
 
 def test_copies_from_pageable_memory_hold_the_host_up() -> None:

@@ -1,0 +1,98 @@
+"""The Run page: all ranks of one job, which of them holds up the others, and why."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import kernel_links
+from app.ui import chart_element, theme, url_widgets
+from app.ui import format as fmt
+from app.ui import page_elements as ui
+from app.views.run import heat, tables
+from profiledb.studies import run_lookup
+from profiledb.studies.runs import sentences
+from profiledb.studies.runs.run_answer import RunAnswer
+from profiledb.studies.runs.run_list import Run
+from profiledb.studies.runs.run_tables import MEASURES
+from profiledb.studies.runs.straggler import Straggler
+from profiledb.studies.trends.team_summary_store import summaries_of
+
+_ORDERS = {"Rank": "rank", "Node": "node", "Value": "value"}
+_TITLES = {title: measure for measure, title in MEASURES.items()}
+_HOW = (
+    "Steps without warm-up. A rank waits in a collective from its arrival until the last rank has arrived: its duration"
+    " minus the shortest over the ranks. Figures come from a summary of each rank, made at import: 2,000 steps, 20,000"
+    " collectives and 100 kernels at most."
+)
+
+
+def page() -> None:
+    """Draw the page. Raises AnalysisError if the report belongs to no run."""
+    manifest = session.report()
+    run = run_lookup.require_run_among(session.runs(), manifest.id)
+    known = _read(run)
+    found = known.straggler
+    st.markdown(sentences.state_straggler(found, run, is_matched=known.is_matched))
+    _draw_facts(run, known)
+    for sentence in sentences.state_gaps(run):
+        st.warning(sentence)
+    reports = _choose_reports(run, manifest.id, found)
+    if len(reports) > 1:
+        kernel_links.to_timelines(reports[0], reports[1:], "Ranks on the Timeline", "collective")
+    _draw_heat(run, known)
+    tables.draw_ranks(known.ranks)
+    tables.draw_communicators(known.communicators)
+    tables.draw_kernels(known.kernels)
+    st.caption("  \n".join(filter(None, [sentences.state_clocks(known.clocks), fmt.plain(_HOW)])))
+
+
+def _read(run: Run) -> RunAnswer:
+    shelf = session.library()
+    key = (shelf.folder, "run", summaries_of(shelf).version(), tuple(run.reports))
+    return session.worked_out(key, lambda: run_lookup.answer(shelf, run))
+
+
+def _draw_facts(run: Run, known: RunAnswer) -> None:
+    nodes, ranks = len(run.hosts), known.ranks
+    facts = [
+        ("Ranks", f"{len(run.ranks)} of {run.size}" if run.missing else str(run.size), "Ranks of the run."),
+        ("Nodes", str(nodes) if nodes else fmt.MISSING, "Machines, as far as the reports tell them."),
+        ("Step time", fmt.duration(run.step_ns), "Mean over steps and ranks."),
+    ]
+    means = {"exposed_ns": "Exposed communication", "wait_ns": "Waiting", "idle_ns": "Idle"}
+    for column, title in means.items():
+        mean = ranks[column].mean()
+        share = fmt.percent(100 * mean / run.step_ns) if run.step_ns and pd.notna(mean) else fmt.MISSING
+        facts.append((title, share, "Share of the step, mean over the ranks."))
+    ui.facts(facts)
+
+
+def _choose_reports(run: Run, own: str, found: Straggler | None) -> list[str]:
+    """Return the page's report and those to put below it: the straggler's, then those of the lowest ranks."""
+    late = [one.report_id for one in run.ranks if found is not None and one.rank == found.rank]
+    return list(dict.fromkeys([own, *late, *run.reports]))
+
+
+def _draw_heat(run: Run, known: RunAnswer) -> None:
+    st.subheader("Ranks by step", anchor=False)
+    left, right = st.columns([3, 1])
+    with left:
+        title = st.segmented_control(
+            "Shows", list(_TITLES), required=True, label_visibility="collapsed",
+            **url_widgets.option("measure", list(_TITLES), MEASURES["duration_ns"]),
+        )  # fmt: skip
+    with right:
+        order = st.segmented_control(
+            "Order", list(_ORDERS), required=True, label_visibility="collapsed",
+            **url_widgets.option("order", list(_ORDERS), "Rank"),
+        )  # fmt: skip
+    measure = _TITLES[str(title)]
+    values = known.heat[measure]
+    rows = heat.order_rows(values, [one.host for one in run.ranks], _ORDERS[str(order)])
+    late = known.straggler.rank if known.straggler else None
+    ranks, hosts = zip(*((run.ranks[row].rank or 0, run.ranks[row].host) for row in rows), strict=True)
+    figure = heat.draw(values[rows], ranks, hosts, known.steps, late, theme.theme())
+    chart_element.chart(figure, "run-heat")
+
+
+page()

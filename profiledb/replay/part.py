@@ -1,0 +1,70 @@
+"""The part of a recording that changes apply to, and the removal of operations and waits from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from profiledb.errors import NotCapturedError
+from profiledb.replay.graph import Graph
+from profiledb.replay.recording import GRAPH, Flags, Integers
+
+HOST_WORK_NS = 500_000
+"""Host work between two launches that takes longer than this, in ns, is more than the framework's overhead."""
+MOST_HIDDEN = 0.1
+"""Maximum fraction of the time of operations in CUDA graphs without their nodes for a change of kernels to be told."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a recording that a change applies to.
+
+    Attributes:
+        calls: the calls that start in it.
+        operations: the operations that these calls launched.
+        ranges: the ranges by name, as rows of thread, start and end, in ns of the capture.
+        steps: the number of steps that it consists of; 0 if nothing tells.
+    """
+
+    calls: Flags
+    operations: Flags
+    ranges: Mapping[str, Integers]
+    steps: int = 0
+
+
+def require_nodes(graph: Graph, part: Part) -> None:
+    """Raise NotCapturedError if many kernels of the part are hidden in CUDA graphs that were traced as a whole."""
+    length, kind = graph.length[part.operations], graph.recording.operations.kind[part.operations]
+    if length[kind == GRAPH].sum() > MOST_HIDDEN * length.sum():
+        raise NotCapturedError(
+            "This report has CUDA graphs as a whole, without their kernels.",
+            command="nsys profile --cuda-graph-trace=node ...",
+        )
+
+
+def without(graph: Graph, gone: Flags) -> Graph | None:
+    """Return the graph in which these operations and their launches take no time; None if there are none."""
+    if not gone.any():
+        return None
+    cost, length = graph.cost.copy(), graph.length.copy()
+    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
+    removed = only_launching(graph, gone)
+    cost[removed], length[gone] = 0, 0
+    for lag in (launch_lag, stream_lag):
+        lag[gone] = np.minimum(lag[gone], 0)
+    waits = without_waits_of(graph, removed)
+    return replace(graph, cost=cost, length=length, launch_lag=launch_lag, stream_lag=stream_lag, waits=waits)
+
+
+def only_launching(graph: Graph, operations: Flags) -> Flags:
+    """Return the calls that launch some of these operations and no other. A CUDA graph launches many at once."""
+    of = graph.recording.operations.call
+    found, others = (np.zeros(len(graph.chain), np.bool_) for _ in range(2))
+    found[of[operations & (of >= 0)]] = True
+    others[of[~operations & (of >= 0)]] = True
+    return found & ~others
+
+
+def without_waits_of(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
+    """Return the waits of all other calls."""
+    return {i: awaited for i, awaited in graph.waits.items() if not calls[i]}

@@ -1,0 +1,123 @@
+"""Changes to speeds and sizes: a faster link, another precision, another batch size."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.replay.graph import Graph
+from profiledb.replay.part import HOST_WORK_NS, Part, require_nodes
+from profiledb.replay.recording import COPY, KERNEL, Integers
+
+LEAST_TIMES, MOST_TIMES = 0.001, 1_000_000.0
+"""Bounds of factors that a question may assume."""
+LEAST_COLLECTIVES = 0.1
+"""Minimum fraction of the time of operations in collectives for which a faster link needs all ranks."""
+FULL_WAVES = 4
+"""Number of waves of blocks from which a kernel takes longer in proportion to its blocks."""
+_FIXED = frozenset({"optimizer", "communication"})
+"""Classes of kernels whose work does not depend on the batch."""
+
+
+def parse_times(change: str, value: str) -> tuple[float]:
+    """Return a factor."""
+    try:
+        factor = float(value)
+    except ValueError:
+        factor = 0.0
+    if not LEAST_TIMES <= factor <= MOST_TIMES:
+        raise AnalysisError(f"{change} takes a factor from {LEAST_TIMES:g} to {MOST_TIMES:,.0f}, such as 2.")
+    return (factor,)
+
+
+def faster_link(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Move data between host and GPU, and between ranks, so many times as fast.
+
+    A transfer takes a fixed time, that of the shortest of its kind in the recording, and the time of its data. Copies
+    from pageable memory keep their time, because the host copies, too.
+    """
+    return _faster_link(graph, part, value, pageable=False)
+
+
+def faster_link_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Speed up copies from pageable memory, too."""
+    return _faster_link(graph, part, value, pageable=True)
+
+
+def _faster_link(graph: Graph, part: Part, value: str, *, pageable: bool) -> Graph | None:
+    (times,) = parse_times("faster_link", value)
+    operations, length = graph.recording.operations, graph.length.copy()
+    collectives = operations.in_class("communication") & part.operations
+    if not graph.partners and length[collectives].sum() > LEAST_COLLECTIVES * length[part.operations].sum():
+        raise NotCapturedError(
+            "This report holds one rank, so it does not tell how much of its collectives is waiting for the others.",
+            why="Import the reports of the other ranks under names such as train_rank0 and train_rank1.",
+        )
+    waits = np.zeros(len(length), np.int64)
+    for group in graph.partners:
+        members = list(group)
+        waits[members] = operations.start[members].max() - operations.start[members]
+    copies = (operations.kind == COPY) & part.operations & (pageable | ~operations.pageable)
+    kinds = [copies & operations.to_host, copies & operations.from_host]
+    if graph.partners:
+        in_groups = np.zeros(len(length), np.bool_)
+        in_groups[[j for group in graph.partners for j in group]] = True
+        kinds.append(collectives & in_groups)
+    for mine in kinds:
+        if mine.any():
+            took = np.maximum(length[mine] - waits[mine], 0)
+            fixed = int(took.min())
+            length[mine] = waits[mine] + fixed + ((took - fixed) / times).astype(np.int64)
+    return replace(graph, length=length) if np.any(length != graph.length) else None
+
+
+def batch(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Compute so many times the items in each step; the length is that for as many items as before.
+
+    Kernels grow with their number of blocks: up to ``FULL_WAVES`` waves of blocks on all multiprocessors by the number
+    of waves, then in proportion, beyond the fixed time of the shortest kernel. Copies from the host grow in proportion.
+    So does host code of ``HOST_WORK_NS`` or more in one piece, which prepares data. Launches, the framework's time
+    between them, optimizers and collectives stay.
+    """
+    return _batch(graph, part, value, per_multiprocessor=1)
+
+
+def batch_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Grow all kernels in proportion."""
+    return _batch(graph, part, value, per_multiprocessor=0)
+
+
+def batch_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
+    """Place two blocks on a multiprocessor at once."""
+    return _batch(graph, part, value, per_multiprocessor=2)
+
+
+def _batch(graph: Graph, part: Part, value: str, *, per_multiprocessor: int) -> Graph | None:
+    (times,) = parse_times("batch", value)
+    operations, length = graph.recording.operations, graph.length.copy()
+    if not part.steps:
+        raise NotCapturedError("No steps tell what a batch is.", why="Mark each step with an NVTX range, step_N.")
+    require_nodes(graph, part)
+    ours = part.operations & (operations.kind == KERNEL)
+    if not graph.recording.multiprocessors or not operations.blocks[ours].all():
+        raise NotCapturedError("This report lacks the number of blocks or of multiprocessors, which kernels grow by.")
+    fixed_classes = np.zeros(len(length), np.bool_)
+    for name in _FIXED:
+        fixed_classes |= operations.in_class(name)
+    kernels = ours & ~fixed_classes
+    copies = operations.from_host & part.operations
+    if not kernels.any():
+        return None
+    fixed = int(length[kernels].min())
+    grown = _growth(operations.blocks[kernels], graph.recording.multiprocessors * per_multiprocessor, times)
+    length[kernels] = fixed + ((length[kernels] - fixed) * grown).astype(np.int64)
+    length[copies] = (length[copies] * times).astype(np.int64)
+    gap = np.where(part.calls & (graph.gap >= HOST_WORK_NS), graph.gap * times, graph.gap).astype(np.int64)
+    return replace(graph, length=length, gap=gap, items=graph.items * times)
+
+
+def _growth(blocks: Integers, at_once: int, times: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    if not at_once:
+        return np.full(len(blocks), times)
+    before, after = np.ceil(blocks / at_once), np.ceil(blocks * times / at_once)
+    return np.where(before > FULL_WAVES, times, after / before)

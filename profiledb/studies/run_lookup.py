@@ -1,0 +1,75 @@
+"""Runs of a library, as its visitor sees them."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from profiledb.errors import AnalysisError
+from profiledb.library.library import Library
+from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
+from profiledb.studies.runs.run_answer import RunAnswer
+from profiledb.studies.runs.run_list import Run
+from profiledb.studies.trends.team_summary_store import summaries_of
+
+
+def list_runs(library: Library) -> list[Run]:
+    """Return the runs of the reports that the visitor sees."""
+    seen = {report.id for report in library.list()}
+    return run_list.list_runs(one for one in summaries_of(library).ranks() if one.report_id in seen)
+
+
+def require_run(library: Library, report_id: str) -> Run:
+    """Return the run of a report. Raises AnalysisError if it belongs to none."""
+    return require_run_among(list_runs(library), report_id)
+
+
+def require_run_among(runs: Iterable[Run], report_id: str) -> Run:
+    """Return the one of these runs to which a report belongs. Raises AnalysisError if there is none."""
+    found = run_list.find_run(runs, report_id)
+    if found is None:
+        raise AnalysisError(
+            "This report is not of a run on several GPUs.",
+            hint="A run is known by the launcher's environment (torchrun, SLURM, MPI), by names such as"
+            " NAME_rank0, NAME_rank1, or by the ranks that traces state. The summary of a new report takes a moment.",
+        )
+    return found
+
+
+def answer(library: Library, run: Run) -> RunAnswer:
+    """Work out what is asked of a run, from the summaries of its ranks."""
+    return run_answer.answer(run_tables.join_tables(run, summaries_of(library).rank_tables(run.reports)))
+
+
+def describe(library: Library, run: Run) -> dict[str, Any]:
+    """Return a run as plain data, with its straggler, the clocks of its ranks, and sentences.
+
+    Times are in ns; ``findings`` has an entry for each conclusion, with a rule name and a sentence.
+    """
+    known = answer(library, run)
+    headline = sentences.state_straggler(known.straggler, run, is_matched=known.is_matched)
+    late = known.straggler and {"rule": "straggler", "sentence": headline, "saving_ns": known.straggler.late_ns}
+    return describe_briefly(run) | {
+        "missing": run.missing,
+        "doubled": [one.report_id for one in run.doubled],
+        "restarts": run.restarts,
+        "reports": {one.rank: one.report_id for one in run.ranks},
+        "findings": [late | asdict(known.straggler)] if late and known.straggler else [],
+        "sentences": [headline, *sentences.state_gaps(run), *filter(None, [sentences.state_clocks(known.clocks)])],
+        "clocks": [asdict(clock) for clock in known.clocks],
+    }
+
+
+def describe_briefly(run: Run) -> dict[str, Any]:
+    """Return a run as an entry of a list: no table is read."""
+    begin = run.begin_ns
+    return {
+        "name": run.name,
+        "told_by": run.told_by,
+        "ranks": run.size,
+        "present": len(run.ranks),
+        "nodes": len(run.hosts) or None,
+        "gpus": sorted({one.gpu for one in run.ranks if one.gpu}),
+        "started_at": None if begin is None else datetime.fromtimestamp(begin / 1e9, UTC).isoformat(timespec="seconds"),
+        "step_ns": run.step_ns,
+    }

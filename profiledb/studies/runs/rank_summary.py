@@ -1,0 +1,169 @@
+"""The summary of a rank, bounded: identity, steps, collectives, kernels, idle time, from answers about its report."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
+from profiledb.library.library import Library
+from profiledb.query import analysis
+from profiledb.studies.scaling import family, runs
+from profiledb.studies.scaling.family import Named
+from profiledb.words import shortened
+
+STEPS = ("step", "start_ns", "duration_ns", *runs.PARTS, "hidden_ns")
+"""Columns of the table of steps: number, start from the start of the capture, and the parts of ``rank_split``, ns."""
+OPERATIONS = ("step", "operation", "bytes", "communicator", "sequence", "ranks", "start_ns", "duration_ns")
+"""Columns of the table of collectives, those of ``nccl_ops``."""
+KERNELS = ("name", "class", "calls", "total_ns")
+"""Columns of the table of kernels, those with the most time."""
+IDLE = ("reason", "idle_ns", "function", "range")
+"""Columns of the table of idle time by cause, those of ``idle_reasons``."""
+MOST = {"step_rows": 2_000, "operation_rows": 20_000, "kernel_rows": 100, "idle_rows": 20}
+"""Most rows of each table: what lies behind the first 2,000 steps or 20,000 collectives is not in a run."""
+TABLES = tuple(MOST)
+COLUMNS = dict(zip(TABLES, (STEPS, OPERATIONS, KERNELS, IDLE), strict=True))
+"""Columns of each table."""
+_NAME = 160
+
+Ask = Callable[..., pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """A rank of a run, or one GPU and process of a report with several.
+
+    Args:
+        report_id: its report.
+        lane: number within the report, from 0.
+        rank: its rank; None if unknown.
+        size: ranks of the run; None if unknown.
+        run: name of the run: that of the report without its rank.
+        is_named: whether the name of the report tells the rank.
+        run_id: hash of the launcher's name of the run; "" if unknown.
+        restarts: restarts of the run before; None if unknown.
+        host: name of the machine; "" if unknown.
+        gpu: product name; "" if unknown.
+        begin_ns: start of the capture on the clock of its machine, ns since 1970; None if unknown.
+        end_ns: its end.
+        told_by: source of the steps, one of ``runs.STEPS``.
+        steps: number of steps that count.
+        step_ns: their mean length, ns.
+        tables: Arrow tables as bytes, by the name in ``TABLES``; empty in lists of ranks.
+    """
+
+    report_id: str
+    lane: int
+    rank: int | None
+    size: int | None
+    run: str
+    is_named: bool
+    run_id: str
+    restarts: int | None
+    host: str
+    gpu: str
+    begin_ns: int | None
+    end_ns: int | None
+    told_by: str
+    steps: int
+    step_ns: float
+    tables: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def summarize(library: Library, report: Manifest) -> list[RankSummary]:
+    """Return the ranks of a report; none if it is of a single GPU and knows no rank, or no kernel ran."""
+    told = family.read_run_facts(library, report)
+    named = family.parse_name(report.id, report.name, family.read_facts(library, report.id), told)
+
+    def ask(name: str, **params: Any) -> pd.DataFrame:
+        return analysis.run(library, report.id, name, params)
+
+    try:
+        ranks = runs.read_ranks(named, ask)
+    except NotCapturedError:
+        return []
+    if len(ranks) < 2 and (named.rank is None or named.size == 1):
+        return []
+    return [_summarize_rank(named, told, lane, rank, ask, alone=len(ranks) == 1) for lane, rank in enumerate(ranks)]
+
+
+def _summarize_rank(
+    named: Named, told: Mapping[str, Any], lane: int, rank: runs.Rank, ask: Ask, *, alone: bool
+) -> RankSummary:
+    part = {"within": "steps"} if rank.told_by == "ranges" else {}
+    if not alone:
+        part["device"] = str(rank.gpu_id)
+    return RankSummary(
+        report_id=named.id,
+        lane=lane,
+        rank=rank.number,
+        size=named.size,
+        run=shortened(named.run, _NAME),
+        is_named=family.names_rank(named.name),
+        run_id=str(told.get("run_id", "")),
+        restarts=_whole(told.get("restarts")),
+        host=shortened(str(told.get("host", "")), _NAME),
+        gpu=shortened(rank.gpu, _NAME),
+        begin_ns=_whole(told.get("begin_ns")),
+        end_ns=_whole(told.get("end_ns")),
+        told_by=rank.told_by,
+        steps=rank.steps,
+        step_ns=rank.step_ns,
+        tables={
+            "step_rows": encode(rank.split.assign(step=rank.split["step"].fillna(0)), "step_rows"),
+            "operation_rows": encode(rank.ops, "operation_rows"),
+            "kernel_rows": encode(_answer(ask, "kernels", **part), "kernel_rows"),
+            "idle_rows": encode(_answer(ask, "idle_reasons", **part), "idle_rows"),
+        },
+    )
+
+
+def _answer(ask: Ask, name: str, **params: Any) -> pd.DataFrame:
+    with suppress(NotCapturedError):
+        return ask(name, **params)
+    return pd.DataFrame()
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None or pd.isna(value) else int(value)
+
+
+_TEXTS = {"operation", "communicator", "name", "class", "reason", "function", "range"}
+_WHOLE = {"step", "calls"}
+
+
+def encode(rows: pd.DataFrame, table: str) -> bytes:
+    """Return the first rows of a table of ``TABLES``, without other columns, as bytes of Arrow."""
+    columns = COLUMNS[table]
+    chosen = rows.reindex(columns=list(columns)).head(MOST[table])
+    schema = pa.schema([(name, _type(name)) for name in columns])
+    arrays = [
+        chosen[name].map(lambda text: shortened(str(text), _NAME), na_action="ignore")
+        if name in _TEXTS
+        else chosen[name]
+        for name in columns
+    ]
+    packed = pa.table(
+        [pa.array(array, field.type, from_pandas=True) for array, field in zip(arrays, schema, strict=True)], schema
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(packed)
+    return bytes(sink.getvalue())
+
+
+def _type(name: str) -> pa.DataType:
+    if name in _TEXTS:
+        return pa.string()
+    return pa.int64() if name in _WHOLE else pa.float64()
+
+
+def decode(content: bytes) -> pa.Table:
+    """Return a table that ``encode`` wrote. Raises pyarrow.ArrowException if it is damaged."""
+    with pa.ipc.open_stream(content) as reader:
+        return reader.read_all()

@@ -1,0 +1,63 @@
+"""Everything that is asked of a run, worked out once from the tables of its ranks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from profiledb.studies.runs import clocks, run_rows, straggler
+from profiledb.studies.runs.clocks import Clock
+from profiledb.studies.runs.run_tables import MEASURES, Matrix, RunTables
+from profiledb.studies.runs.straggler import Straggler
+
+MOST_STEPS = 400
+"""Most columns of a heat map; of more steps each column is the longest of its neighbors: no slow step disappears."""
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """The conclusions about a run and the tables that show them.
+
+    Args:
+        is_matched: whether collectives could be matched over the ranks, which waits need.
+        straggler: the rank for which the others wait, if there is one.
+        clocks: clocks of the ranks.
+        ranks: rows of ``run_rows.RANKS``.
+        kernels: rows of ``run_rows.KERNELS``.
+        communicators: rows of ``run_rows.COMMUNICATORS``.
+        steps: number of the step of each column of ``heat``.
+        heat: each of ``MEASURES`` by rank and step, ns, at most ``MOST_STEPS`` columns.
+    """
+
+    is_matched: bool
+    straggler: Straggler | None
+    clocks: tuple[Clock, ...]
+    ranks: pd.DataFrame
+    kernels: pd.DataFrame
+    communicators: pd.DataFrame
+    steps: tuple[int, ...]
+    heat: Mapping[str, Matrix]
+
+
+def answer(tables: RunTables) -> RunAnswer:
+    """Work out the answer."""
+    each = max(1, -(-len(tables.step_numbers) // MOST_STEPS))
+    return RunAnswer(
+        is_matched=not tables.matches.empty,
+        straggler=straggler.find_straggler(tables),
+        clocks=tuple(clocks.align(tables.matches)),
+        ranks=run_rows.list_ranks(tables),
+        kernels=run_rows.list_kernels(tables),
+        communicators=run_rows.list_communicators(tables),
+        steps=tuple(tables.step_numbers[::each]),
+        heat={measure: shrink(tables.matrix(measure), each) for measure in MEASURES},
+    )
+
+
+def shrink(values: Matrix, each: int) -> Matrix:
+    """Return a matrix whose columns are the largest values of ``each`` columns."""
+    if each == 1:
+        return values
+    padded = np.pad(values, ((0, 0), (0, -values.shape[1] % each)), constant_values=np.nan)
+    return np.fmax.reduce(padded.reshape(len(values), -1, each), axis=2)  # type: ignore[no-any-return]

@@ -1,0 +1,134 @@
+"""Group ranks into runs: by the launcher's name of the run, else by the names of reports and the times of captures."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from profiledb.studies.runs.rank_summary import RankSummary
+from profiledb.studies.scaling.family import Named, join_overlapping
+
+FEWEST = 2
+"""Ranks that make a run; a report of a single one belongs to none."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The ranks of one job.
+
+    Args:
+        name: name of its reports without the rank.
+        told_by: how its ranks were found: ``launcher`` (environment), ``report`` (several GPUs in one), ``name`` or
+            ``time`` (traces of different ranks whose captures overlap).
+        size: number of ranks, whether their reports are present or not.
+        ranks: the present ranks, in order; their numbers are unique.
+        doubled: further reports of a rank that is present; nothing counts them.
+    """
+
+    name: str
+    told_by: str
+    size: int
+    ranks: tuple[RankSummary, ...]
+    doubled: tuple[RankSummary, ...] = ()
+
+    @property
+    def missing(self) -> list[int]:
+        """Ranks without a report."""
+        return sorted(set(range(self.size)) - {one.rank for one in self.ranks if one.rank is not None})
+
+    @property
+    def reports(self) -> list[str]:
+        """Ids of its reports, each once, in the order of ranks."""
+        return list(dict.fromkeys(one.report_id for one in self.ranks))
+
+    @property
+    def hosts(self) -> list[str]:
+        """Names of its machines; empty if no report tells one."""
+        return sorted({one.host for one in self.ranks if one.host})
+
+    @property
+    def restarts(self) -> int:
+        """Restarts of the launcher before the last of its reports was captured."""
+        return max((one.restarts or 0 for one in self.ranks), default=0)
+
+    @property
+    def begin_ns(self) -> int | None:
+        """Start of the earliest capture, ns since 1970; None if no report tells it."""
+        return min((one.begin_ns for one in self.ranks if one.begin_ns is not None), default=None)
+
+    @property
+    def step_ns(self) -> float:
+        """Mean length of a step over all ranks, ns."""
+        return sum(one.step_ns for one in self.ranks) / len(self.ranks)
+
+
+def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:
+    """Return the runs, by name and time, from the ranks of all reports of a library."""
+    by_report: dict[str, list[RankSummary]] = {}
+    for one in ranks:
+        by_report.setdefault(one.report_id, []).append(one)
+    groups: dict[tuple[str, str], list[RankSummary]] = {}
+    unplaced = []
+    for members in by_report.values():
+        first = members[0]
+        if first.run_id:
+            groups.setdefault(("launcher", first.run_id), []).extend(members)
+        elif len(members) >= FEWEST and (first.size or 0) <= len(members):
+            groups[("report", first.report_id)] = members
+        else:
+            unplaced.append(first)
+    by_time = {one.id: one for one in join_overlapping([_as_named(one) for one in unplaced])}
+    for one in unplaced:
+        groups.setdefault(("name", by_time[one.report_id].run), []).append(one)
+    runs = [run for (told_by, _), members in groups.items() for run in _split_jobs(told_by, members)]
+    return sorted((run for run in runs if max(run.size, len(run.ranks)) >= FEWEST), key=_place)
+
+
+def find_run(runs: Iterable[Run], report_id: str) -> Run | None:
+    """Return the run of a report; None if it belongs to none."""
+    return next((run for run in runs if any(one.report_id == report_id for one in (*run.ranks, *run.doubled))), None)
+
+
+def _as_named(one: RankSummary) -> Named:
+    during = None if one.begin_ns is None or one.end_ns is None else (one.begin_ns, one.end_ns)
+    named_alone = one.run.removesuffix(" (trace)")  # a name that tells the rank leaves it out
+    return Named(one.report_id, named_alone, one.rank, one.size, one.run, one.run, during=during)
+
+
+def _split_jobs(told_by: str, members: Sequence[RankSummary]) -> list[Run]:
+    """Return a run, or several if reports of one name are of jobs at different times: then a rank occurs twice."""
+    if len({one.rank for one in members}) == len(members):
+        return [_make_run(told_by, members)]
+    if told_by == "launcher":
+        return [_make_run(told_by, _last_restart(members), members)]
+    jobs: list[list[RankSummary]] = []
+    until = -1
+    for one in sorted(members, key=lambda one: (one.begin_ns is None, one.begin_ns or 0, one.rank or 0)):
+        begin, end = one.begin_ns, one.end_ns
+        if not jobs or (begin is not None and begin >= until):
+            jobs.append([])
+        jobs[-1].append(one)
+        until = max(until, end if end is not None else until)
+    return [_make_run(told_by, job) for job in jobs]
+
+
+def _last_restart(members: Sequence[RankSummary]) -> list[RankSummary]:
+    """Return the ranks after the last restart: a launcher that restarts a job keeps its name."""
+    last = max(one.restarts or 0 for one in members)
+    return [one for one in members if (one.restarts or 0) == last]
+
+
+def _make_run(told_by: str, members: Sequence[RankSummary], every: Sequence[RankSummary] = ()) -> Run:
+    present: dict[int | None, RankSummary] = {}
+    doubled = [one for one in every if one not in members]
+    for one in sorted(members, key=lambda one: (one.rank or 0, one.begin_ns or 0, one.report_id)):
+        if one.rank in present:
+            doubled.append(one)
+        else:
+            present[one.rank] = one
+    ranks = tuple(present.values())
+    size = max(max((one.size or 0 for one in ranks), default=0), 1 + max(one.rank or 0 for one in ranks))
+    by_name = all(one.is_named for one in ranks)
+    return Run(ranks[0].run, "time" if told_by == "name" and not by_name else told_by, size, ranks, tuple(doubled))
+
+
+def _place(run: Run) -> tuple[str, int]:
+    return run.name, run.begin_ns or 0

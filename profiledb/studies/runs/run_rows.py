@@ -1,0 +1,113 @@
+"""Tables of a run: its ranks, its kernels and its communicators over the ranks."""
+
+from typing import Any
+
+import pandas as pd
+
+from profiledb.query.header import Column
+from profiledb.studies.runs.run_tables import RunTables
+
+Row = dict[Any, Any]
+
+RANKS = (
+    Column("rank", "id", "", "rank"),
+    Column("host", "text", "", "name of the machine; empty if the report does not tell", "Node"),
+    Column("step_ns", "ns", ".0f", "mean step time"),
+    Column("compute_ns", "ns", ".0f", "mean time per step in which kernels other than communication ran"),
+    Column("exposed_ns", "ns", ".0f", "mean time per step in which communication ran without compute"),
+    Column("wait_ns", "ns", ".0f", "mean time per step in its collectives beyond that of the last rank to arrive"),
+    Column("copy_ns", "ns", ".0f", "mean time per step in which copies or memsets ran without kernels"),
+    Column("idle_ns", "ns", ".0f", "mean time per step in which the GPU did nothing"),
+    Column("last", "count", "", "collectives at which it was the last to arrive", "Last to arrive"),
+    Column("report", "text", "", "id of its report"),
+)
+"""Columns of ``list_ranks``."""
+
+KERNELS = (
+    Column("name", "text", "", "readable name", "Kernel"),
+    Column("class", "class", "", "kernel class"),
+    Column("ranks", "count", "", "ranks that run it"),
+    Column("median_ns", "ns", ".0f", "median over the ranks of its time per step"),
+    Column("min_ns", "ns", ".0f", "its shortest time per step of a rank"),
+    Column("max_ns", "ns", ".0f", "its longest time per step of a rank"),
+    Column("spread_pct", "%", ".1f", "longest minus shortest, relative to the median"),
+    Column("slowest", "id", "", "rank with the longest time", "Slowest rank"),
+    Column("calls", "count", ".1f", "median over the ranks of its launches per step", "Launches"),
+)
+"""Columns of ``list_kernels``."""
+
+COMMUNICATORS = (
+    Column("operation", "text", "", "NCCL operation"),
+    Column("communicator", "text", "", "communicator or process group"),
+    Column("ranks", "count", "", "ranks that take part"),
+    Column("count", "count", "", "operations that all of them have"),
+    Column(
+        "transfer_ns", "ns", ".0f", "sum of the shortest durations over the ranks: the last to arrive does not wait"
+    ),
+    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks"),
+)
+"""Columns of ``list_communicators``."""
+
+
+def list_ranks(tables: RunTables) -> pd.DataFrame:
+    """Return one row per rank (``RANKS``), in order."""
+    parts = ["duration_ns", "compute_ns", "exposed_ns", "copy_ns", "idle_ns"]
+    means = tables.steps.groupby("rank")[parts].mean().rename(columns={"duration_ns": "step_ns"}).to_dict("index")
+    arrived = tables.matches.assign(last=tables.matches["wait_ns"] == 0)
+    waits: dict[Any, Row] = arrived.groupby("rank")[["wait_ns", "last"]].sum().to_dict("index")
+    rows: list[Row] = []
+    for one in tables.run.ranks:
+        rank = one.rank or 0
+        row: Row = {"rank": rank, "host": one.host or None, "report": one.report_id, **means.get(rank, {})}
+        if rank in waits:
+            row |= {"wait_ns": waits[rank]["wait_ns"] / tables.step_count[rank], "last": waits[rank]["last"]}
+        rows.append(row)
+    return _typed(rows, RANKS)
+
+
+def list_kernels(tables: RunTables) -> pd.DataFrame:
+    """Return one row per kernel (``KERNELS``), the most time first; time per step on each rank."""
+    rows = tables.kernels.assign(
+        ns=tables.kernels["total_ns"] / tables.kernels["rank"].map(tables.step_count),
+        launches=tables.kernels["calls"] / tables.kernels["rank"].map(tables.step_count),
+    )
+    if rows.empty:
+        return _typed([], KERNELS)
+    each = rows.groupby(["name", "class", "rank"], dropna=False)[["ns", "launches"]].sum().reset_index()
+    groups = each.groupby(["name", "class"], dropna=False)
+    frame = groups.agg(
+        ranks=("rank", "nunique"), median_ns=("ns", "median"), min_ns=("ns", "min"), max_ns=("ns", "max"),
+        calls=("launches", "median"),
+    )  # fmt: skip
+    frame["slowest"] = each.loc[groups["ns"].idxmax(), "rank"].to_numpy()
+    frame["spread_pct"] = 100 * (frame["max_ns"] - frame["min_ns"]) / frame["median_ns"]
+    return _typed(frame.sort_values("median_ns", ascending=False).reset_index().to_dict("records"), KERNELS)
+
+
+def list_communicators(tables: RunTables) -> pd.DataFrame:
+    """Return one row per operation and communicator (``COMMUNICATORS``), the most waiting first."""
+    matches = tables.matches
+    rows: list[Row] = []
+    for (operation, communicator), group in matches.groupby(["operation", "communicator"], dropna=False):
+        members = group["rank"].nunique()
+        rows.append(
+            {
+                "operation": operation,
+                "communicator": communicator,
+                "ranks": members,
+                "count": group["key"].nunique(),
+                "transfer_ns": group.drop_duplicates("key")["shortest_ns"].sum(),
+                "wait_ns": group["wait_ns"].sum() / members,
+            }
+        )
+    return _typed(sorted(rows, key=lambda row: -row["wait_ns"]), COMMUNICATORS)
+
+
+def _typed(rows: list[Row], columns: tuple[Column, ...]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+    kinds = {
+        c.name: "Int64" if c.unit in ("count", "id") and not c.format else "Float64"
+        for c in columns
+        if c.unit not in ("text", "class")
+    }
+    return frame.astype(kinds)

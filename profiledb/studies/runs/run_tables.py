@@ -1,0 +1,101 @@
+"""The tables of all ranks of a run, joined: steps, collectives with their waits, kernels, idle time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from profiledb.studies.runs import rank_summary
+from profiledb.studies.runs.run_list import Run
+from profiledb.studies.scaling import nccl
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+"""Values by rank (row) and step (column); NaN where a rank lacks a step."""
+
+MEASURES = {
+    "duration_ns": "Step time",
+    "compute_ns": "Compute",
+    "exposed_ns": "Exposed communication",
+    "wait_ns": "Waiting for other ranks",
+    "copy_ns": "Copies",
+    "idle_ns": "Idle",
+}
+"""What the heat map of a run shows, ns, with its title."""
+
+Content = Mapping[tuple[str, int], Mapping[str, bytes]]
+"""Tables of ranks by report and lane."""
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """A run with the tables of its ranks; each row has the number of its rank in ``rank``."""
+
+    run: Run
+    steps: pd.DataFrame
+    operations: pd.DataFrame
+    kernels: pd.DataFrame
+    idle: pd.DataFrame
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Ranks in order, the rows of every matrix."""
+        return [one.rank or 0 for one in self.run.ranks]
+
+    @cached_property
+    def step_numbers(self) -> list[int]:
+        """Steps that at least one rank has, the columns of every matrix."""
+        return sorted(self.steps["step"].unique().tolist())
+
+    @cached_property
+    def matches(self) -> pd.DataFrame:
+        """Collectives that every rank of their communicator has (``nccl.match_operations``)."""
+        return nccl.match_rows(self.operations, not self.run.missing)
+
+    @cached_property
+    def step_count(self) -> Mapping[int, int]:
+        """Number of steps by rank."""
+        return {one.rank or 0: max(1, one.steps) for one in self.run.ranks}
+
+    def matrix(self, measure: str) -> Matrix:
+        """Return a measure (``MEASURES``) by rank and step, ns; of waits NaN if no collective could be matched."""
+        if measure == "wait_ns":
+            waits = self.matches.groupby(["rank", "step"])[["wait_ns"]].sum().reset_index()
+            return self._spread(waits, "wait_ns")
+        return self._spread(self.steps, measure)
+
+    def _spread(self, rows: pd.DataFrame, column: str) -> Matrix:
+        values = np.full((len(self.numbers), len(self.step_numbers)), np.nan)
+        row = pd.Index(self.numbers).get_indexer(pd.Index(rows["rank"]))
+        at = pd.Index(self.step_numbers).get_indexer(pd.Index(rows["step"]))
+        known = (row >= 0) & (at >= 0)
+        values[row[known], at[known]] = rows[column].to_numpy(dtype=float)[known]
+        return values
+
+
+def join_tables(run: Run, content: Content) -> RunTables:
+    """Return the tables of a run; a rank whose tables cannot be read has no rows."""
+    joined = {table: _join(run, content, table) for table in rank_summary.TABLES}
+    return RunTables(
+        run,
+        steps=joined["step_rows"],
+        operations=joined["operation_rows"].sort_values(["rank", "start_ns"], ignore_index=True),
+        kernels=joined["kernel_rows"],
+        idle=joined["idle_rows"],
+    )
+
+
+def _join(run: Run, content: Content, table: str) -> pd.DataFrame:
+    parts: list[pa.Table] = []
+    for one in run.ranks:
+        found = content.get((one.report_id, one.lane), {}).get(table, b"")
+        try:
+            rows = rank_summary.decode(found)
+        except (pa.ArrowException, OSError):  # damaged, or of a rank whose summary is made anew
+            continue
+        parts.append(rows.append_column("rank", pa.array(np.full(rows.num_rows, one.rank or 0, dtype=np.int64))))
+    columns: Sequence[str] = rank_summary.COLUMNS[table]
+    return pa.concat_tables(parts).to_pandas() if parts else pd.DataFrame(columns=[*columns, "rank"])

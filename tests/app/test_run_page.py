@@ -1,0 +1,55 @@
+"""The page Run: which rank holds up the others, on the samples and without a run."""
+
+from pathlib import Path
+
+import pytest
+
+from profiledb.library.library import Library
+from profiledb.studies import run_lookup
+from profiledb.studies.trends import summary_refresh
+from tests.app.conftest import Dashboard, _use
+from tests.conftest import copy_data
+from tests.support.ddp_samples import make_ddp, needs_ddp
+
+__all__ = ["make_ddp"]  # fixture
+
+
+@pytest.fixture(name="summarized")
+def make_summarized(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A copy of the library of the samples, with their summaries; the dashboard of the test reads it."""
+    folder = tmp_path / "data"
+    copy_data(ddp.folder, folder / "library")
+    _use(folder, monkeypatch)
+    library = Library(folder / "library")
+    summary_refresh.refresh(library)
+    return library
+
+
+@needs_ddp
+def test_the_samples_are_runs_and_the_straggler_is_that_of_scaling(summarized: Library) -> None:
+    runs = {run.name: run for run in run_lookup.list_runs(summarized)}
+    assert {name: (run.size, run.told_by, run.missing) for name, run in runs.items()} == {
+        "ddp_overlap_4": (4, "launcher", []), "ddp_strong_2": (2, "launcher", []),
+        "ddp_strong_4": (4, "launcher", []), "ddp_weak_4": (4, "launcher", []),
+    }  # fmt: skip
+    late = {name: run_lookup.answer(summarized, run).straggler for name, run in runs.items()}
+    assert {name: one and one.rank for name, one in late.items()} == {
+        "ddp_overlap_4": 2, "ddp_strong_2": None, "ddp_strong_4": None, "ddp_weak_4": 3,
+    }  # fmt: skip
+
+
+@needs_ddp
+def test_the_page_says_who_holds_up_the_others(summarized: Library, dashboard: Dashboard) -> None:
+    at = dashboard("run", report=summarized.find("ddp_weak_4_rank0.sqlite").id)
+    assert not at.exception
+    assert any("Rank 3 holds up the others" in one.value for one in at.markdown)
+    assert [one.value for one in at.subheader] == [
+        "Ranks by step", "Ranks", "Waits by communicator", "Kernels over the ranks"
+    ]  # fmt: skip
+
+
+@needs_ddp
+def test_a_report_of_a_single_gpu_says_how_runs_are_found(summarized: Library, dashboard: Dashboard) -> None:
+    at = dashboard("run", report=summarized.find("ddp_1.sqlite").id)
+    assert not at.exception
+    assert any("not of a run" in one.value for one in at.error)

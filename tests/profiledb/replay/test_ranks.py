@@ -1,0 +1,140 @@
+"""Ranks of one run: by hand, on clocks of their own, and the samples of four GPUs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from profiledb.errors import NotCapturedError
+from profiledb.library.library import Library
+from profiledb.replay import graph, prediction, ranks, simulation
+from profiledb.replay.recording import Recording
+from profiledb.studies.scaling.family import find_ranks
+from tests.profiledb.replay.test_replay import LAUNCH
+from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.recordings import Call, Operation, recording
+from tests.support.torch_samples import RANKS, make_torch_samples, needs_torch_samples
+
+__all__ = ["make_ddp", "make_torch_samples"]  # fixtures
+
+
+def one_rank(clock: int, arrivals: list[int], ends: list[int]) -> Recording:
+    """A rank that launches a collective at each arrival; each runs from 5 µs later to the common end."""
+    calls = [Call(LAUNCH, at + clock, at + clock + 2_000) for at in arrivals]
+    operations = [
+        Operation(at + clock + 5_000, end + clock, i, class_="communication")
+        for i, (at, end) in enumerate(zip(arrivals, ends, strict=True))
+    ]
+    return recording(calls, operations)
+
+
+def joined(*members: Recording) -> ranks.Joined:
+    return ranks.join(members, [np.ones(len(one.operations), np.bool_) for one in members])
+
+
+def test_the_other_rank_waits_for_the_one_that_comes_last() -> None:
+    """The second rank arrives 40 µs later, by a clock that is 7 ms ahead; data moves for 20 µs."""
+    ends = [65_000, 165_000]
+    found = joined(one_rank(0, [0, 100_000], ends), one_rank(7_000_000, [40_000, 140_000], ends))
+    assert found.shift_ns == [0, -7_000_000]
+    assert found.collectives == [(0, 1), (2, 3)]
+    assert found.rank_of_call.tolist() == [0, 1, 0, 1]
+    built = graph.build(found.recording, found.collectives)
+    out = simulation.replay(built)
+    assert out.end == [65_000, 65_000, 165_000, 165_000]
+    # The second rank comes 30 µs earlier to the first collective, and then to the second one, too.
+    sooner = replace(built, gap=np.array([0, 10_000, *built.gap[2:]]))
+    assert simulation.replay(sooner).end == [35_000, 35_000, 135_000, 135_000]
+
+
+def test_reports_with_other_collectives_are_not_of_one_run() -> None:
+    with pytest.raises(NotCapturedError, match="the same collectives"):
+        joined(one_rank(0, [0, 100_000], [65_000, 165_000]), one_rank(0, [0], [65_000]))
+    with pytest.raises(NotCapturedError, match="do not end together"):
+        joined(one_rank(0, [0, 1_000_000], [65_000, 1_065_000]), one_rank(0, [0, 500_000], [65_000, 565_000]))
+
+
+TIMES = st.lists(st.tuples(st.integers(6_000, 90_000), st.integers(6_000, 90_000)), min_size=1, max_size=20)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(TIMES, st.integers(-(10**9), 10**9))
+def test_ranks_replay_as_a_plain_simulation_of_both_with_any_clocks(work: list[tuple[int, int]], clock: int) -> None:
+    """Each rank works, then launches a collective and waits for it; 20 µs after the last arrival it ends on both.
+
+    Then the second rank works half as long.
+    """
+
+    def run(halves: int, clock: int) -> list[Recording]:
+        calls = [[Call("cuInit", 0, 1_000)], [Call("cuInit", clock, clock + 1_000)]]
+        operations, now = [list[Operation](), list[Operation]()], 1_000
+        for both in work:
+            arrivals = [now + both[0], now + both[1] // halves]
+            now = max(arrivals) + 25_000
+            for rank, at in enumerate(arrivals):
+                shift = rank * clock
+                operations[rank].append(
+                    Operation(at + 5_000 + shift, now + shift, len(calls[rank]), class_="communication")
+                )
+                calls[rank] += [
+                    Call(LAUNCH, at + shift, at + 2_000 + shift),
+                    Call("cudaStreamSynchronize_v3020", at + 2_000 + shift, now + shift),
+                ]
+        return [recording(*one) for one in zip(calls, operations, strict=True)]
+
+    found = joined(*run(1, clock))
+    assert found.shift_ns == [0, -clock]
+    built = graph.build(found.recording, found.collectives)
+    operations = found.recording.operations
+    out = simulation.replay(built)
+    assert (out.begin, out.end) == (operations.start.tolist(), operations.end.tolist())
+    launches = operations.call[found.rank_of_call[operations.call] == 1]
+    gap = built.gap.copy()
+    gap[launches] //= 2
+    truth = joined(*run(2, clock)).recording.operations
+    out = simulation.replay(replace(built, gap=gap))
+    assert sorted(out.begin) == truth.start.tolist()
+    assert sorted(out.end) == sorted(truth.end.tolist())
+
+
+@needs_ddp
+def test_the_samples_of_four_ranks_replay_together(ddp: Library) -> None:
+    report = ddp.find("ddp_overlap_4_rank2.sqlite")
+    mates = find_ranks(ddp, report)
+    assert mates == [ddp.find(f"ddp_overlap_4_rank{rank}.sqlite").id for rank in (0, 1, 3)]
+    alone = prediction.predict(ddp, report.id)
+    found = prediction.predict(ddp, report.id, [], mates)
+    assert (alone.ranks, found.ranks, found.alone) == (1, 4, "")
+    assert found.baseline_ns == alone.baseline_ns
+    assert found.error_pct < 0.5
+    faster = [("faster_kernels", "communication:1000000")]
+    saved = [prediction.predict(ddp, report.id, faster, peers).predictions[0].saving_ns for peers in ([], mates)]
+    assert saved[1] < saved[0], "most of an operation of NCCL is the wait for the other ranks, which stays"
+
+
+def test_a_report_of_one_gpu_has_no_other_ranks(nsys_samples: Library) -> None:
+    assert find_ranks(nsys_samples, nsys_samples.find("idle_fixed.nsys-rep")) == []
+
+
+@needs_torch_samples
+def test_traces_of_two_ranks_replay_together(torch_samples: Library) -> None:
+    report = torch_samples.find(RANKS[1])
+    mates = find_ranks(torch_samples, report)
+    assert mates == [torch_samples.find(RANKS[0]).id]
+    found = prediction.predict(torch_samples, report.id, [], mates)
+    assert (found.ranks, found.steps, found.alone) == (2, 3, "")
+
+
+def test_reports_that_do_not_fit_are_left_out_with_the_reason(nsys_samples: Library) -> None:
+    names = ("transformer_steps.nsys-rep", "idle_fixed.nsys-rep", "attention.nsys-rep")
+    steps, other, none = (nsys_samples.find(name).id for name in names)
+    for report, peer, reason in (
+        (steps, other, "same collectives"),
+        (none, other, "no steps"),
+        (other, steps, "lacks"),
+    ):
+        found = prediction.predict(nsys_samples, report, [("cuda_graph", "")], [peer])
+        assert found.ranks == 1
+        assert reason in found.alone
