@@ -603,7 +603,7 @@ CHANGES = {
             cuda_graph,
         ),
         Change(
-            "fused_elementwise", "Elementwise kernels that follow each other are one",
+            "fused_elementwise", "Consecutive elementwise kernels are one",
             "The fused kernel takes as long as the longest of them.", fused_elementwise,
         ),
         Change(
@@ -637,7 +637,7 @@ CHANGES = {
             _optimizers, cautious=fused_optimizer_cautious, hopeful=fused_optimizer_hopeful,
         ),
         Change(
-            "overlapped_copies", "Copies run beside kernels, from pinned memory in streams of their own",
+            "overlapped_copies", "Copies from pinned memory run beside kernels",
             "There are buffers for all copies under way. A kernel waits for the copy before it in its stream, a copy to"
             " the host for the kernel before it.",
             overlapped_copies, cautious=overlapped_copies_cautious,

@@ -207,7 +207,7 @@ def predict(
         try:
             found += filter(None, [case.predict([(change, value)], least)])
         except NotCapturedError as error:
-            reason = f"{error.message} {error.why or ''}".strip()
+            reason = f"{error.message} {error.hint or ''}".strip()
             refused.append(Refused((change.name, value), change.describe(value), reason))
     together = None
     if refused and changes:
@@ -483,7 +483,8 @@ class _Case:
         length = int((end - begin) / changed.items)
         if self.baseline - length <= least_ns:
             return None
-        parts = kinds(critical_path.pieces(changed, replayed, begin, end))
+        path = kinds(critical_path.pieces(changed, replayed, begin, end))
+        parts = tuple((kind, int(ns / changed.items)) for kind, ns in path)
         off = self._uncertainty(replayed, length, changed.items, parts)
         low, high = length, length
         if any(change.cautious or change.hopeful for change, _ in chosen):
@@ -530,5 +531,5 @@ class _Case:
             gained = self._steps - _step_lengths(self.graph, self.window, replayed) / items
             spread = 1.96 * float(np.std(gained, ddof=1)) * len(gained) ** 0.5
         model = MODEL_ERROR * (self.baseline - length)
-        host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS)) / items
+        host = HOST_ERROR * sum(ns for kind, ns in parts if kind in (critical_path.HOST, critical_path.CALLS))
         return float(np.linalg.norm([spread, model, host])) + abs(self.explained - self.baseline)

@@ -30,18 +30,18 @@ COLUMNS = (
 )
 PATH = (
     Col("kind", "Part"),
-    Col("share_pct", "Share", kind="bar", width=110, help="Share of the time of the steps"),
+    Col("name", "Name", width=300),
     Col("ns", "Time", kind="duration"),
-    Col("name", "Name", width=420),
+    Col("share_pct", "Share", kind="bar", width=110, help="Share of the time of the steps"),
 )
 SLACK = (
     Col("kind", "Part"),
-    Col("ns", "Time", kind="duration"),
-    Col("count", "Number", kind="count"),
-    Col("critical", "Critical", kind="count", help="How many have no slack"),
+    Col("name", "Name", width=300),
     Col("least_ns", "Least slack", kind="duration", help="Of the one that has least"),
     Col("median_ns", "Median slack", kind="duration"),
-    Col("name", "Name", width=420),
+    Col("critical", "Critical", kind="count", help="How many have no slack"),
+    Col("count", "Count", kind="count"),
+    Col("ns", "Time", kind="duration", help="Of all of them together"),
 )
 _SLACK_KINDS = {
     "kernel": "Kernel", "copy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "call": "CUDA call",

@@ -37,6 +37,13 @@ def test_changes_together_save_no_less_than_each_alone(nsys_samples: Library) ->
     assert sum(piece.ns for piece in found.path) == pytest.approx(found.baseline_ns, rel=0.01)
 
 
+def test_a_larger_batch_is_told_for_as_many_items(nsys_samples: Library) -> None:
+    found = predict(nsys_samples, "transformer_steps.nsys-rep", "batch=2").together
+    assert found is not None
+    assert found.baseline_ns / 2 < found.predicted_ns < found.baseline_ns
+    assert sum(ns for _, ns in found.parts) == pytest.approx(found.predicted_ns, rel=0.01)
+
+
 def test_the_command_and_the_api_say_the_same(nsys_samples: Library, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["whatif", STARVED, "--library", str(nsys_samples.folder), "--change", "faster_kernels=matmul:2"]
     assert main([*command, "--format", "json"]) == 0
