@@ -93,9 +93,10 @@ SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 
 -- What the host did in the gaps: each gap in pieces from `s` to `e` of one reason, function and range. It tells of the
 -- thread that launched the operation that follows: until this call had returned, the call that the thread was in, or
--- host code outside all of them. What then remains of the gap is the way of the launch to the GPU, or a wait for other
--- work. `pre` is the range that the thread had open meanwhile, 0 without one. Where no call of the operation is known,
--- reason is "unknown", or "page migration" where the operation moves pages of unified memory, which no call launches.
+-- host code outside all of them; waits for a thread that launches meanwhile are its host code. What then remains of the
+-- gap is the way of the launch to the GPU, or a wait for other work. `pre` is the range that the thread had open
+-- meanwhile, 0 without one. Where no call of the operation is known, reason is "unknown", or "page migration" where the
+-- operation moves pages of unified memory, which no call launches.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -119,12 +120,22 @@ WITH host AS MATERIALIZED (
     FROM (SELECT call.*, device_id FROM call JOIN watched USING (tid)) AS call
     ASOF JOIN host ON host.tid = call.tid AND host.device_id = call.device_id AND call.end_ns > host.a
     WHERE b > start_ns
+), lock AS MATERIALIZED (
+    SELECT met.* FROM met JOIN string ON string_id = name_id
+    WHERE source = 1 AND regexp_matches(value, 'pthread_cond|sem_(timed|clock)?wait|futex')
+), handed AS (  -- who waits while another thread of the process launches, as PyTorch's backward does, has handed over
+    SELECT lock.tid, lock.start_ns, lock.name_id, 1 AS source
+    FROM lock ASOF JOIN (
+        SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)
+        WHERE category = 'launch' AND EXISTS (FROM lock)
+    ) AS launch ON launch.pid = pid_of(lock.tid) AND lock.end_ns > launch.t
+    WHERE launch.t > lock.start_ns
 ), outermost AS (  -- a call inside another one counts with it; where two cross, the first one goes on to its end
     SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
             PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), start_ns)) AS s, end_ns AS e, name_id, source
-    FROM met QUALIFY e > s
+    FROM met ANTI JOIN handed USING (tid, start_ns, name_id, source) QUALIFY e > s
 ), changed AS MATERIALIZED (
     SELECT tid, kind, t, pre, t // width AS slot
     FROM range_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
