@@ -18,6 +18,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- column: reason = CPU activity during gap | text | | what the thread that launched the next operation did during the gap
 -- column: idle_ns | ns | | idle time in which the CPU did this

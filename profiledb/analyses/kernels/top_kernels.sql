@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
+-- once: steps
 -- param: phase =  these phases together as one, with commas between: forward,backward; without it each, and `all`
 -- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
 -- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or what was asked for

@@ -7,6 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
+-- once: busy
 -- param: bins = 200 cuts the capture into this many bins
 -- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0

@@ -11,6 +11,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
+-- once: finding_steps, kernel_iterations, busy
 -- param: least_steps = 4 fewer steps are no steady part
 -- param: denser = 5 how many times as large a share of the time as outside the GPUs work in steps of little work
 -- param: kernels_pct = 10 share of the time that iterations told by kernels cover at least, percent

@@ -10,6 +10,7 @@
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
+-- once: tensors
 -- column: device | text | | CPU, or GPU with its number
 -- column: peak_bytes | bytes | | most that tensors held at once in the selection
 -- column: peak_ns | ns | | when they first did, from the start of the capture
