@@ -132,17 +132,26 @@ def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., s
 
 
 @needs_ddp
-def test_rank_imbalance(ddp: Library, library: Library, small: Callable[..., str]) -> None:
-    """No report at hand has several ranks: by hand GPU 0 comes 30 and 10 ns before GPU 1, in 2 · 100 ns."""
-    together = ((0, 50, 0, 7, True), (30, 50, 1, 7, True), (60, 100, 0, 7, True), (70, 100, 1, 7, True))
-    first = (0, 1, 1, 7, False)
-    found = judged(library, small(*together, first), "rank_imbalance")
-    assert (found.verdict, found.saving_ns, found.facts["collectives"], found.facts["last_gpu"]) == ("fires", 40, 2, 1)
-    assert found.value == pytest.approx(100 * 40 / 200)
-    even = small(*((a, b, gpu, 7, True) for a, b in ((0, 50), (60, 100)) for gpu in (0, 1)))
-    assert judged(library, even, "rank_imbalance").value == 0
+def test_one_rank_tells_nothing_of_imbalance(ddp: Library) -> None:
     assert "warpdeck scaling" in judged(ddp, RANK0, "rank_imbalance").why
     assert judged(ddp, ALONE, "rank_imbalance").verdict == "clear"
+
+
+def test_rank_imbalance(library: Library, small: Callable[..., str]) -> None:
+    """No report at hand has several ranks: by hand in eight collectives GPU 0 comes 30 ns before GPU 1, of 100 each."""
+
+    def met(*late: tuple[int, int]) -> list[Ran]:
+        times = [(i * 100 + after, i * 100 + 90, gpu) for i, one in enumerate(late) for gpu, after in enumerate(one)]
+        return [(a, b, gpu, 7, True) for a, b, gpu in times]
+
+    found = judged(library, small(*met(*((0, 30),) * 8)), "rank_imbalance")
+    assert (found.verdict, found.saving_ns, found.facts["collectives"], found.facts["last_gpu"]) == ("fires", 240, 8, 1)
+    assert found.value == pytest.approx(100 * 240 / (790 + 760))
+    in_turn = small(*met(*((0, 30), (30, 0)) * 4, (0, 10)))
+    assert judged(library, in_turn, "rank_imbalance").saving_ns == 10, "equal work would not remove the other waits"
+    single = judged(library, small(*met((0, 30))), "rank_imbalance")
+    assert (single.verdict, "too few collectives" in single.why) == ("cannot_judge", True)
+    assert judged(library, small(*met(*((0, 0),) * 8)), "rank_imbalance").value == 0
 
 
 @needs_ddp

@@ -16,7 +16,7 @@ from tests.second.raw import Capture
 from tests.support import memory_reports as made
 from tests.support.judged_rules import Span, bare, judged, rows
 from tests.support.page_reports import Publish, make_library, make_publish
-from tests.support.waits import MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
+from tests.support.waits import LAUNCH, MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
@@ -288,8 +288,23 @@ def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library
     waits = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)])
     held = judged(library, waits, "os_blocking")
     assert (held.verdict, held.cause, held.facts["function"], held.saving_ns) == ("fires", "lock", "sem_wait", 30_000)
+    launches = made.call(500, LAUNCH, 50_000, 52_000, tid=made.MAIN + 1)
+    handed = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)], api_call=[launches])
+    assert judged(library, handed, "os_blocking").saving_ns == 0, (
+        "it waits for a thread that launches, as backward does"
+    )
     assert sampled(nsys_samples, "transformer_training", "os_blocking", warmup="exclude").verdict == "clear"
     assert sampled(nsys_samples, "transformer_steps", "os_blocking").verdict == "cannot_judge"
+
+
+def test_a_wait_for_a_thread_that_launches_is_no_wait_for_the_system(library: Library, publish: Publish) -> None:
+    """As the main thread of PyTorch waits for the one of backward."""
+    launches = made.call(500, LAUNCH, 50_000, 52_000, tid=made.MAIN + 1)
+    handed = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)], api_call=[launches])
+    assert judged(library, handed, "os_blocking").saving_ns == 0
+    before = launches | {"start_ns": 40_000, "end_ns": 44_000}
+    alone = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)], api_call=[before])
+    assert judged(library, alone, "os_blocking").saving_ns == 30_000
 
 
 def test_output_in_the_loop(nsys_samples: Library, library: Library, publish: Publish) -> None:

@@ -1,5 +1,6 @@
 """Rules about kernels: on samples against the raw export, and on small captures by hand."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -169,22 +170,37 @@ def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..
     assert judged(library, unknown, "small_grids").verdict == "cannot_judge"
 
 
+def launched_in_ranges(sample: str) -> list[tuple[Any, ...]]:
+    """Begin, end, full name and stream of the kernels of a sample, and the innermost range around each launch."""
+    return rows(
+        sample,
+        """SELECT k.start, k."end", s.value, streamId, (
+            SELECT n.rowid FROM NVTX_EVENTS AS n WHERE n.eventType = 59 AND n.globalTid = r.globalTid
+                AND n.start <= r.start AND n."end" >= r."end" ORDER BY n.start DESC LIMIT 1
+        ) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN StringIds AS s ON s.id = demangledName
+        JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId) ORDER BY k.start, k.rowid""",
+    )
+
+
 def test_elementwise_chains(nsys_samples: Library) -> None:
     sample = "attention.nsys-rep"
     found = judged(nsys_samples, sample, "elementwise_chains")
     kinds = classes(nsys_samples, sample)
-    chains: list[list[tuple[int, int]]] = []
-    for_stream: dict[int, tuple[int, bool]] = {}
-    for start, end, title, stream, _ in named(sample):
-        light = kinds[title] == "elementwise" and end - start >= 2000
-        reached, was_light = for_stream.get(stream, (0, False))
-        if light and was_light and start - reached < 5000:
-            chains[-1].append((start, end))
+    chains: list[list[tuple[int, int, bool]]] = []
+    for_stream: dict[int, tuple[int, bool, int | None]] = {}
+    for start, end, title, stream, within in launched_in_ranges(sample):
+        computes = kinds[title] == "elementwise"
+        fuses = computes or (kinds[title] == "copy" and "elementwise" in title)
+        fuses |= kinds[title] == "reduction" and re.search(r"\breduce_kernel\b", title) is not None
+        light = fuses and end - start >= 2000
+        reached, was_light, was_within = for_stream.get(stream, (0, False, None))
+        if light and was_light and within == was_within and start - reached < 5000:
+            chains[-1].append((start, end, computes))
         elif light:
-            chains.append([(start, end)])
-        for_stream[stream] = end, light
-    several = [one for one in chains if len(one) > 1]
-    saved = sum(one[-1][1] - one[0][0] - max(b - a for a, b in one) for one in several)
+            chains.append([(start, end, computes)])
+        for_stream[stream] = end, light, within
+    several = [one for one in chains if len(one) > 1 and any(computes for *_, computes in one)]
+    saved = sum(one[-1][1] - one[0][0] - max(b - a for a, b, _ in one) for one in several)
     assert len({stream for *_, stream, _ in named(sample)}) == 1
     assert found.verdict == "fires"
     assert (found.saving_ns, found.facts["chains"]) == (saved, len(several))
@@ -217,6 +233,10 @@ def test_chains_end_where_a_loop_or_another_range_begins(library: Library, captu
     assert found("to" * 5, halves) == (0, 0)
     fused = "UPDATE kernel_name SET short = demangled, demangled = 'triton_poi_fused_add_relu_0' WHERE short = 'one'"
     assert found("ot" * 5, after=fused) == (0, 0)
+    cast = "UPDATE kernel_name SET class = 'copy', short = 'vectorized_elementwise_kernel' WHERE short = 'one'"
+    assert found("ot", after=cast) == (1, 4000)
+    assert found("ot", after="UPDATE kernel_name SET class = 'copy' WHERE short = 'one'") == (0, 0)
+    assert found("ot", after=cast.replace(" WHERE short = 'one'", "")) == (0, 0), "copies alone are no computation"
 
 
 def test_unfused_attention(nsys_samples: Library) -> None:

@@ -1,7 +1,7 @@
 """Idle time of GPUs: the gaps between operations, and what the thread did meanwhile that launched the next one."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ SHORT = 2000
 """Gaps below, in ns, are not looked into."""
 
 LAUNCH = re.compile("^cu(da)?(Graph)?Launch")
+LOCK = re.compile("pthread_cond|sem_(timed|clock)?wait|futex")
 GRAPH = re.compile("^cu(da)?Graph")
 ALLOCATION = (
     *("Malloc", "MemAlloc", "HostAlloc", "Free", "HostRegister", "HostUnregister", "ArrayCreate", "MemPool"),
@@ -98,8 +99,27 @@ Calls = tuple[list[int], list[tuple[Call, bool]]]
 """Ends of calls of a thread that lie in no other, and these calls in order, each with whether it is of the system."""
 
 
+def _handed_over(capture: Capture) -> set[int]:
+    """Rows of the calls that wait on a condition while another thread of their process launches."""
+    launches: dict[int, list[int]] = defaultdict(list)
+    for call in capture.calls:
+        if LAUNCH.match(call.name):
+            launches[call.tid >> 24].append(call.start)
+    for starts in launches.values():
+        starts.sort()
+    found = set()
+    for call in capture.os_calls:
+        starts = launches.get(call.tid >> 24, [])
+        after = bisect_right(starts, call.start)
+        if LOCK.search(call.name) and after < len(starts) and starts[after] < call.end:
+            found.add(call.row)
+    return found
+
+
 def _outermost(capture: Capture) -> dict[int, Calls]:
-    every = [(call, False) for call in capture.calls] + [(call, True) for call in capture.os_calls]
+    handed = _handed_over(capture)
+    every = [(call, False) for call in capture.calls]
+    every += [(call, True) for call in capture.os_calls if call.row not in handed]
     every.sort(key=lambda one: (one[0].start, -one[0].end))
     found: dict[int, Calls] = defaultdict(lambda: ([], []))
     for call, of_system in every:

@@ -11,6 +11,7 @@
 -- needs: range
 -- includes: selection, sidecar, ranges, power, energy, peak, share
 -- selects: part, mode
+-- once: steps
 -- param: flops =  FLOPs per step on all GPUs together
 -- param: items =  items per step, such as samples, on all GPUs together
 -- column: rank | count | | rank of the pattern, from 1

@@ -11,6 +11,7 @@
 -- needs: cpu_sample or python_sample
 -- includes: idle, cpu_code
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- param: source = any (any, cpu, python) samples of the CPU, of Python, or of Python if there are some
 -- param: limit = 50 at most this many rows

@@ -5,9 +5,11 @@
 -- page: idle
 -- show: start_ns, duration_ns, gpu_id, reason 160, covered_pct, range 210, range_pct, function 150, next 230
 -- show: next_range 200, launched_ns, launch 160, thread
+-- prefetch: part
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- param: limit = 50 at most this many rows
 -- column: start_ns = Start | ns | | start of the gap, from the start of the capture

@@ -5,11 +5,13 @@
 -- and gaps without a known launch are left out.
 -- page: idle
 -- show: range 320, share_pct bar 120, idle_ns, self_ns, reason 160, gaps, longest_ns
+-- prefetch: part
 -- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- column: range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
 -- column: level | count | | number of enclosing ranges

@@ -16,6 +16,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part
+-- once: functions, idle
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- column: reason = CPU activity during gap | text | | activity of the thread that launched the next operation, during the gap
 -- column: idle_ns | ns | | idle time with this CPU activity

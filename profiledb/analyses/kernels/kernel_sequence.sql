@@ -4,6 +4,7 @@
 -- needs: kernel
 -- includes: selection, ranges
 -- selects: part
+-- once: steps
 -- column: kernel_id | count | | row of the kernel
 -- column: kernel | text | | number of the kernel in this report
 -- column: pid = Process | count | | process id of the operating system

@@ -8,6 +8,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
+-- once: steps
 -- param: phase =  phases to merge, separated by commas: forward,backward; empty: each one, and `all`
 -- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
 -- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or the requested phases

@@ -6,6 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
+-- once: busy
 -- param: bins = 200 number of bins over the capture
 -- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0

@@ -9,6 +9,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
 -- selects: part
+-- once: functions, idle, compute, communication, sums
 -- param: min_ns = 2000 shorter gaps count as "between operations"
 -- column: part | text | | kernel class, communication, copies, or activity of the launching thread while the GPU was idle
 -- column: kind | text | | kernels, communication, copies, unknown or idle

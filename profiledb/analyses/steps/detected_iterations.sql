@@ -22,6 +22,7 @@
 -- needs: kernel
 -- includes: selection, step
 -- selects: part
+-- once: kernel_iterations
 -- column: number = Iteration | count | | number of the iteration in time order, from 1
 -- column: start_ns = Start | ns | | start of its marker, from the start of the capture
 -- column: end_ns | ns | | start of the next marker, from the start of the capture

@@ -8,6 +8,7 @@
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
+-- once: steps
 -- param: by = cpu (cpu, gpu, busy) CPU time, time from first to last operation on the GPU, or time in which operations ran
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | path with a star for the number that changes

@@ -16,6 +16,7 @@
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
+-- once: steps
 -- param: rank =  keeps steps of this rank
 -- param: points = 2000 at most this many rows per pattern
 -- column: rank | count | | rank of the pattern, from 1

@@ -10,6 +10,7 @@
 -- needs: kernel
 -- includes: selection, sidecar, ranges, peak, share, tensor
 -- selects: part, mode
+-- once: steps
 -- param: flops =  FLOPs per step on all GPUs together
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 if nothing else is known
 -- param: step_ns =  step time in ns, instead of the measured one

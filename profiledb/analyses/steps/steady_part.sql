@@ -11,6 +11,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
+-- once: finding_steps, kernel_iterations, busy
 -- param: least_steps = 4 fewest steps of a steady part
 -- param: denser = 5 factor between the GPUs' working share inside and outside, for steps with little work
 -- param: kernels_pct = 10 smallest share of the time that kernel iterations must cover, percent

@@ -8,6 +8,7 @@
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
+-- once: tensors
 -- param: by = any (any, operator, module, innermost, line, stack) grouping; any: line, else operator
 -- param: limit = 500 rows per device
 -- column: device | text | | CPU, or GPU with its number

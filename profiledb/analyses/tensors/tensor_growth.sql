@@ -9,6 +9,7 @@
 -- needs: range
 -- includes: tensor_step
 -- selects: part
+-- once: tensor_steps
 -- column: device | text | | CPU, or GPU with its number
 -- column: steps | count | | number of steps that count
 -- column: first_bytes | bytes | | held at the start of the first step

@@ -7,6 +7,7 @@
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
+-- once: tensors
 -- param: limit = 100 rows per device, largest first
 -- column: device | text | | CPU, or GPU with its number
 -- column: bytes = Size | bytes | | size, rounded by the allocator

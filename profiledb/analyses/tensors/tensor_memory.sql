@@ -10,6 +10,7 @@
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
+-- once: tensors
 -- column: device | text | | CPU, or GPU with its number
 -- column: peak_bytes | bytes | | maximum that tensors held at once in the selection
 -- column: peak_ns | ns | | time of the first peak, from the start of the capture

@@ -7,6 +7,7 @@
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
+-- once: tensors
 -- param: points = 2000 at most this many rows per device
 -- column: device | text | | CPU, or GPU with its number
 -- column: time_ns | ns | | time of the sample, from the start of the capture

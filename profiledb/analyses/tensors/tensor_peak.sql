@@ -9,6 +9,7 @@
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part
+-- once: tensors
 -- param: by = any (any, operator, module, innermost, line, stack) grouping; any: line, else operator
 -- param: limit = 200 rows per device; the rest is one row
 -- column: device | text | | CPU, or GPU with its number

@@ -8,6 +8,7 @@
 -- needs: range
 -- includes: selection, tensors, tensor_step
 -- selects: part
+-- once: tensor_steps
 -- param: limit = 2000 at most this many steps per device, the last ones
 -- column: device | text | | CPU, or GPU with its number
 -- column: step | count | | number of the step

@@ -7,6 +7,7 @@
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part
+-- once: tensors
 -- param: limit = 600 at most this many rows per device
 -- column: device | text | | CPU, or GPU with its number
 -- column: node_id | id | | number of the row

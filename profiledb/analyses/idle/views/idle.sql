@@ -92,9 +92,9 @@ SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 
 -- CPU activity in the gaps: each gap in pieces from `s` to `e` with one reason, function and range, of the thread that
 -- launched the next operation. Until that call returned, it is the call that the thread was in, or host code outside
--- all calls. The rest of the gap is launch latency, or a wait for other work. `pre` is the range that the thread had
--- open, 0 without one. If the operation has no known call, the reason is "unknown", or "page migration" if it moves
--- pages of unified memory, which no call launches.
+-- all calls; waits for a thread that launches meanwhile count as host code. The rest of the gap is launch latency, or a
+-- wait for other work. `pre` is the range that the thread had open, 0 without one. If the operation has no known call,
+-- the reason is "unknown", or "page migration" if it moves pages of unified memory, which no call launches.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -118,12 +118,22 @@ WITH host AS MATERIALIZED (
     FROM (SELECT call.*, device_id FROM call JOIN watched USING (tid)) AS call
     ASOF JOIN host ON host.tid = call.tid AND host.device_id = call.device_id AND call.end_ns > host.a
     WHERE b > start_ns
+), lock AS MATERIALIZED (
+    SELECT met.* FROM met JOIN string ON string_id = name_id
+    WHERE source = 1 AND regexp_matches(value, 'pthread_cond|sem_(timed|clock)?wait|futex')
+), handed AS (  -- a wait while another thread of the process launches, as in PyTorch's backward, is a hand-over
+    SELECT lock.tid, lock.start_ns, lock.name_id, 1 AS source
+    FROM lock ASOF JOIN (
+        SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)
+        WHERE category = 'launch' AND EXISTS (FROM lock)
+    ) AS launch ON launch.pid = pid_of(lock.tid) AND lock.end_ns > launch.t
+    WHERE launch.t > lock.start_ns
 ), outermost AS (  -- a nested call counts with the outer one; if two cross, the first continues to its end
     SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
             PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), start_ns)) AS s, end_ns AS e, name_id, source
-    FROM met QUALIFY e > s
+    FROM met ANTI JOIN handed USING (tid, start_ns, name_id, source) QUALIFY e > s
 ), changed AS MATERIALIZED (
     SELECT tid, kind, t, pre, t // width AS slot
     FROM range_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))

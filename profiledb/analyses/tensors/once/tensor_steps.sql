@@ -1,5 +1,4 @@
 -- Memory of each device after each event and between steps, computed once for both analyses of steps.
--- answers: tensor_steps, tensor_growth
 CREATE OR REPLACE TEMP TABLE once_tensor_level AS FROM tensor_level;
 CREATE OR REPLACE TEMP VIEW tensor_level AS FROM once_tensor_level;
 

@@ -1,6 +1,5 @@
 -- Memory of each device after each event, lifetimes of allocations and their stacks as text, computed once for all
 -- analyses of tensor memory.
--- answers: tensor_memory, tensor_over_time, tensor_peak, tensor_allocations, tensor_lifetimes, tensor_tree
 CREATE OR REPLACE TEMP TABLE once_tensor_level AS FROM tensor_level;
 CREATE OR REPLACE TEMP VIEW tensor_level AS FROM once_tensor_level;
 

@@ -3,21 +3,24 @@
 -- The time that GPUs wait for the last one to start a collective, as a share of their active spans (first to last
 -- operation). The last one takes as long as the transfer; the others start earlier and wait. The rule pairs the nth
 -- collective of a name on each GPU; names whose counts differ between GPUs do not count, because they would be paired
--- wrongly. The rule cannot judge a report of one rank: `warpdeck scaling` compares several.
+-- wrongly. Within a step (without steps, within the selection) the rule subtracts from each GPU's waits those of the
+-- GPU that waits least: equal work does not remove waits that all GPUs have in turn. The rule cannot judge a report of
+-- one rank: `warpdeck scaling` compares several.
 -- needs: kernel
--- includes: finding, work, nccl
+-- includes: finding, work, nccl, waiting
 -- selects: part
--- once: compute, communication
+-- once: compute, communication, steps
 -- parts: communication
 -- unit: %
 -- fires: above
 -- param: threshold = 5 fires at or above this share of the active span
--- column: wait_ns | ns | | waits of all GPUs
+-- param: least = 8 collectives of several GPUs below which none is judged
+-- column: wait_ns | ns | | waits of all GPUs beyond those of the one that waits least
 -- column: collectives | count | | collectives that several GPUs run
 -- column: last_gpu | id | | GPU that is last most often
 -- column: last_pct | % | .1f | share of the collectives at which it is last
--- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for each other, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
--- clear: GPUs wait for each other for {value} of the time.
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for a later one, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
+-- clear: Uneven work of GPUs costs {value} of the time.
 -- advice: [decode or prefill] Give all ranks the same work: balance requests by their length, not by their number; look at host and clocks of GPU {last_gpu}, which comes last.
 -- advice: [else, pipeline parallel] Give all stages the same work: move layers away from the stage of GPU {last_gpu}, which comes last.
 -- advice: [else, PyTorch, training] Give all ranks the same work: equal batches and sequence lengths (a sampler that groups by length); look at input, host and clocks of GPU {last_gpu}, which comes last.
@@ -30,16 +33,22 @@ WITH numbered AS (
     FROM finding_communication
 ), alike AS (
     SELECT short FROM numbered GROUP BY short HAVING min(runs) = max(runs) AND count(DISTINCT device_id) > 1
+), joined AS (
+    SELECT numbered.*, max(start_ns) OVER same AS last_start, min(start_ns) OVER same AS first_ns
+    FROM numbered SEMI JOIN alike USING (short) WINDOW same AS (PARTITION BY short, nth)
 ), met AS (
-    SELECT short, nth, max(start_ns) AS last_ns, min(start_ns) AS first_ns, max(end_ns) AS end_ns,
-        arg_max(device_id, start_ns) AS last_gpu,
+    SELECT short, nth, first_ns, max(end_ns) AS end_ns, arg_max(device_id, start_ns) AS last_gpu,
         sum(greatest(0, least(end_ns, last_start) - start_ns))::BIGINT AS wait_ns
-    FROM (
-        SELECT numbered.*, max(start_ns) OVER (PARTITION BY short, nth) AS last_start
-        FROM numbered SEMI JOIN alike USING (short)
-    ) GROUP BY short, nth
+    FROM joined GROUP BY short, nth, first_ns
+), step AS (
+    SELECT number, start_ns FROM finding_step WHERE pid = (SELECT min(pid) FROM finding_step)
+), waited AS (  -- of each GPU in a step
+    SELECT number, device_id, sum(greatest(0, least(end_ns, last_start) - joined.start_ns)) AS ns
+    FROM joined ASOF LEFT JOIN step ON first_ns >= step.start_ns GROUP BY number, device_id
+), uneven AS (SELECT sum(ns) - count(*) * min(ns) AS ns FROM waited GROUP BY number
 ), total AS (
-    SELECT least(coalesce(sum(wait_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns, count(*) AS collectives
+    SELECT least(coalesce((SELECT sum(ns) FROM uneven), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns,
+        count(*) AS collectives
     FROM met
 ), latest AS (SELECT last_gpu, count(*) AS times FROM met GROUP BY last_gpu ORDER BY times DESC, last_gpu LIMIT 1
 ), shown AS (
@@ -49,8 +58,11 @@ WITH numbered AS (
         } AS piece
     FROM met ORDER BY wait_ns DESC, first_ns LIMIT 10
 )
-SELECT CASE WHEN collectives > 0 OR every = 0 THEN 100.0 * wait_ns / nullif(finding_window.ns, 0) END AS value,
-    'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.' AS unjudged,
+SELECT CASE WHEN collectives >= $least::INTEGER OR every = 0
+        THEN 100.0 * wait_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN collectives > 0 THEN 'The selection has too few collectives that several GPUs ran.'
+        ELSE 'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.'
+        END AS unjudged,
     wait_ns AS saving_ns, wait_ns, collectives, last_gpu, 100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)

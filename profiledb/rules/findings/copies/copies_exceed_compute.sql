@@ -2,21 +2,26 @@
 -- question: Do copies between CPU and GPU take longer than the GPU computes?
 -- The time in which copies between CPU and GPU run, over the time in which the GPU computes (kernels without
 -- communication, whole graphs). From 1 on the link limits the program, however well copies and kernels overlap. The
+-- With a copy to the GPU counts the host code ahead of it for which the GPU waits, if the CPU can have filled a buffer
+-- of this size in it (`staged_bytes_per_s` or faster): JAX and others copy into pinned memory of their own first. The
 -- value is 0 if copies run for less than `least_pct` percent of the active span (first to last operation of each GPU).
 -- needs: kernel or memop or graph_launch
--- includes: finding, work, memory
+-- includes: finding, work, memory, idle
 -- selects: part
--- once: compute
--- parts: copies
--- level: symptom
+-- once: compute, functions, idle
+-- parts: copies, host code
+-- level: place
 -- unit: ratio
 -- fires: above
 -- param: threshold = 1 fires at or above this ratio of copy time to compute time
 -- param: least_pct = 5 share of the active span below which the value is 0, percent
+-- param: staged_bytes_per_s = 4000000000 slowest rate at which the CPU fills a buffer, bytes/s
 -- column: copy_ns | ns | | time in which copies between CPU and GPU run
 -- column: compute_ns | ns | | time in which the GPU computes
 -- column: copy_pct | % | .1f | share of the active span in which these copies run
 -- column: bytes | bytes | | bytes copied
+-- column: staged_ns | ns | | time that the GPU waits for host code right ahead of copies to it
+-- says: Copies between CPU and GPU take {copy_ns} ({bytes}), and before them the GPU waits {staged_ns} for the CPU: {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns} ({bytes}), {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
 -- clear: Copies between CPU and GPU run for {copy_pct} of the time, less than kernels do.
@@ -33,6 +38,14 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')
 ), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute
 ), total AS (SELECT sum(bytes)::BIGINT AS bytes FROM copy
+), filled AS (
+    SELECT any_value(ns) AS ns, sum(bytes) AS bytes
+    FROM (
+        SELECT gap_id, any_value(next.call_id) AS call_id, sum(ns) AS ns FROM selected_idle(2000, NULL)
+        WHERE reason = 'host code' GROUP BY gap_id
+    ) AS gap JOIN (SELECT call_id, bytes FROM copy WHERE copy_kind = 1) AS sent USING (call_id) GROUP BY gap_id
+), staged AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM filled WHERE ns * $staged_bytes_per_s::DOUBLE <= 1e9 * bytes
 ), shown AS (
     SELECT {
             'name': direction, 'ns': duration_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
@@ -41,8 +54,10 @@ WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
     FROM copy ORDER BY duration_ns DESC, start_ns LIMIT 10
 )
 SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
-        ELSE copied.ns / greatest(1, computed.ns) END AS value,
-    bare_ns AS saving_ns, copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
+        ELSE (copied.ns + staged.ns) / greatest(1, computed.ns) END AS value,
+    bare_ns + staged.ns AS saving_ns, nullif(staged.ns, 0) AS staged_ns,
+    copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
     100.0 * copied.ns / nullif(finding_window.ns, 0) AS copy_pct, bytes,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN copied CROSS JOIN computed CROSS JOIN total WHERE finding_window.ns > 0;
+FROM finding_window CROSS JOIN copied CROSS JOIN computed CROSS JOIN total CROSS JOIN staged
+WHERE finding_window.ns > 0;

@@ -3,10 +3,10 @@
 -- The most that fusing chains of elementwise kernels saves, as a share of the active span (first to last operation of
 -- each GPU): the time of each chain without its longest kernel, because a fused kernel reads and writes once. A chain
 -- is two or more elementwise kernels of a stream, less than `most_gap_ns` apart and launched in the same range, so in
--- the same step; PyTorch's operators are not such ranges. A chain ends when its first two kernels recur, or its only
--- one: the next round of a loop starts there. The first one alone may recur in a formula (`x * x * x + y`). Kernels
--- that a compiler or a library fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their
--- launches are their cost.
+-- the same step; PyTorch's operators are not such ranges. Casts and reductions beside them belong to it, because
+-- compilers fuse those, too. A chain ends when its first two kernels recur, or its only one: the next round of a loop
+-- starts there. The first one alone may recur in a formula (`x * x * x + y`). Kernels that a compiler or a library
+-- fused (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
@@ -28,8 +28,11 @@
 -- advice: [else, PyTorch, eager] Operators that are fused already: `F.gelu`, `F.layer_norm`, `F.rms_norm`.
 -- source: TraceLens (neighbors of a stream, impact); gap and share of the time: ours, instead of its 50 repeats: a share counts long chains, too
 WITH light AS (
-    SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name
-    WHERE class = 'elementwise' AND NOT is_fused(coalesce(demangled, short))
+    SELECT name_id, readable_name(short, demangled) AS name, class = 'elementwise' AS computes FROM kernel_name
+    WHERE NOT is_fused(coalesce(demangled, short)) AND (
+            class = 'elementwise' OR (class = 'copy' AND contains(short, 'elementwise'))
+            OR (class = 'reduction' AND short = 'reduce_kernel')
+        )
 ), placed AS (
     SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
         start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane
@@ -42,7 +45,7 @@ WITH light AS (
         LEFT JOIN operator ON operator.range_id = range.range_id
     ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
 ), run AS (
-    SELECT placed.* EXCLUDE (light), name, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
+    SELECT placed.* EXCLUDE (light), name, computes, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
     FROM placed JOIN light USING (name_id) WHERE placed.light
@@ -62,7 +65,7 @@ WITH light AS (
     SELECT device_id, stream_id, number, round, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
         string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
-    FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1
+    FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1 AND bool_or(computes)
 ), total AS (
     SELECT least(coalesce(sum(saved_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS saved_ns, count(*) AS chains,
         sum(kernels)::BIGINT AS kernels
