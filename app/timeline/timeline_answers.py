@@ -78,6 +78,7 @@ def answer_lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: QueryParamete
         "names_count": len(opened.codes),
         "left_out": opened.left_out,
         "classes": [vars(kernel_class) for kernel_class in opened.classes],
+        "legend": opened.list_legend(),
         "lanes": [_describe_lane(lane) for lane in opened.listed],
         "steps": [{"start": s, "end": e, "name": name, "warmup": warmup} for s, e, name, warmup in opened.steps],
     }
@@ -98,8 +99,9 @@ def _describe_lane(lane: dict[str, Any]) -> dict[str, Any]:
 def answer_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, parameters: QueryParameters) -> bytes:
     """Return a tile of some groups of lanes."""
     return tiles.make_tile(
-        cursor, opened, parameters.get_numbers("g"), parameters.get_number("z"), parameters.get_number("i")
-    )
+        cursor, opened, parameters.get_numbers("g"), parameters.get_number("z"), parameters.get_number("i"),
+        captured=parameters.get_text("colors", "") == "capture",
+    )  # fmt: skip
 
 
 def answer_names(cursor: duckdb.DuckDBPyConnection, _: Opened, parameters: QueryParameters) -> bytes:

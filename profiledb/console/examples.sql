@@ -54,3 +54,19 @@ LIMIT 20;
 -- Profiled launches with their grids
 -- needs: ncu_launch
 SELECT * FROM ncu_launch ORDER BY ALL LIMIT 50;
+
+-- The slowest reports by time in kernels
+-- needs: library_measure
+SELECT report.name, gpu, captured_at, value / 1e6 AS kernel_ms
+FROM library_summary AS report JOIN library_measure AS figure USING (report_id)
+WHERE measure = 'kernel_ns' AND figure.name = ''
+ORDER BY kernel_ms DESC
+LIMIT 20;
+
+-- The figures that all reports have
+-- needs: library_measure
+SELECT measure, count(*) AS reports, min(value) AS smallest, median(value) AS middle, max(value) AS largest
+FROM library_measure
+WHERE name = ''
+GROUP BY measure
+ORDER BY reports DESC, measure;

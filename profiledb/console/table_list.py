@@ -66,6 +66,12 @@ def _examples() -> tuple[Example, ...]:
     )
 
 
+def list_library_examples() -> list[Example]:
+    """Return the examples about all reports."""
+    names = {view.name for view in LIBRARY}
+    return [one for one in _examples() if names & {*one.needs}]
+
+
 def list_examples(report: Manifest) -> list[Example]:
     """Return the examples for which a report has rows."""
     return [one for one in _examples() if all(report.rows.get(name) for name in one.needs)]

@@ -9,7 +9,6 @@ The header is that of an analysis (profiledb.query.header), with these additiona
     -- fires: above                        or below: the side of the threshold, inclusive, on which the rule fires
     -- param: threshold = 15 fires at or above this share of the active span
     -- joins: ncu                          it reads a Compute report, or a Systems report with its linked one
-    -- once: idle                          rows shared by several rules (analyses/<topic>/once), computed once for all
     -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving
                                            comes from; time that several findings claim is counted once
     -- level: place                        a finding names a cause (without this line), the place of time that causes
@@ -107,7 +106,6 @@ class Rule:
     clear: tuple[str, ...]
     advice: tuple[str, ...]
     source: str
-    once: tuple[str, ...]
     parts: tuple[str, ...] = ()
     level: str = LEVELS[0]
     own: bool = False
@@ -176,7 +174,6 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         clear=tuple(lines["clear"]),
         advice=told,
         source=" ".join(lines["source"]),
-        once=header.listed(lines.get("once", [])),
         parts=header.listed(lines.get("parts", [])),
         level=lines.get("level", [LEVELS[0]])[0],
         own=own,

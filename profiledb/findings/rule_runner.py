@@ -15,12 +15,11 @@ from profiledb.findings.rule import Rule
 from profiledb.findings.trace_overhead import Slowed, slowed
 from profiledb.library.catalog import LAUNCHES, Manifest
 from profiledb.library.library import BROKEN, Library
-from profiledb.query import analysis, answer_groups, answer_store, header, needs, views
+from profiledb.query import analysis as query
+from profiledb.query import answer_store, header, shared_rows, views
 from profiledb.query.header import Analysis
 from profiledb.query.request import Request
 from profiledb.report.schema import read_sql
-from profiledb.rules import phases
-from profiledb.selection import apply
 from profiledb.selection.model import Selection
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ Row = Mapping[str, Any]
 """The answer of a rule by column; empty if it returned no row."""
 COMMAND = "command"
 """The column with the command that captures the data that a rule lacks."""
-ALWAYS = ("active",)
-"""Shared rows that every rule builds on (analyses/<topic>/once)."""
 ERROR = "error"
 """The column with the database's error message if the query of a rule failed."""
 
@@ -44,10 +41,6 @@ _WINDOW = {
 }
 """The time that savings are a share of and the start of the capture, in ns, for a Compute report and for a timeline. If
 no GPU worked, that time is the capture. For a trace, also the columns that ``slowed`` needs."""
-
-
-_PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
-"""Shared rows that the split of the time builds on, as rules do."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +79,12 @@ def answers(
     partner = None if compute else library.linked_report(report.id)
     analyses = [_window(compute), *(_asked(rule) for rule in rules), *([] if compute else [_parts()])]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
-    once = {rule.name: rule.once for rule in rules} | {_parts().name: _PARTS_ONCE}
     found = {name: _row(table) for name, one in asked.items() if (table := answer_store.read(library, one)) is not None}
     missing = [one for name, one in asked.items() if name not in found]
     try:
-        found |= _answers(library, missing, once, compute=compute)
+        found |= _answers(library, missing, compute=compute)
     except BROKEN:  # the library has reconnected
-        found |= _answers(library, missing, once, compute=compute)
+        found |= _answers(library, missing, compute=compute)
     window, split = found.pop("window"), found.pop(_parts().name, {})
     ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
     parts = tuple(Part(**one) for one in split.get("parts") or ())
@@ -103,7 +95,16 @@ def answers(
 @cache
 def _window(compute: bool) -> Analysis:
     return Analysis(
-        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "recorded"), selects=("part",)
+        "window",
+        "",
+        "",
+        (),
+        (),
+        (),
+        _WINDOW[compute],
+        includes=("selection", "recorded"),
+        selects=("part",),
+        once=("busy",),
     )
 
 
@@ -122,58 +123,37 @@ def _asked(rule: Rule) -> Analysis:
     return replace(rule.analysis, params=used)
 
 
-def _answers(
-    library: Library, asked: list[Request], once: Mapping[str, tuple[str, ...]], *, compute: bool
-) -> dict[str, Row]:
+def _answers(library: Library, asked: list[Request], *, compute: bool) -> dict[str, Row]:
     if not asked:
         return {}
     first = asked[0]
-    includes = {
-        name: None for one in asked for name in ("selection", "ranges", *needs.INCLUDES, *one.analysis.includes)
-    }
-    built_on = views.needed(includes)
-    with library.cursor(first.report_id, first.partner, built_on) as cursor:
-        if not compute:
-            apply.apply(cursor, first.selection)
-        if first.partner and any(one.name == "profile" for one in built_on):
-            cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
-        if any(one.analysis.by_phases for one in asked):
-            phases.apply(cursor)
-        bench = _Bench(library, cursor, alone=not compute and first.partner is None)
-        return {one.analysis.name: bench.answer(one, once.get(one.analysis.name, ())) for one in asked}
+    includes = {name: None for one in asked for name in ("selection", "ranges", *one.analysis.includes)}
+    selection = Selection() if compute else first.selection
+    others: dict[str, Any] = {"partner": first.partner, "alone": not compute and not first.partner}
+    with shared_rows.opened(library, first.report_id, selection, includes, **others) as part:
+        part.select()
+        if first.partner and any(one.name == "profile" for one in views.needed(includes)):
+            part.run("joined", read_sql("joined.sql", "profiledb.rules.findings"))
+        return {one.analysis.name: _answer(library, part, one) for one in asked}
 
 
-class _Bench:
-    """A cursor on which rules run one after another, and the names of the shared rows that already exist on it."""
-
-    def __init__(self, library: Library, cursor: duckdb.DuckDBPyConnection, *, alone: bool) -> None:
-        self._library = library
-        self._cursor = cursor
-        self._alone = alone
-        self._made: set[str] = set()
-
-    def answer(self, asked: Request, once: tuple[str, ...]) -> Row:
-        """Run one rule and store its answer, or what the report lacks for it. A failed query is not stored."""
-        try:
-            needs.check(self._cursor, asked.analysis, alone=self._alone)
-            table = self._table(asked, once)
-        except NotCapturedError as error:
-            table = _lacks(error.message, error.command)
-        except NotLinkedError as error:
-            table = _lacks(error.message, _command(error))
-        except BROKEN:
-            raise
-        except duckdb.Error as error:
-            return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
-        answer_store.write(self._library, asked, table)
-        return _row(table)
-
-    def _table(self, asked: Request, once: tuple[str, ...]) -> "pa.Table":
-        for name in (*ALWAYS, *once):
-            if name not in self._made:
-                self._cursor.execute(answer_groups.scripts()[name])
-                self._made.add(name)
-        return analysis.table(self._cursor, asked.analysis.sql, dict(asked.values)).slice(0, 1)
+def _answer(library: Library, part: shared_rows.Part, asked: Request) -> Row:
+    """Run one rule and store its answer, or what the report lacks for it. A failed query is not stored."""
+    analysis = asked.analysis
+    try:
+        part.check(analysis)
+        part.prepare(analysis)
+        rows = query.table(part.cursor, analysis.sql, dict(asked.values)).slice(0, 1)
+    except NotCapturedError as error:
+        rows = _lacks(error.message, error.command)
+    except NotLinkedError as error:
+        rows = _lacks(error.message, _command(error))
+    except BROKEN:
+        raise
+    except duckdb.Error as error:
+        return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
+    answer_store.write(library, asked, rows)
+    return _row(rows)
 
 
 def _lacks(message: str, command: str) -> "pa.Table":

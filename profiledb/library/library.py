@@ -1,7 +1,7 @@
 """The library: list, publish, open, link and delete reports."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from pathlib import Path
@@ -16,7 +16,7 @@ from profiledb.library.report_links import Partner
 from profiledb.library.storage import Storage
 from profiledb.library.visitor import Visitor
 from profiledb.report import damage, durable, report_pair, sidecar
-from profiledb.report.attachments import BROKEN, State, Views, read_state
+from profiledb.report.attachments import BROKEN, Opened, State, Views, read_state
 from profiledb.report.open_reports import OpenReports
 from profiledb.report.report_lookup import find
 
@@ -25,6 +25,8 @@ __all__ = ["BROKEN", "Library"]
 _AGAIN = "Delete the report on the Library page, then drop its source file again."
 _REMEMBERED_LINKS = 64
 """Kinds of visitors whose links are remembered while the database is away."""
+_SET_UP = "names"
+"""What ``Opened.made`` says of a cursor on which tables and views have their plain names."""
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 
@@ -347,23 +349,57 @@ class Library:
         self.require_visible(report_id, partner)
         return self._open_cursor(report_id, partner, views, joins)
 
+    def kept_cursor(
+        self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner, key: Hashable
+    ) -> AbstractContextManager[Opened]:
+        """Open such a cursor, or one that was opened with this key before and kept with what was made on it.
+
+        Raises the same errors as ``cursor``.
+        """
+        self.require_visible(report_id, partner)
+        return self._open_kept(report_id, partner, views, joins, key)
+
     @contextmanager
     def _open_cursor(
         self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         report_ids = [report_id] if partner is None else [report_id, partner]
+        with self._readable(report_ids), self._attached.cursor(report_ids, views) as (cursor, catalogs):
+            self._set_up(cursor, report_ids, catalogs, joins)
+            yield cursor
+
+    @contextmanager
+    def _open_kept(
+        self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner, key: Hashable
+    ) -> Iterator[Opened]:
+        report_ids = [report_id] if partner is None else [report_id, partner]
+        files = [*self.sidecar_paths(report_id), *([self._files.pairs(*report_ids)] if partner else [])]
+        stamps = tuple(self.stamp(path) for path in files)
+        with self._readable(report_ids), self._attached.kept_cursor(report_ids, views, (joins, stamps, key)) as opened:
+            if _SET_UP not in opened.made:
+                self._set_up(opened.cursor, report_ids, opened.catalogs, joins)
+                opened.made[_SET_UP] = True
+            yield opened
+
+    def _set_up(
+        self, cursor: duckdb.DuckDBPyConnection, report_ids: Sequence[str], catalogs: Sequence[str], joins: Partner
+    ) -> None:
+        """Give the tables of reports and the views their plain names on a cursor."""
+        cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
+        if len(report_ids) > 1:
+            pairs = self._files.pairs(*report_ids) if joins == "trace" else None
+            report_pair.join(cursor, catalogs[1], pairs)
+        sidecar.join(cursor, self.reports, report_ids[0])
+
+    @contextmanager
+    def _readable(self, report_ids: Sequence[str]) -> Iterator[None]:
+        """Fetch reports, and explain errors of queries on files that are damaged."""
         for one in report_ids:
             self.fetch(one)
         for one in report_ids:
             self._require_readable(one)
         try:
-            with self._attached.cursor(report_ids, views) as (cursor, catalogs):
-                cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
-                if partner is not None:
-                    pairs = self._files.pairs(report_id, partner) if joins == "trace" else None
-                    report_pair.join(cursor, catalogs[1], pairs)
-                sidecar.join(cursor, self.reports, report_id)
-                yield cursor
+            yield
         except (duckdb.Error, AnalysisError) as error:
             cause = error if isinstance(error, duckdb.Error) else error.__cause__
             if isinstance(cause, duckdb.Error) and (damaged := self._explain_damage(report_ids, cause)):

@@ -10,7 +10,7 @@ import duckdb
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.catalog import LAUNCHES
 from profiledb.library.library import BROKEN, Library
-from profiledb.query import needs, precomputed_answers, request, views
+from profiledb.query import needs, precomputed_answers, request, shared_rows, views
 from profiledb.query.request import Request
 from profiledb.rules import phases
 from profiledb.selection import apply
@@ -78,14 +78,27 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     analysis = asked.analysis
     joins = analysis.joins or "ncu"
     partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
+    if shared_rows.fit(analysis, asked.values, asked.selection):
+        others: dict[str, Any] = {"partner": partner, "joins": joins, "alone": partner is None}
+        with shared_rows.opened(library, asked.report_id, asked.selection, asked.includes, **others) as part:
+            part.check(analysis)
+            part.prepare(analysis)
+            with _wrong_values():
+                yield part.cursor, *_kept_or_own(part.cursor, asked)
+        return
     with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:
             phases.apply(cursor)
-        kept = precomputed_answers.query(cursor, asked)
         with _wrong_values():
-            yield (cursor, kept, {}) if kept else (cursor, analysis.sql, dict(asked.values))
+            yield cursor, *_kept_or_own(cursor, asked)
+
+
+def _kept_or_own(cursor: duckdb.DuckDBPyConnection, asked: Request) -> tuple[str, dict[str, Any]]:
+    """Return the SQL that reads a precomputed answer, or that of the analysis, with its values."""
+    kept = precomputed_answers.query(cursor, asked)
+    return (kept, {}) if kept else (asked.analysis.sql, dict(asked.values))
 
 
 def _compute(library: Library, named: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.monitoring import counters
-from profiledb.query import analysis, answer_groups, answer_store
+from profiledb.query import analysis, answer_store
 from profiledb.query.request import Request
 from profiledb.query.single_flight_cache import MOST_BYTES, SingleFlightCache
 
@@ -35,20 +35,16 @@ class Answers:
         self.cache = SingleFlightCache(most_bytes, aside)
 
     def answer(self, library: Library, asked: Request) -> "pd.DataFrame":
-        """Return the answer to a request. Raises the same errors as ``analysis.run``.
-
-        If the analysis belongs to a group (answer_groups.py), the answers of the whole group are computed with it.
-        """
+        """Return the answer to a request. Raises the same errors as ``analysis.run``."""
         key = asked.key(library)
         found = self.cache.find(key)
         if found is not None:
             counters.ANSWERS.add("memory")
         else:
-            several = answer_groups.members(asked)
-            with self.cache.turn(answer_groups.key(library, several) if several else key):
+            with self.cache.turn(key):
                 found = self.cache.find(key)
                 if found is None:
-                    found = self._work_out(library, asked, several)
+                    found = self._work_out(library, asked)
                 else:
                     counters.ANSWERS.add("memory")  # another thread answered it in the meantime
         if isinstance(found, NotCapturedError):
@@ -56,31 +52,18 @@ class Answers:
         rows: pd.DataFrame = pickle.loads(found)  # noqa: S301 (pickled below, never out of this process)
         return rows
 
-    def _work_out(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
-        """Read an answer from disk, or compute and store it together with the rest of its group."""
+    def _work_out(self, library: Library, asked: Request) -> _Answer:
+        """Read an answer from disk, or compute and store it."""
         rows = answer_store.read(library, asked)
         counters.ANSWERS.add("worked out" if rows is None else "disk")
         if rows is not None:
             return self._put(library, asked, _pickled(rows))
         try:
-            return self._of_several(library, asked, several) if several else self._alone(library, asked)
+            rows = analysis.rows(library, asked)
         except NotCapturedError as error:
             return self._put(library, asked, error.with_traceback(None))
-
-    def _alone(self, library: Library, asked: Request) -> _Answer:
-        rows = analysis.rows(library, asked)
         answer_store.write(library, asked, rows)
         return self._put(library, asked, _pickled(rows))
-
-    def _of_several(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
-        """Compute and store the answers of a group. If the report lacks data for the requested one, skip the others."""
-        analysis.check(library, asked)
-        for one, rows in zip(several, answer_groups.rows(library, several), strict=True):
-            if rows is not None:
-                answer_store.write(library, one, rows)
-                self._put(library, one, _pickled(rows))
-        found: _Answer | None = self.cache.find(asked.key(library))
-        return self._alone(library, asked) if found is None else found
 
     def _put(self, library: Library, asked: Request, answer: _Answer) -> _Answer:
         return self.cache.put(asked.key(library), answer, len(answer) if isinstance(answer, bytes) else 0)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 16_000_000
 """Size limit of a stored answer in bytes. Larger ones are lists of single events, which no page requests."""
 
+_UNCOMPRESSED_BYTES = 32_000
+"""Size up to which rows stay uncompressed: Arrow makes a compressor for each column, 1 ms for an answer of few rows."""
 _BEGINS = b"warpdeck answer 1\n"
 _CODE = ("query", "report", "rules", "selection", "analyses", "findings")
 """Folders of profiledb whose code affects answers and verdicts. A request's key covers the SQL of its analysis and
@@ -126,7 +128,8 @@ def _encoded(rows: "pa.Table") -> bytes:
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if rows.nbytes > _UNCOMPRESSED_BYTES else None)
+    with pa.ipc.new_stream(out, rows.schema, options=options) as writer:
         writer.write_table(rows)
     content = out.getvalue().to_pybytes()
     return b"".join((_BEGINS, hashlib.sha256(content).digest(), content))

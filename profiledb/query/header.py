@@ -12,6 +12,7 @@ query::
     -- includes: selection, nsys           view files that it builds on (views.py), with the files that those include
     -- selects: part, mode                 parts of a selection that change its answer, see SELECTS
     -- param: by = demangled (demangled, short) which name to group by
+    -- once: steps, functions              rows shared with other analyses, made once for all (shared_rows.py)
     -- stored: yes                        compute its answer when a report is imported (precomputed_answers.py)
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
                                           a linked trace (trace)
@@ -49,7 +50,20 @@ the time in which steps repeat, if any do.
 NSYS_STATS = "nsys_stats"
 """The topic of analyses that are named after an nsys report and reproduce its numbers."""
 
-_KEYS = ("title", "page", "show", "prefetch", "needs", "includes", "selects", "param", "stored", "joins", "column")
+_KEYS = (
+    "title",
+    "page",
+    "show",
+    "prefetch",
+    "needs",
+    "includes",
+    "selects",
+    "param",
+    "stored",
+    "joins",
+    "once",
+    "column",
+)
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
 _SHOWN = re.compile(r"(?P<column>\w+)(?P<bar> bar)?(?: (?P<width>\d+))?")
@@ -124,6 +138,7 @@ class Analysis:
     joins: Partner | None = None
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
     topic: str = ""
     page: str = ""
     show: tuple[Shown, ...] = ()
@@ -206,6 +221,7 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         joins="trace" if lines.get("joins") == ["trace"] else "ncu" if lines.get("joins") else None,
         includes=listed(lines.get("includes", [])),
         selects=listed(lines.get("selects", [])),
+        once=listed(lines.get("once", [])),
         topic=topic,
         page=next(iter(lines.get("page", [])), ""),
         show=tuple(map(_shown, listed(lines.get("show", [])))),

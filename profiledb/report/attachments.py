@@ -4,11 +4,11 @@ import tempfile
 import threading
 import uuid
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
 
@@ -20,6 +20,10 @@ BROKEN = (duckdb.InternalException, duckdb.FatalException)
 
 OPEN_REPORTS = 32
 """Attachments kept open at once; the least recently used one is closed first."""
+
+KEPT_CURSORS = 4
+"""Cursors kept between queries at most; the least recently used one is closed first. A page asks its analyses one after
+the other, so that one serves it."""
 
 State = tuple[int, int, int]
 """State of a file: inode, size in bytes, time of the last change in ns."""
@@ -54,6 +58,15 @@ class _Attachment:
     file: State
 
 
+@dataclass
+class Opened:
+    """A cursor, the names in SQL of its reports, and what its users made on it or found out, by names of theirs."""
+
+    cursor: duckdb.DuckDBPyConnection
+    catalogs: Sequence[str]
+    made: dict[Hashable, Any] = field(default_factory=dict)
+
+
 class Attachments:
     """Reports that stay open between queries. May be shared by threads.
 
@@ -69,6 +82,7 @@ class Attachments:
         self._attached: OrderedDict[str, _Attachment] = OrderedDict()
         self._in_use: Counter[str] = Counter()
         self._created: set[str] = set()
+        self._kept: OrderedDict[tuple[Sequence[str], Hashable], Opened] = OrderedDict()
         self._lock = threading.Lock()
 
     @contextmanager
@@ -95,6 +109,45 @@ class Attachments:
             cursor.close()
             with self._lock:
                 self._in_use.subtract(report_ids)
+
+    @contextmanager
+    def kept_cursor(self, report_ids: Sequence[str], views: Sequence[Views], key: Hashable) -> Iterator[Opened]:
+        """Open a cursor as ``cursor`` does, or one that was opened with this key before, with what was made on it.
+
+        It is kept unless the block ends with an error. Nobody else uses it meanwhile.
+        """
+        with self._lock:
+            catalogs = self._hold(report_ids, views)
+            opened = self._kept.pop((tuple(report_ids), key), None) or Opened(self._connection().cursor(), catalogs)
+            database = self._db
+        try:
+            yield opened
+        except BaseException as error:
+            opened.cursor.close()
+            if isinstance(error, BROKEN):
+                self.reconnect()
+            raise
+        else:
+            with self._lock:
+                if self._db is database:
+                    self._keep((tuple(report_ids), key), opened)
+                else:
+                    opened.cursor.close()
+        finally:
+            with self._lock:
+                self._in_use.subtract(report_ids)
+
+    def _keep(self, key: tuple[Sequence[str], Hashable], opened: Opened) -> None:
+        if another := self._kept.pop(key, None):
+            another.cursor.close()
+        self._kept[key] = opened
+        while len(self._kept) > KEPT_CURSORS:
+            self._kept.popitem(last=False)[1].cursor.close()
+
+    def drop_kept(self, report_id: str | None = None) -> None:
+        """Close the kept cursors of a report, or all of them."""
+        for key in [key for key in self._kept if report_id is None or report_id in key[0]]:
+            self._kept.pop(key).cursor.close()
 
     def reconnect(self) -> None:
         """Drop a connection that refuses every further query; cursors that are still open keep theirs."""
@@ -185,6 +238,7 @@ class Attachments:
 
     def _forget(self) -> None:
         self._db = None
+        self._kept.clear()
         self._attached.clear()
         self._created.clear()
 
@@ -195,4 +249,5 @@ class Attachments:
             self._close(report_id)
 
     def _close(self, report_id: str) -> None:
+        self.drop_kept(report_id)
         self._connection().execute(f"DETACH {self._attached.pop(report_id).catalog}")

@@ -1,13 +1,13 @@
 """The report files that this process has open, small and large ones on separate connections."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
-from profiledb.report.attachments import Attachments, Views, read_state
+from profiledb.report.attachments import Attachments, Opened, Views, read_state
 
 SMALL_BYTES = 8_000_000
 """Size limit of a small file, in bytes: some 100,000 kernels with their calls. DuckDB divides a table among threads by
@@ -40,10 +40,18 @@ class OpenReports:
         self, report_ids: Sequence[str], views: Sequence[Views] = ()
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Sequence[str]]]:
         """Open a cursor, as ``Attachments.cursor`` does."""
-        files = [read_state(self._path(report_id)) for report_id in report_ids]
-        attached = self._large if any(file and file[1] > self._small_bytes for file in files) else self._small
-        with attached.cursor(report_ids, views) as opened:
+        with self._of(report_ids).cursor(report_ids, views) as opened:
             yield opened
+
+    @contextmanager
+    def kept_cursor(self, report_ids: Sequence[str], views: Sequence[Views], key: Hashable) -> Iterator[Opened]:
+        """Open a cursor, as ``Attachments.kept_cursor`` does."""
+        with self._of(report_ids).kept_cursor(report_ids, views, key) as opened:
+            yield opened
+
+    def _of(self, report_ids: Sequence[str]) -> Attachments:
+        files = [read_state(self._path(report_id)) for report_id in report_ids]
+        return self._large if any(file and file[1] > self._small_bytes for file in files) else self._small
 
     def buffers_bytes(self) -> int:
         """Return the bytes that DuckDB holds for both connections."""

@@ -8,6 +8,7 @@ from profiledb.errors import AnalysisError
 from profiledb.report.schema import count_rows, quote
 from profiledb.selection import views
 from profiledb.selection.model import INSTANCE, Selection
+from profiledb.selection.views import Content
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
@@ -27,11 +28,10 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     if selection.skip_first and not selection.ranges:
         raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
     chosen = _choose_ranges(cursor, selection)
-    skipped = selection.warmup == "exclude" and _skip_warmups(cursor)
-    views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
+    skipped = _skip_warmups(cursor) if selection.warmup == "exclude" else None
+    views.create_views(cursor, selection, chosen, skipped)
     if selection.within != "all":
-        _keep_within(cursor, selection)
-        views.create_views(cursor, selection, chosen=chosen, skipped=skipped, within=True)
+        views.create_views(cursor, selection, chosen, skipped, _keep_within(cursor, selection))
 
 
 def set_mode(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
@@ -39,10 +39,10 @@ def set_mode(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
-def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
-    """Collect the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
+def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Content | None:
+    """Collect the chosen instances in ``chosen``; return what they enclose, or None if none is asked for."""
     if not selection.ranges:
-        return False
+        return None
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
     for text in selection.ranges:
         before = count_rows(cursor, "chosen")
@@ -56,8 +56,7 @@ def _choose_ranges(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> b
         """)
         if count_rows(cursor, "chosen") == before:
             raise AnalysisError(f"The range {text!r} has no such instance.", hint="Instances count from 1.")
-    views.collect_inside(cursor, "chosen", "chosen_range")
-    return True
+    return views.collect_content(cursor, "chosen")
 
 
 def _find_paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
@@ -84,20 +83,18 @@ def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]
     return None
 
 
-def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times) and ``unit_range``."""
+def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Content:
+    """Collect the steps, or all ranges, of the selection so far in ``unit`` (with times); return what they enclose."""
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
         raise AnalysisError(f"The selection has no {selection.within}.", hint="Leave out the parameter within.")
-    views.collect_inside(cursor, "unit", "unit_range")
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
+    return views.collect_content(cursor, "unit")
 
 
-def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Collect the content of warm-ups in ``skipped`` and ``skipped_range``, except chosen ranges and those in a
-    chosen path.
-    """
+def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> Content | None:
+    """Collect warm-ups in ``skipped``, except chosen ranges and those in a chosen path; return what they enclose."""
     cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
     cursor.execute("""
         CREATE OR REPLACE TEMP TABLE skipped AS
@@ -111,10 +108,9 @@ def _skip_warmups(cursor: duckdb.DuckDBPyConnection) -> bool:
         WHERE is_warmup(name)
     """)
     if not count_rows(cursor, "skipped"):
-        return False
+        return None
     _skip_driven_threads(cursor)
-    views.collect_inside(cursor, "skipped", "skipped_range")
-    return True
+    return views.collect_content(cursor, "skipped")
 
 
 def _skip_driven_threads(cursor: duckdb.DuckDBPyConnection) -> None:

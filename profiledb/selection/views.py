@@ -1,6 +1,7 @@
 """The views of a selection: the rows of each table that belong to it, named ``selected_`` and the table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
@@ -12,8 +13,31 @@ OPERATIONS = ("kernel", "memop", "graph_launch")
 CALLS = ("api_call", "osrt_call", "mpi_call", "openmp_event", "sync")
 """Tables of events on the host; GPU and stream do not restrict them."""
 
-_BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
+_BEGIN = "SELECT coalesce(start_ns, 0) FROM capture_window"
 """Start of the capture; the clock's zero if the capture states none and no GPU worked."""
+_FEW = 16
+"""Most stretches of range numbers that conditions name instead of looking each number up."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What some instances of ranges enclose, on one cursor.
+
+    Args:
+        name: of the temporary tables ``name`` (pre), if the stretches are many, ``name_outermost`` (pre, post) and
+            ``name_id`` (range_id).
+        stretches: the range numbers inside, as first and last numbers; None if they are many.
+    """
+
+    name: str
+    stretches: tuple[tuple[int, int], ...] | None
+
+    def holds(self, column: str) -> str:
+        """Return the condition that a range number lies inside; never NULL."""
+        if self.stretches is None:
+            return f"coalesce({column} IN (FROM {self.name}), false)"
+        within = " OR ".join(f"{column} BETWEEN {first} AND {last}" for first, last in self.stretches)
+        return f"coalesce({within or 'false'}, false)"
 
 
 def busy_sql(prefix: str = "") -> str:
@@ -40,12 +64,13 @@ def busy_sql(prefix: str = "") -> str:
     """
 
 
-def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: str) -> None:
-    """Create the temporary table ``inside`` (pre), for the content of the rows of a table, and a view ``inside_id``.
+def collect_content(cursor: duckdb.DuckDBPyConnection, instances: str) -> Content:
+    """Collect what the rows of the table ``instances`` enclose, in temporary tables named after it.
 
-    ``inside`` has the numbers from pre to post of each row. The rows may be nested; the outermost ones then cover all.
-    ``inside_id`` (range_id) has the rows and every range that one of them encloses, even if ranges cross.
+    The rows may be nested; the outermost ones then cover all. ``*_id`` has the rows and every range that one of them
+    encloses, even if ranges cross.
     """
+    inside = f"{instances}_range"
     cursor.execute(f"""
         CREATE OR REPLACE TEMP TABLE {inside}_outermost AS
         WITH swept AS (
@@ -53,10 +78,7 @@ def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: st
             WINDOW before AS (ORDER BY pre, post ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
         )
         SELECT pre, post FROM swept WHERE reached IS NULL OR pre > reached;
-        CREATE OR REPLACE TEMP TABLE {inside} AS
-        SELECT range.pre FROM range ASOF JOIN {inside}_outermost AS top ON range.pre >= top.pre
-        WHERE range.pre <= top.post;
-        CREATE OR REPLACE TEMP VIEW {inside}_id AS
+        CREATE OR REPLACE TEMP TABLE {inside}_id AS
         WITH around AS (
             SELECT global_tid, start_ns, max((end_ns, -start_ns, -range_id)) OVER until_here AS widest
             FROM range SEMI JOIN {instances} USING (range_id) WHERE end_global_tid IS NULL
@@ -66,40 +88,63 @@ def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: st
         UNION SELECT range_id FROM range ASOF JOIN around USING (global_tid, start_ns)
         WHERE end_global_tid IS NULL AND (end_ns, -range.start_ns, -range_id) < widest
     """)
+    stretches = cursor.execute(f"SELECT pre, post FROM {inside}_outermost ORDER BY pre LIMIT {_FEW + 1}").fetchall()
+    if len(stretches) <= _FEW:
+        return Content(inside, tuple(stretches))
+    cursor.execute(f"""
+        CREATE OR REPLACE TEMP TABLE {inside} AS
+        SELECT range.pre FROM range ASOF JOIN {inside}_outermost AS top ON range.pre >= top.pre
+        WHERE range.pre <= top.post
+    """)
+    return Content(inside, None)
 
 
 def create_views(
-    cursor: duckdb.DuckDBPyConnection, selection: Selection, *, chosen: bool, skipped: bool, within: bool = False
+    cursor: duckdb.DuckDBPyConnection,
+    selection: Selection,
+    chosen: Content | None,
+    skipped: Content | None,
+    within: Content | None = None,
 ) -> None:
     """Hide the views of the whole report (selected.sql) behind views of the selection, for this cursor only.
 
     Args:
-        cursor: its temporary tables ``chosen_range`` and ``skipped_range`` hold range numbers as far as requested.
+        cursor: the cursor.
         selection: GPU, stream, times and mode.
-        chosen: keep only the content of ``chosen_range``.
-        skipped: exclude the content of ``skipped_range``.
-        within: keep only the content of ``unit_range``, and only the time of ``unit``.
+        chosen: keep only this content.
+        skipped: exclude this content.
+        within: keep only this content, and only the time of ``unit``.
     """
-    kept_tables = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
-    times = _times(selection)
-    for table in OPERATIONS:
-        _view(
-            cursor,
-            table,
-            [*times, *_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)],
-        )
-    for table in CALLS:
-        mode = selection.mode if table == "api_call" else "thread"
-        _view(
-            cursor, table, [*times, *([] if table == "sync" else _range_conditions(table, mode, kept_tables, skipped))]
-        )
-    _view(cursor, "tensor_event", _tensor_conditions(selection, kept_tables, skipped))
-    inside = [f"range_id IN (FROM {name}_id)" for name in kept_tables]
-    inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
-    _view(cursor, "range", [*times, *inside])
+    kept = [content for content in (chosen, within) if content]
+    begin = _begin(cursor) if selection.from_ns is not None or selection.to_ns is not None else 0
+    times = _times(selection, begin)
+    crossed = _find_crossed(cursor, selection.mode, kept, skipped)
+    inside = {place: _range_conditions(*place, kept, skipped, crossed) for place in _placed(selection)}
+    for (_, table), conditions in inside.items():
+        hardware = _hardware(selection) if table in OPERATIONS else []
+        _view(cursor, table, [*times, *hardware, *conditions])
+    _view(cursor, "sync", times)
+    _view(cursor, "tensor_event", _tensor_conditions(selection, begin, kept, skipped))
+    ids = [f"range_id IN (FROM {content.name}_id)" for content in kept]
+    ids += [f"range_id NOT IN (FROM {skipped.name}_id)"] if skipped else []
+    _view(cursor, "range", [*times, *ids])
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy_sql('selected_')}")
-    cursor.execute(_window_sql(selection, chosen=chosen, skipped=skipped, within=within))
-    cursor.execute(_active_sql(selection, kept_tables, skipped))
+    cursor.execute(_window_sql(selection, begin, chosen, skipped, within))
+    work = {table: [*_hardware(selection), *inside[mode, table]] for mode, table in inside if table in OPERATIONS}
+    cursor.execute(_active_sql(work))
+
+
+def _placed(selection: Selection) -> list[tuple[str, str]]:
+    """Return the tables of what belongs to ranges, each after the mode of its attribution."""
+    by_mode = {*OPERATIONS, "api_call"}
+    return [
+        (selection.mode if table in by_mode else "thread", table) for table in (*OPERATIONS, *CALLS) if table != "sync"
+    ]
+
+
+def _begin(cursor: duckdb.DuckDBPyConnection) -> int | None:
+    row = cursor.execute(_BEGIN).fetchone()
+    return row[0] if row else None
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -107,9 +152,14 @@ def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) 
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {table} {where}")
 
 
-def _times(selection: Selection, column: str = "start_ns") -> list[str]:
-    conditions = [f"{column} >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
-    return conditions + ([f"{column} < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
+def _at(time_ns: int, begin: int | None) -> str:
+    """Return a time of the capture on the report's clock; NULL without a begin."""
+    return "NULL" if begin is None else str(time_ns + begin)
+
+
+def _times(selection: Selection, begin: int | None, column: str = "start_ns") -> list[str]:
+    conditions = [f"{column} >= {_at(selection.from_ns, begin)}"] if selection.from_ns is not None else []
+    return conditions + ([f"{column} < {_at(selection.to_ns, begin)}"] if selection.to_ns is not None else [])
 
 
 def _hardware(selection: Selection) -> list[str]:
@@ -117,7 +167,20 @@ def _hardware(selection: Selection) -> list[str]:
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
-def _range_conditions(table: str, mode: str, kept_tables: Sequence[str], skipped: bool) -> list[str]:
+def _find_crossed(
+    cursor: duckdb.DuckDBPyConnection, mode: str, kept: Sequence[Content], skipped: Content | None
+) -> frozenset[str]:
+    """Return those conditions on further ranges around calls (call_range) that hold for any call: few ranges cross."""
+    asked = {content.holds(f"{mode}_range") for content in kept}
+    asked |= {skipped.holds(column) for column in ("process_range", "thread_range")} if skipped else set()
+    return frozenset(
+        one for one in asked if cursor.execute(f"SELECT 1 FROM call_range WHERE {one} LIMIT 1").fetchone() is not None
+    )
+
+
+def _range_conditions(
+    mode: str, table: str, kept: Sequence[Content], skipped: Content | None, crossed: frozenset[str]
+) -> list[str]:
     """Return conditions on the innermost range of a row, and on further ranges around its call if some cross.
 
     Exclusion is by process in either mode, because a warm-up covers the threads that it drives.
@@ -125,30 +188,34 @@ def _range_conditions(table: str, mode: str, kept_tables: Sequence[str], skipped
     column = f"{mode}_range"
     left_out = "thread_range" if table in ("osrt_call", "mpi_call", "openmp_event") else "process_range"
 
-    def inside(name: str, column: str) -> str:
-        own = f"coalesce({column} IN (FROM {name}), false)"
+    def inside(content: Content, column: str) -> str:
+        own = content.holds(column)
         if table not in (*OPERATIONS, "api_call"):
             return own
-        further = f"call_id IN (SELECT call_id FROM call_range WHERE {column} IN (FROM {name}))"
-        return f"({own} OR coalesce({further}, false))"
+        if own not in crossed:
+            return own
+        return f"({own} OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE {own}), false))"
 
-    return [inside(name, column) for name in kept_tables] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+    gone = [f"NOT {inside(skipped, left_out)}"] if skipped else []
+    return [inside(content, column) for content in kept] + gone
 
 
-def _tensor_conditions(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> list[str]:
+def _tensor_conditions(
+    selection: Selection, begin: int | None, kept: Sequence[Content], skipped: Content | None
+) -> list[str]:
     """Return conditions on allocations: moments on the host, of a GPU or the CPU, that streams do not restrict.
 
     By process, allocations of a driven thread belong to the open ranges of its driver, as calls do.
     """
     device = [f"(device_type = 0 OR device_id = {selection.device})"] if selection.device is not None else []
     inside = [
-        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven_sql(name)}))"
+        f"({content.holds('thread_range')} OR event_id IN ({_driven_sql(content.name)}))"
         if selection.mode == "process"
-        else f"coalesce(thread_range IN (FROM {name}), false)"
-        for name in kept_tables
+        else content.holds("thread_range")
+        for content in kept
     ]
-    gone = ["NOT coalesce(thread_range IN (FROM skipped_range), false)"] * skipped
-    return [*_times(selection, "time_ns"), *device, *inside, *gone]
+    gone = [f"NOT {skipped.holds('thread_range')}"] if skipped else []
+    return [*_times(selection, begin, "time_ns"), *device, *inside, *gone]
 
 
 def _driven_sql(inside: str) -> str:
@@ -162,13 +229,15 @@ def _driven_sql(inside: str) -> str:
     """
 
 
-def _window_sql(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
+def _window_sql(
+    selection: Selection, begin: int | None, chosen: Content | None, skipped: Content | None, within: Content | None
+) -> str:
     """Return the intervals that a selection covers: those of its ranges on the GPU without excluded ones.
 
     Of units, such as steps, it covers the time from the start of a range to the end of all its work.
     """
-    low = f"{selection.from_ns} + {_BEGIN}" if selection.from_ns is not None else "start_ns"
-    high = f"{selection.to_ns} + {_BEGIN}" if selection.to_ns is not None else "end_ns"
+    low = _at(selection.from_ns, begin) if selection.from_ns is not None else "start_ns"
+    high = _at(selection.to_ns, begin) if selection.to_ns is not None else "end_ns"
     source = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
     gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
     units = "FROM unit" if within else source
@@ -196,14 +265,16 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active_sql(selection: Selection, kept_tables: Sequence[str], skipped: bool) -> str:
+def _active_sql(kept: Mapping[str, Sequence[str]]) -> str:
     """Return the intervals of the window from the first to the last operation of each GPU, whatever times are
     selected.
+
+    Args:
+        kept: conditions on the operations of each table.
     """
 
     def work(table: str) -> str:
-        conditions = [*_hardware(selection), *_range_conditions(table, selection.mode, kept_tables, skipped)]
-        return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
+        return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *kept[table]])}"
 
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_active AS

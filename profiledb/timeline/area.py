@@ -1,9 +1,11 @@
 """Figures of an area: a part of the time in some lanes.
 
-Counts, sums, means, medians and extremes cover the events that start in the area with their whole durations, as on the
-other pages for the same time. Busy time is the union of the time in the area, cut at its edges.
+An event counts where it reaches into the area, with the part of its time inside; means, medians and extremes are of
+whole durations. Only what may be added is: operations by class and name, calls by name, ranges of one name, idle time
+by cause, never these together. Busy time is the union of the time in the area.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
 from profiledb.timeline.area_sums import EventCounts, count_events
 from profiledb.timeline.medians import find_medians
+from profiledb.timeline.names import read_texts
 from profiledb.timeline.open_timeline import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
@@ -21,6 +24,18 @@ LANES = 20_000
 """Largest number of lanes in an area."""
 NAMES = 20
 GAPS = 10
+AROUND = 20
+"""Largest number of ranges that span the area."""
+
+GROUPS = {
+    "operations": ("stream", "nccl"), "calls": ("api", "osrt", "mpi", "openacc", "openmp", "nccl_call", "sync"),
+    "ranges": ("range", "projection"),
+}  # fmt: skip
+"""Kinds of lanes that are about the same. Of operations and ranges only the first kind counts that the area has: the
+second repeats it."""
+_REPEATS = ("operations", "ranges")
+_NESTED = GROUPS["ranges"]
+"""Kinds of lanes with events in events, whose times cannot be added."""
 
 
 def measure_area(
@@ -40,21 +55,56 @@ def measure_area(
     asked = {events.lane(opened, one).id for one in lane_ids}
     lanes = [lane for lane in opened.with_events if not lane_ids or lane.id in asked]
     counted = count_events(cursor, opened, lanes, low, high)
-    middle, of_all = find_medians(cursor, opened, lanes, low, high, counted)
     buckets = counted.buckets()
-    rows = _sum_by_lane(lanes, counted, buckets, middle, high - low)
+    grouped = {group: _choose_lanes(group, lanes) for group in GROUPS}
     idle = [lane for lane in opened.lanes if lane.kind == "idle" and _is_of_same_gpu(opened, lane, lanes)]
-    names = _sum_by_name(opened, counted)
+    around = _list_around(cursor, opened, grouped["ranges"], low, high)
+    names = {group: _sum_by_name(opened, counted.names(some)) for group, some in grouped.items()}
+    names["ranges"] = _leave_out(names["ranges"], around, high - low)
+    about = next((some for some in grouped.values() if some), [])
+    shown = {group: found[:NAMES] for group, found in names.items()} | {"around": around[:AROUND]}
+    texts = read_texts(cursor, sorted({one["name"] for found in shown.values() for one in found}))
     return {
-        "lanes": rows,
-        "total": _sum_lanes(rows, of_all),
-        "classes": _sum_classes(names),
-        "names": [{key: name[key] for key in ("name", "count", "sum_ns")} for name in names[:NAMES]],
+        "lanes": _sum_by_lane(
+            lanes, counted, buckets, find_medians(cursor, opened, lanes, low, high, counted), high - low
+        ),
+        "classes": _sum_classes(names["operations"]),
+        **{group: [one | {"name": texts.get(one["name"], "")} for one in found] for group, found in shown.items()},
         "copies": _sum_copies(cursor, opened, lanes, low, high),
         "idle": _split_idle(cursor, opened, idle, low, high),
         "gaps": _longest_gaps(cursor, opened, idle, low, high),
-        "histogram": _make_histogram(buckets),
-    }
+        "histogram": _make_histogram(buckets[np.isin(buckets[:, 0], [lane.id for lane in about])]),
+    }  # fmt: skip
+
+
+def _choose_lanes(group: str, lanes: Sequence[LaneInfo]) -> list[LaneInfo]:
+    """Return the lanes of a group, each event in one of them."""
+    kinds: Sequence[str] = GROUPS[group]
+    if group in _REPEATS:
+        kinds = [kind for kind in kinds if any(lane.kind == kind for lane in lanes)][:1]
+    return [lane for lane in lanes if lane.kind in kinds]
+
+
+def _list_around(
+    cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
+) -> list[dict[str, int]]:
+    """Return the ranges that span the whole area, the longest first."""
+    rows = cursor.execute(f"""
+        SELECT lane, name, s, e FROM ({events.events_sql(opened, lanes, high, low + 1)})
+        WHERE s <= {low} AND e >= {high} ORDER BY e - s DESC, s, lane
+    """).fetchall()
+    return [{"lane": lane, "name": name, "start": s, "end": e} for lane, name, s, e in rows]
+
+
+def _leave_out(names: Sequence[dict[str, Any]], around: Sequence[dict[str, int]], length: int) -> list[dict[str, Any]]:
+    """Return the sums by name without the ranges that span the area."""
+    spanning = Counter(one["name"] for one in around)
+    left = [
+        name
+        | {"count": name["count"] - spanning[name["name"]], "sum_ns": name["sum_ns"] - spanning[name["name"]] * length}
+        for name in names
+    ]
+    return sorted((one for one in left if one["count"]), key=lambda one: (-one["sum_ns"], one["name"]))
 
 
 def _sum_by_lane(
@@ -67,31 +117,19 @@ def _sum_by_lane(
     most = dict(zip(buckets[last, 0].tolist(), buckets[last, 4].tolist(), strict=True))
     rows = []
     for lane in lanes:
-        number, total = added.get(lane.id, (0, 0))
+        number, total, inside = added.get(lane.id, (0, 0, 0))
         busy = counted.busy.get(lane.id, 0)
         rows.append(
             {
-                "lane": lane.id, "count": number, "sum_ns": total, "mean_ns": total / number if number else None,
-                "min_ns": least.get(lane.id), "median_ns": middle.get(lane.id), "max_ns": most.get(lane.id),
-                "busy_ns": busy, "share": busy / length,
+                "lane": lane.id, "count": number, "sum_ns": None if lane.kind in _NESTED else inside,
+                "mean_ns": total / number if number else None, "min_ns": least.get(lane.id),
+                "median_ns": middle.get(lane.id), "max_ns": most.get(lane.id), "busy_ns": busy, "share": busy / length,
             }
         )  # fmt: skip
     return rows
 
 
-def _sum_lanes(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
-    """Sum all lanes, except for busy time, because lanes overlap."""
-    some = [row for row in rows if row["count"]]
-    number, total = sum(row["count"] for row in some), sum(row["sum_ns"] for row in some)
-    return {
-        "count": number, "sum_ns": total, "mean_ns": total / number if number else None,
-        "min_ns": min((row["min_ns"] for row in some), default=None), "median_ns": median,
-        "max_ns": max((row["max_ns"] for row in some), default=None),
-    }  # fmt: skip
-
-
-def _sum_by_name(opened: Opened, counted: EventCounts) -> list[dict[str, Any]]:
-    rows = counted.names()
+def _sum_by_name(opened: Opened, rows: Numbers) -> list[dict[str, Any]]:
     rows = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]
     colors = opened.colors(rows[:, 0].astype(np.uint32))
     return [
@@ -113,14 +151,15 @@ def _sum_classes(names: Sequence[dict[str, Any]]) -> list[dict[str, int]]:
 def _sum_copies(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Sum bytes and durations of copies and memsets that start in the area on these streams, with their quotient."""
+    """Sum bytes and durations of copies and memsets that reach into the area on these streams, with their quotient."""
     streams = [lane.id for lane in lanes if lane.kind == "stream"]
     rows = cursor.execute(f"""
         SELECT operation, count(*), sum(bytes)::BIGINT, sum(end_ns - start_ns)::BIGINT AS ns
         FROM memop JOIN (FROM lane WHERE {events.among("id", streams)}) AS lane
             ON lane.device IS NOT DISTINCT FROM device_id AND lane.pid IS NOT DISTINCT FROM global_pid
             AND lane.stream IS NOT DISTINCT FROM stream_id
-        WHERE start_ns >= {low + opened.origin_ns} AND start_ns < {high + opened.origin_ns}
+        WHERE start_ns < {high + opened.origin_ns}
+            AND (end_ns > {low + opened.origin_ns} OR start_ns >= {low + opened.origin_ns})
         GROUP BY operation ORDER BY ns DESC, operation
     """).fetchall()
     return [
@@ -138,18 +177,10 @@ def _is_of_same_gpu(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -
 def _split_idle(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
 ) -> list[dict[str, Any]]:
-    """Split the idle time in the area by cause: pieces that start in it, cut at its end, and those that reach into
-    it.
-    """
-    which = events.among("lane", [lane.id for lane in idle])
-    sticking = cursor.execute(f"""
-        SELECT name, sum(CASE WHEN s < {low} THEN least(e, {high}) - {low} ELSE {high} - e END)::BIGINT FROM event
-        WHERE {which} AND (s < {low} AND e > {low} OR s >= {low} AND s < {high} AND e > {high}) GROUP BY name
-    """).fetchall()
-    whole = [(name, ns) for name, _, ns in count_events(cursor, opened, idle, low, high).names().tolist()]
+    """Split the idle time in the area by cause."""
     causes = dict(cursor.execute("SELECT 4 * id + 3, class FROM own_name WHERE kind = 'idle'").fetchall())
     by_cause: dict[str | None, int] = {}
-    for name, ns in (*whole, *sticking):
+    for name, _, ns in count_events(cursor, opened, idle, low, high).names(idle).tolist():
         cause = causes.get(name)
         by_cause[cause] = by_cause.get(cause, 0) + ns
     places = {one.name: place for place, one in enumerate(opened.classes)}

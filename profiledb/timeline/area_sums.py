@@ -1,6 +1,6 @@
 """Sums over the events of lanes in an area: events one by one at its edges, stored sums in between."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -24,11 +24,11 @@ class Part:
 
 @dataclass
 class EventCounts:
-    """Events that start in an area.
+    """Events that reach into an area.
 
-    ``lane``, ``name`` and ``ns`` are of events that were read. Others are in ``stored``: lane, bucket, count, shortest
-    and
-    longest (rows ordered by lane and bucket), and in ``by_name``: lane, name, count, ns.
+    ``lane``, ``name`` and ``ns`` (their whole durations) are of events that were read. Others are in ``stored``: lane,
+    bucket, count, shortest and longest (rows ordered by lane and bucket), and in ``by_name``: lane, name, count, ns.
+    ``outside`` holds lane, name and the time before and after the area of events that reach over its edges.
     """
 
     lane: Numbers
@@ -37,23 +37,30 @@ class EventCounts:
     busy: dict[int, int]
     stored: Numbers
     by_name: Numbers
+    outside: Numbers
 
-    def names(self) -> Numbers:
-        """Return name, count and summed duration of each name, ordered by name."""
-        return _sum_by_key(
-            np.concatenate([self.name, self.by_name[:, 1]]),
-            np.concatenate([np.ones(len(self.name), dtype=np.int64), self.by_name[:, 2]]),
-            np.concatenate([self.ns, self.by_name[:, 3]]),
-        )
+    def names(self, lanes: Collection[LaneInfo]) -> Numbers:
+        """Return name, count and time inside the area of each name in some lanes, ordered by name."""
+        rows = self._rows()
+        rows = rows[np.isin(rows[:, 0], [lane.id for lane in lanes])]
+        return _sum_by_key(rows[:, 1], rows[:, 2], rows[:, 3] - rows[:, 4])
 
-    def by_lane(self) -> dict[int, tuple[int, int]]:
-        """Return count and summed duration of each lane."""
-        rows = _sum_by_key(
-            np.concatenate([self.lane, self.by_name[:, 0]]),
-            np.concatenate([np.ones(len(self.lane), dtype=np.int64), self.by_name[:, 2]]),
-            np.concatenate([self.ns, self.by_name[:, 3]]),
+    def by_lane(self) -> dict[int, tuple[int, int, int]]:
+        """Return of each lane the count, the summed duration, and the time inside the area."""
+        rows = self._rows()
+        sums = _sum_by_key(rows[:, 0], rows[:, 2], rows[:, 3], rows[:, 3] - rows[:, 4])
+        return {lane: (count, ns, inside) for lane, count, ns, inside in sums.tolist()}
+
+    def _rows(self) -> Numbers:
+        """Return lane, name, count, duration and time outside the area, in any number of rows a name."""
+        read, cut = np.zeros(len(self.ns), dtype=np.int64), np.zeros(len(self.outside), dtype=np.int64)
+        return np.concatenate(
+            [
+                np.column_stack([self.lane, self.name, read + 1, self.ns, read]),
+                np.column_stack([self.by_name, np.zeros(len(self.by_name), dtype=np.int64)]),
+                np.column_stack([self.outside[:, :2], cut, cut, self.outside[:, 2]]),
+            ]
         )
-        return {lane: (count, ns) for lane, count, ns in rows.tolist()}
 
     def buckets(self) -> Numbers:
         """Return lane, bucket, count, shortest and longest, ordered by lane and bucket."""
@@ -68,20 +75,19 @@ class EventCounts:
 def count_events(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int
 ) -> EventCounts:
-    """Sum the events of lanes that start from ``low`` to ``high`` (ns), and the busy time in between."""
+    """Sum the events of lanes that reach into the time from ``low`` to ``high`` (ns), and the busy time in between."""
     nothing = np.empty(0, dtype=np.int64)
     counts = EventCounts(
-        nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64)
-    )
+        nothing, nothing, nothing, {}, *(np.empty((0, width), dtype=np.int64) for width in (5, 4, 3))
+    )  # fmt: skip
     for part in split_lanes(lanes, low, high):
-        edges = [(low, high)]
         if part.whole:
             first, last = part.whole
-            edges = [(low, first), (last, high)]
             _from_sums(cursor, part, counts)
-        for begin, end in edges:
-            if begin < end:
-                _read(cursor, opened, part.lanes, begin, end, counts)
+            _read(cursor, opened, part.lanes, (low, first), counts, before=low)
+            _read(cursor, opened, part.lanes, (last, high), counts, after=high)
+        else:
+            _read(cursor, opened, part.lanes, (low, high), counts, before=low, after=high)
     return counts
 
 
@@ -120,18 +126,36 @@ def _read(
     cursor: duckdb.DuckDBPyConnection,
     opened: Lanes,
     lanes: Sequence[LaneInfo],
-    low: int,
-    high: int,
+    window: tuple[int, int],
     counts: EventCounts,
+    before: int | None = None,
+    after: int | None = None,
 ) -> None:
+    """Add the events that start in a window.
+
+    Args:
+        cursor, opened, lanes: what to read.
+        window: start and end, ns; may be empty.
+        counts: what they are added to.
+        before: the start of the area, if the window begins there: events that reach over it count, too.
+        after: its end, if the window ends there: what lies behind it is outside.
+    """
+    low, high = window
     rows = cursor.execute(
         f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.events_sql(opened, lanes, low, high)})"
     ).fetchnumpy()
     lane, name, s, e = (np.asarray(rows[column]) for column in ("lane", "name", "s", "e"))
-    has_started = s >= low
-    counts.lane = np.concatenate([counts.lane, lane[has_started]])
-    counts.name = np.concatenate([counts.name, name[has_started]])
-    counts.ns = np.concatenate([counts.ns, (e - s)[has_started]])
+    counted = s >= low if before is None else (s >= low) | (e > low)
+    counts.lane = np.concatenate([counts.lane, lane[counted]])
+    counts.name = np.concatenate([counts.name, name[counted]])
+    counts.ns = np.concatenate([counts.ns, (e - s)[counted]])
+    outside = np.zeros(len(s), dtype=np.int64)
+    if before is not None:
+        outside += np.where(counted, np.maximum(before - s, 0), 0)
+    if after is not None:
+        outside += np.maximum(e - after, 0)
+    over = outside > 0
+    counts.outside = np.concatenate([counts.outside, np.column_stack([lane[over], name[over], outside[over]])])
     order = np.lexsort((s, lane))
     lane, s, e = lane[order], np.maximum(s[order], low), np.minimum(e[order], high)
     begin, end = unions.find_new_parts(s, e, unions.find_latest_ends(lane, e))

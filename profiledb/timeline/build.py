@@ -18,7 +18,7 @@ from profiledb.timeline.lanes import Lane, Names, build_tree
 from profiledb.timeline.open_timeline import Lanes, read_lanes
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 5
+VERSION = 6
 """Raise when the content of a file changes; files of other versions are built again."""
 
 FINEST = 20
@@ -98,14 +98,14 @@ def _write_tables(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
     report_bytes, report_time, log_bytes, log_time = made_of
-    made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time, "NULL")
+    made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time)
     db.execute(f"INSERT INTO t.made VALUES ({', '.join(map(str, made))})")
     _write_events(db, lanes, origin)
     sums.write_sums(db, lanes)
     gaps.write_gaps(db, origin)
     _write_levels(db, lanes, origin, begin, choose_levels(begin, end))
     lines.write_values(db, [lane for lane in lanes if lane.kind == "line"], origin, choose_levels(begin, end))
-    medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
+    medians.store_medians(db, Lanes(origin, begin, end, *read_lanes(db)))
 
 
 def _find_lanes(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:

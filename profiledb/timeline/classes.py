@@ -58,12 +58,51 @@ FIXED = (
     Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
 )
 
+RANGES: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    "phase": ("Phase", (
+        ("#5B8DB8", "#4C83B3"), ("#C98A5A", "#B0713F"), ("#6FA287", "#558B6E"), ("#A783B8", "#8C659F"),
+    )),
+    "module": ("Module", (("#9CC7B0", "#3A6B54"), ("#B4D3A4", "#50703C"), ("#86B5B0", "#2F605B"))),
+    "operator": ("Operator", (("#B3BFD6", "#46546E"), ("#C5CCDA", "#5A6577"), ("#A0B1D0", "#37486A"))),
+    "name": ("Range", (
+        ("#8FB4D9", "#3F6A94"), ("#E8B57C", "#8F6430"), ("#93C9A1", "#3F7A50"), ("#DE9F9A", "#8A4A4A"),
+        ("#B9A3D6", "#6A5591"), ("#CDB592", "#75603F"), ("#E3AECB", "#8A5576"), ("#AEBAC2", "#55646E"),
+        ("#CBCE86", "#75783A"), ("#8FCBCB", "#3B7A7A"),
+    )),
+}  # fmt: skip
+"""Colors of ranges by their names, for each kind its title and its shades in the light and the dark theme."""
+_NO_OPERATION = frozenset({"nccl", "sync", "sched"})
+
+
+def list_range_classes() -> list[Class]:
+    """Return the classes of ``RANGES``, named by kind and shade: ``phase-0``."""
+    return [
+        Class(f"{kind}-{shade}", title, *colors)
+        for kind, (title, shades) in RANGES.items()
+        for shade, colors in enumerate(shades)
+    ]
+
+
+def choose_legend(classes: Sequence[Class], operations: Collection[str], ranges: Collection[str]) -> list[int]:
+    """Return the classes to explain: those of operations and idle time, and of traces the kinds of ranges.
+
+    Args:
+        classes: all classes.
+        operations: names of the classes of operations and idle times that occur.
+        ranges: those of ranges.
+    """
+    kinds = {name.partition("-")[0] for name in ranges}
+    kinds = kinds - {"name"} if kinds & {"module", "operator"} else set()
+    shown = {f"{kind}-0" for kind in kinds} | (set(operations) - _NO_OPERATION)
+    return [place for place, one in enumerate(classes) if one.name in shown]
+
 
 def list_classes(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
     """Return all classes: ``other`` first, those of kernels, the fixed ones, and one per color of NVTX ranges."""
     kernels = [Class(c.name, c.title, c.light, c.dark) for c in kernel_classes]
     kernels.sort(key=lambda one: one.name != "other")
-    plain = {one.name for one in (*kernels, *FIXED)}
+    fixed = (*FIXED, *list_range_classes())
+    plain = {one.name for one in (*kernels, *fixed)}
     colors = sorted(name for name in used if name not in plain and name.startswith("nvtx-"))[:MOST_NVTX]
     brought = [Class(name, "Range", f"#{name[5:]}", f"#{name[5:]}") for name in colors]
-    return [*kernels, *FIXED, *brought]
+    return [*kernels, *fixed, *brought]

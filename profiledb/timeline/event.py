@@ -8,6 +8,7 @@ import duckdb
 from profiledb import words
 from profiledb.timeline import events
 from profiledb.timeline.arrows import find_arrows
+from profiledb.timeline.idle_facts import read_idle_facts
 from profiledb.timeline.names import read_texts
 from profiledb.timeline.open_timeline import Opened
 
@@ -85,7 +86,8 @@ _QUERIES = {
     """,
 }
 _LABELS = {
-    "whole": "Name", "class": "Class", "grid": "Grid", "block": "Block", "cluster": "Cluster",
+    "whole": "Name", "meanwhile": "CPU meanwhile", "next": "Next operation",
+    "class": "Class", "grid": "Grid", "block": "Block", "cluster": "Cluster",
     "registers": "Registers per thread", "static_shared": "Static shared memory",
     "dynamic_shared": "Dynamic shared memory", "local": "Local memory per thread", "bytes": "Size",
     "received_bytes": "Received", "rate": "Throughput", "source": "From", "target": "To", "copy_count": "Copies",
@@ -116,7 +118,10 @@ def describe_event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int,
     event = events.read_event(cursor, opened, lane, ref)
     kind, number = find_source(opened.lanes[lane].kind, ref)
     _, _, start, end, name, _ = event
-    facts = _read_facts(cursor, kind, number)
+    if kind == "idle":
+        facts = read_idle_facts(cursor, opened.listed[lane]["device"], start + opened.origin_ns, end + opened.origin_ns)
+    else:
+        facts = _read_facts(cursor, kind, number)
     titles = {one.name: one.title for one in opened.classes}
     facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
     full_name = read_texts(cursor, [name]).get(name, "")

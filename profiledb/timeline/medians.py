@@ -38,11 +38,11 @@ def find_medians(
     low: int,
     high: int,
     counted: EventCounts,
-) -> tuple[dict[int, float], float | None]:
-    """Return the median duration of the events of each lane that start in an area, and that of all."""
-    if opened.covered(low, high) and len(lanes) == len(opened.with_events):
+) -> dict[int, float]:
+    """Return the median duration of the events of each lane that reach into an area."""
+    if opened.covered(low, high):
         stored = {lane.id: opened.listed[lane.id]["median_ns"] for lane in lanes}
-        return {lane: median for lane, median in stored.items() if median is not None}, opened.median_ns
+        return {lane: median for lane, median in stored.items() if median is not None}
     return read_medians(cursor, opened, lanes, low, high, counted)
 
 
@@ -53,21 +53,15 @@ def read_medians(
     low: int,
     high: int,
     counted: EventCounts,
-) -> tuple[dict[int, float], float | None]:
+) -> dict[int, float]:
     """Return the same medians from the events."""
     rows = counted.buckets()
-    if not len(rows):
-        return {}, None
     medians = _medians_of_read(counted)
-    summed = np.unique(counted.stored[:, 0])
-    wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in summed}
-    total = _locate_median(_merge_buckets(rows))
-    lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted, total)
+    wanted = {int(lane): _locate_median(rows[rows[:, 0] == lane]) for lane in np.unique(counted.stored[:, 0])}
+    lane, ns = _read_between(cursor, opened, [one for one in lanes if one.id in wanted], low, high, wanted)
     for number, one in wanted.items():
-        medians[number] = one.of(ns[(lane == number) & (ns >= one.low) & (ns <= one.high)])
-    plain = counted.ns[~np.isin(counted.lane, summed)]
-    everything = np.concatenate([ns, plain])
-    return medians, total.of(everything[(everything >= total.low) & (everything <= total.high)])
+        medians[number] = one.of(ns[lane == number])
+    return medians
 
 
 def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
@@ -75,11 +69,10 @@ def store_medians(db: duckdb.DuckDBPyConnection, opened: Lanes) -> None:
     lanes, low, high = opened.with_events, opened.begin_ns, opened.end_ns + 1
     if not lanes:
         return
-    by_lane, of_all = read_medians(db, opened, lanes, low, high, count_events(db, opened, lanes, low, high))
+    by_lane = read_medians(db, opened, lanes, low, high, count_events(db, opened, lanes, low, high))
     values = ", ".join(f"({lane}, {median})" for lane, median in by_lane.items())
     if values:
         db.execute(f"UPDATE t.lane SET median_ns = x.ns FROM (VALUES {values}) AS x (lane, ns) WHERE id = x.lane")
-    db.execute("UPDATE t.made SET median_ns = ?", [of_all])
 
 
 def _medians_of_read(counted: EventCounts) -> dict[int, float]:
@@ -89,17 +82,6 @@ def _medians_of_read(counted: EventCounts) -> dict[int, float]:
     lanes, first, count = np.unique(lane, return_index=True, return_counts=True)
     low, high = ns[first + (count - 1) // 2], ns[first + count // 2]
     return {one: (a + b) / 2 for one, a, b in zip(lanes.tolist(), low.tolist(), high.tolist(), strict=True)}
-
-
-def _merge_buckets(rows: Numbers) -> Numbers:
-    """Merge the buckets of all lanes."""
-    buckets, place = np.unique(rows[:, 1], return_inverse=True)
-    count = np.zeros(len(buckets), dtype=np.int64)
-    low, high = np.full(len(buckets), (1 << 63) - 1), np.full(len(buckets), -(1 << 63))
-    np.add.at(count, place, rows[:, 2])
-    np.minimum.at(low, place, rows[:, 3])
-    np.maximum.at(high, place, rows[:, 4])
-    return np.column_stack([np.zeros_like(buckets), buckets, count, low, high])
 
 
 def _locate_median(rows: Numbers) -> MedianRange:
@@ -113,19 +95,19 @@ def _locate_median(rows: Numbers) -> MedianRange:
 
 def _read_between(
     cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int,
-    wanted: Mapping[int, MedianRange], total: MedianRange,
+    wanted: Mapping[int, MedianRange],
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
-    """Return lane and duration of the events that the median of a lane, or of all, needs.
+    """Return lane and duration of the events that the median of a lane needs.
 
     Each lane has its own query: comparing with constants takes a third of the time of one condition for all lanes.
     """
     pieces = []
     for lane in lanes:
-        needed = {(one.low, one.high) for one in (wanted[lane.id], total) if one.low < one.high}
-        if needed:
-            window = f"SELECT s, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
-            between = " OR ".join(f"ns BETWEEN {least} AND {most}" for least, most in sorted(needed))
-            pieces.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE s >= {low} AND ({between})")
+        one = wanted[lane.id]
+        if one.low < one.high:
+            window = f"SELECT s, e, e - s AS ns FROM ({events.events_sql(opened, [lane], low, high)})"
+            inside = f"(s >= {low} OR e > {low}) AND ns BETWEEN {one.low} AND {one.high}"
+            pieces.append(f"SELECT {lane.id}::BIGINT AS lane, ns FROM ({window}) WHERE {inside}")
     if not pieces:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     rows = cursor.execute(" UNION ALL ".join(pieces)).fetchnumpy()

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from profiledb.timeline.classes import Class
+from profiledb.timeline.classes import Class, choose_legend
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,6 @@ class Lanes:
     end_ns: int
     lanes: Sequence[LaneInfo]
     listed: Sequence[dict[str, Any]]
-    median_ns: float | None
-    """Median duration over the events of all lanes; ``listed`` has that of each lane."""
 
     @cached_property
     def with_events(self) -> Sequence[LaneInfo]:
@@ -60,6 +58,8 @@ class Opened(Lanes):
     point_zooms: Sequence[int]
     codes: NDArray[np.int64]
     code_classes: NDArray[np.uint16]
+    captured_classes: NDArray[np.uint16]
+    """The same with ranges in the colors of the capture."""
     steps: Sequence[tuple[int, int, str, bool]] = ()
 
     @cached_property
@@ -71,12 +71,23 @@ class Opened(Lanes):
                 groups.setdefault(lane.group, []).append(lane)
         return groups
 
-    def colors(self, names: NDArray[np.uint32]) -> NDArray[np.uint16]:
-        """Return the index in ``classes`` of each name."""
+    def list_legend(self) -> list[int]:
+        """Return the indices of the classes to explain."""
+        is_range = self.codes % 4 == 2
+        is_operation = (self.codes % 4 == 0) | (self.codes % 4 == 3)
+        ranges, operations = (
+            {self.classes[at].name for at in np.unique(self.code_classes[some]).tolist()}
+            for some in (is_range, is_operation)
+        )
+        return choose_legend(self.classes, operations, ranges)
+
+    def colors(self, names: NDArray[np.uint32], *, captured: bool = False) -> NDArray[np.uint16]:
+        """Return the index in ``classes`` of each name; ``captured``: of ranges that of the capture's color."""
+        classes = self.captured_classes if captured else self.code_classes
         if not len(self.codes):
             return np.zeros(len(names), dtype=np.uint16)
         at = np.minimum(np.searchsorted(self.codes, names), len(self.codes) - 1)
-        return np.where(self.codes[at] == names, self.code_classes[at], 0).astype(np.uint16)
+        return np.where(self.codes[at] == names, classes[at], 0).astype(np.uint16)
 
 
 def read_lanes(cursor: duckdb.DuckDBPyConnection) -> tuple[list[LaneInfo], list[dict[str, Any]]]:

@@ -20,9 +20,11 @@ from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
 from profiledb.report.open_reports import OpenReports
+from profiledb.rules import phases
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
 from profiledb.timeline.open_timeline import Opened, read_lanes
+from profiledb.timeline.range_classes import read_range_classes
 
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
@@ -130,7 +132,7 @@ class Timelines:
     def _stamp(self, report_id: str) -> str:
         """Return a value that changes with the report, its timeline and the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
-        parts.append(build.file_state(self._log(report_id)))
+        parts += [build.file_state(self._log(report_id)), phases.current().patterns]
         for path in (self._library.path(report_id), self._file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
@@ -147,20 +149,24 @@ class Timelines:
 
     def _read(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out, median_ns FROM made").fetchall()
+            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
             lanes, listed = read_lanes(cursor)
             named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
             steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
+            range_codes, range_names = read_range_classes(cursor)
             points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
         known = classes.list_classes(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
-        code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
-        origin, begin, end, left_out, median = made[0]
-        codes = np.asarray(named["code"])
+        captured = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
+        origin, begin, end, left_out = made[0]
+        codes, by_name = np.asarray(named["code"]), captured.copy()
+        known_ranges = np.isin(range_codes, codes)
+        at = np.searchsorted(codes, range_codes[known_ranges])
+        by_name[at] = np.array([places[name] for name in range_names], dtype=np.uint16)[known_ranges]
         return Opened(
-            origin, begin, end, lanes, listed, median, report_id, stamp, left_out, known, zooms, points, codes,
-            code_classes, steps,
+            origin, begin, end, lanes, listed, report_id, stamp, left_out, known, zooms, points, codes,
+            by_name, captured, steps,
         )  # fmt: skip
 
     def _build(self, report_id: str) -> None:

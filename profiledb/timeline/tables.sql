@@ -1,9 +1,9 @@
 -- The file of a timeline. Times are nanoseconds from the begin of the capture.
 
--- One row: what this was made from, and the median duration of the events of all lanes
+-- One row: what this was made from
 CREATE TABLE t.made (
     origin_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, report_bytes BIGINT, report_time_ns BIGINT, left_out BIGINT,
-    log_bytes BIGINT, log_time_ns BIGINT, median_ns DOUBLE
+    log_bytes BIGINT, log_time_ns BIGINT
 );
 
 -- Steps of the program, in the order of time

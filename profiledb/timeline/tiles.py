@@ -27,8 +27,10 @@ _POINTS = (("s", "<f8"), ("lane", "<u4"), ("mean", "<f4"), ("low", "<f4"), ("hig
 Columns = dict[str, NDArray[Any]]
 
 
-def make_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int) -> bytes:
-    """Return tile ``i`` of zoom ``z`` of these groups of lanes.
+def make_tile(
+    cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequence[int], z: int, i: int, *, captured: bool = False
+) -> bytes:
+    """Return tile ``i`` of zoom ``z`` of these groups of lanes; ``captured``: with the capture's colors of ranges.
 
     Raises:
         AnalysisError: a group or the zoom does not exist.
@@ -39,13 +41,22 @@ def make_tile(cursor: duckdb.DuckDBPyConnection, opened: Opened, groups: Sequenc
         raise AnalysisError("There is no such group of lanes.")
     lanes = [lane for group in dict.fromkeys(groups) for lane in opened.groups[group]]
     low, high = (max(-_FAR, min(_FAR, (i + step) * BINS << z)) for step in (0, 1))
-    binned_items = read_items(cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high)
+    binned_items = read_items(
+        cursor, opened, [lane for lane in lanes if lane.kind != "line"], z, low, high, captured=captured
+    )
     values = read_points(cursor, opened, [lane for lane in lanes if lane.kind == "line"], z, low, high)
     return encode_tile(binned_items, values)
 
 
 def read_items(
-    cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int
+    cursor: duckdb.DuckDBPyConnection,
+    opened: Opened,
+    lanes: Sequence[LaneInfo],
+    z: int,
+    low: int,
+    high: int,
+    *,
+    captured: bool = False,
 ) -> Columns:
     """Return the items of lanes from ``low`` to ``high`` (edges of bins of 2^z ns): columns of ``binned.SOURCE`` and
     color.
@@ -62,7 +73,7 @@ def read_items(
     name = np.asarray(rows["name"], dtype=np.uint32)
     span = np.maximum(rows["e"] - rows["s"], 1)
     busy = np.where(rows["n"] > 1, rows["busy"] / span, 1.0)
-    return {**rows, "name": name, "color": opened.colors(name), "busy": busy}
+    return {**rows, "name": name, "color": opened.colors(name, captured=captured), "busy": busy}
 
 
 def _source_queries(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from app import page_list, session
 from profiledb.library.library import Library
-from profiledb.query import analysis, answer_groups, request
+from profiledb.query import analysis, request
 from profiledb.studies import prefetch
 from tests.app.conftest import Dashboard, at_page
 from tests.conftest import SAMPLES, ingest_files
@@ -26,19 +26,14 @@ def test_pages_of_a_prepared_report_work_nothing_out(
     for variable, folder in (("DATA", tmp_path), ("INBOX", tmp_path / "inbox"), ("LIBRARY", library.folder)):
         monkeypatch.setenv(f"WARPDECK_{variable}", str(folder))
     worked: list[str] = []
-    alone, several = analysis.rows, answer_groups.rows
+    answered = analysis.rows
 
     def rows(library: Library, asked: request.Request) -> Any:
-        found = alone(library, asked)  # what the report lacks is told each time, and costs nothing
+        found = answered(library, asked)  # what the report lacks is told each time, and costs nothing
         worked.append(f"{asked.analysis.name} {dict(asked.values)} {asked.selection}")
         return found
 
-    def of_several(library: Library, asked: tuple[request.Request, ...]) -> Any:
-        worked.append(asked[0].analysis.name)
-        return several(library, asked)
-
     monkeypatch.setattr(analysis, "rows", rows)
-    monkeypatch.setattr(answer_groups, "rows", of_several)
     at = dashboard("summary", report=report.id)
     for page in PREPARED:
         if not page_list.get_view(page).find_lack(report, session):

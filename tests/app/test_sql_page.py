@@ -75,3 +75,15 @@ def test_words_on_a_chart_are_escaped() -> None:
     assert figure.layout.xaxis.title.text == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.data[0].x[0] == "&lt;i&gt;a&lt;/i&gt;"
     assert "$" not in figure.layout.yaxis.title.text
+
+
+def test_the_page_says_what_a_question_sees_and_has_examples_for_it(page: AppTest) -> None:
+    said = [one.value for one in page.caption]
+    assert any("sees the whole report" in one for one in said)
+    at = page.segmented_control("sql-about").set_value("All reports").run()
+    assert quiet(at)
+    assert any("every report that you may see" in one for one in [caption.value for caption in at.caption])
+    (examples,) = [one for one in at.selectbox if one.label == "Examples"]
+    at = examples.select("The slowest reports by time in kernels").run()
+    assert quiet(at)
+    assert "library_measure" in str(at.text_area("sql-text").value)

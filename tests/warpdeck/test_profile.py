@@ -256,6 +256,24 @@ def test_a_signal_ends_the_program_and_keeps_what_was_recorded(tmp_path: Path, n
 
 
 @pytest.mark.nsight
+@pytest.mark.slow("two ranks under nsys")
+def test_ctrl_c_below_torchrun_keeps_the_report_of_each_rank(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    script = write(tmp_path, "import os, time\nopen('started' + os.environ['RANK'], 'w').close()\ntime.sleep(200)\n")
+    torchrun = Path(sys.executable).with_name("torchrun")
+    words = ["--tool", "nsys", "--record-only", "--without", "os,threads", "--", str(torchrun), "--standalone"]
+    process = subprocess.Popen(
+        [*COMMAND, *words, "--nproc-per-node", "2", script],
+        cwd=tmp_path, env=environment(tmp_path, WARPDECK_NSYS=nsys_path()), stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_until(lambda: all((tmp_path / f"started{rank}").exists() for rank in range(2)), 120)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(200) != 0
+    assert {path.name for path in tmp_path.glob("*.nsys-rep")} == {"train_rank0.nsys-rep", "train_rank1.nsys-rep"}
+    assert leftovers(str(script)) == []
+
+
+@pytest.mark.nsight
 def test_a_window_in_time_ends_before_the_program(tmp_path: Path) -> None:
     script = write(tmp_path, "import sys, time\ntime.sleep(6)\nprint('to its end')\nsys.exit(7)\n")
     words = ("--tool", "nsys", "--record-only", "--seconds", "1", "--", sys.executable, script)

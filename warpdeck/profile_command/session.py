@@ -22,7 +22,9 @@ from warpdeck.profiling.power_log import GPUMonitor
 from warpdeck.profiling.recording import make_child
 
 RANKS_S = 120.0
-"""Seconds that the first rank waits for the reports of the others."""
+"""Seconds that the first rank waits for the reports of the others, and a launcher for those of its ranks."""
+_GENERATED = b"Generated:"
+"""What nsys prints once a report is written."""
 _LOOK_S = 0.2
 _SHIM = Path(__file__).resolve().parent.parent / "profiling"
 
@@ -79,6 +81,8 @@ class Session:
         try:
             with GPUMonitor(quiet=True, devices=[] if is_ncu else None) as self.monitor:
                 self.ended = self.child.run()
+                if self.chosen.launched.launcher:
+                    self.child.settle(RANKS_S, self._has_all)
         except OSError as error:
             raise ConversionError(
                 f"{error.filename or self.command()[0]} cannot be started: {error.strerror}."
@@ -87,6 +91,10 @@ class Session:
         for name, values in masking.read_environments().items():
             self.variables.setdefault(name, set()).update(values)
         return self.ended.status
+
+    def _has_all(self) -> bool:
+        """Return True if nsys has said of each rank that its report is complete."""
+        return all(_GENERATED in path.read_bytes() for path in self.folder.glob("*.log"))
 
     def wait(self) -> int:
         """Wait for a program that runs on after its window, and return its exit status."""

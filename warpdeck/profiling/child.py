@@ -86,6 +86,22 @@ class Child:
                     _kill(_list_children(self._process.pid, profiler=True))
         return Ended(status if running else self._read_status(status), bool(self._signals), running)
 
+    def settle(self, seconds: float, has_all: Callable[[], bool]) -> None:
+        """Wait for profilers that a launcher left behind until they have written all, then end them.
+
+        Args:
+            seconds: how long at most.
+            has_all: tells whether all reports are complete.
+        """
+        limit = time.monotonic() + seconds
+        while left := _list_children(0, profiler=True):
+            if has_all() or time.monotonic() > limit:
+                _kill(left)
+                return
+            for pid in left:
+                _is_reaped(pid)
+            time.sleep(_LOOK_S)  # between two looks; their end decides
+
     def _find_running(self, profiler: int) -> int:
         """Return the program that runs on, or what the profiler left around it; 0 if it has ended."""
         if self.status is None:

@@ -4,6 +4,7 @@
 /** @import { End } from "./types.js" */
 
 import { listItems } from "./hit_test.js";
+import { fetchJson } from "./wire.js";
 
 /** Actions that may wait for the one before; a key held down drops further ones. */
 const MAX_WAITING = 8;
@@ -126,3 +127,23 @@ export const followArrow = (app, dir) => queueAction(app, async () => {
 export function addMark(app) {
   app.marks.addMark(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
 }
+
+/** Make the time of the area, else of the chosen event, the one that all pages show. @param {Timeline} app */
+export function selectTime(app) {
+  const time = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
+  if (!time || time.to <= time.from) return app.showMessage("Choose an event or an area first.");
+  app.mounted.setTriggerValue("select", { from: Math.round(time.from), to: Math.round(time.to) });
+}
+
+/** Go to the longest gap of the selected time, else of the steps without warm-ups; from one of the longest to the next longest. @param {Timeline} app */
+export const goToGap = (app) => queueAction(app, async () => {
+  const { area } = app, { main } = app.sources, steps = app.steps.filter((one) => !one.warmup);
+  const { from, to } = app.selected ?? { from: steps[0]?.start ?? main.data.begin_ns ?? 0, to: steps.at(-1)?.end ?? main.data.end_ns + 1 };
+  const idle = main.data.lanes.filter((lane) => lane.kind === "idle").map((lane) => lane.id);
+  /** @type {{start: number, end: number}[]} */
+  const gaps = idle.length ? (await fetchJson(main.url("area", { from: Math.floor(from), to: Math.ceil(to), lanes: idle.join(",") }), app.request.signal)).gaps : [];
+  const at = gaps.findIndex((gap) => gap.start === area?.from && gap.end === area.to), gap = gaps[(at + 1) % gaps.length];
+  if (!gap) return app.showMessage("The GPU has no gaps here.");
+  app.selectArea({ from: gap.start, to: gap.end, lanes: [] });
+  app.view.fitRange(gap.start, gap.end, 0.6);
+});

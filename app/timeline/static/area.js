@@ -4,18 +4,22 @@
 /** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
+import { selectTime } from "./actions.js";
 import { toFileName } from "./png_export.js";
 import { makeButton, h, saveFile, makeTable } from "./dom.js";
 import { formatBytes, formatCount, formatDuration, formatPercent } from "./time.js";
 import { fetchAnswer } from "./wire.js";
 
 /**
- * @typedef {{lane: number, count: number, sum_ns: number, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
+ * @typedef {{name: string, count: number, sum_ns: number}} NameSum
+ * @typedef {{lane: number, count: number, sum_ns: number|null, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
  * @typedef {Object} AreaAnswer
  * @property {LaneSum[]} lanes
- * @property {Partial<LaneSum>} [total]
  * @property {{class: number, sum_ns: number, count: number}[]} [classes]
- * @property {{name: string | number, text?: string, id?: number, count: number, sum_ns: number}[]} [names]
+ * @property {NameSum[]} [operations]
+ * @property {NameSum[]} [calls]
+ * @property {NameSum[]} [ranges]
+ * @property {{name: string, start: number, end: number}[]} [around] ranges that span the area
  * @property {{kind: string, bytes: number, sum_ns: number, gb_s: number|null, count?: number}[]} [copies]
  * @property {{cause: string, class?: number, ns: number}[]} [idle]
  * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
@@ -37,16 +41,14 @@ export function makeAreaPanel(app, area, head, answers) {
     formatCount(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : formatPercent(one.share),
   ];
   const several = app.sources.several, suffixOf = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
-  const rows = answers.flatMap(({ source, answer }) => [
-    ...answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.getPath(one.lane + source.offset).join(" › "), ...stats(one)]),
-    ...(answer.total && answer.lanes.length > 1 ? [[`Together${suffixOf(source)}`, ...stats(answer.total)]] : []),
-  ]);
+  const rows = answers.flatMap(({ source, answer }) => answer.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.getPath(one.lane + source.offset).join(" › "), ...stats(one)]));
   return [
     h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
     makeActions(app, area),
     h("div", { class: "tables" },
-      makeTable(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
-      ...answers.flatMap(({ source, answer }) => makeTables(app, source, answer, suffixOf(source)))),
+      ...answers.flatMap(({ source, answer }) => makeTables(app, source, answer, suffixOf(source))),
+      makeTable(["Lane", "Events", "Time here", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane")),
+    h("p", { class: "quiet" }, "Events that reach into the area count, with their time inside it. Mean, minimum, median and maximum are of whole events. The other pages count what starts in a time."),
   ];
 }
 
@@ -56,12 +58,18 @@ export function makeAreaPanel(app, area, head, answers) {
  * @returns {HTMLElement[]}
  */
 function makeTables(app, source, answer, suffix) {
+  const byName = (/** @type {string} */ title, /** @type {NameSum[]|undefined} */ names) => makeOptionalTable(`${title}${suffix}`, ["Name", "Events", "Time here"], names, (one) => [makeName(one.name), formatCount(one.count), formatDuration(one.sum_ns)]);
+  const swatch = (/** @type {number|undefined} */ code, /** @type {string} */ word) => makeSwatch(source, code, word);
+  const at = (/** @type {{start: number, end: number}} */ one) => ({ start: one.start + source.shift, end: one.end + source.shift });
   return [
-    ...makeOptionalTable(`Classes${suffix}`, ["Class", "Sum", "Events"], answer.classes, (one) => [makeSwatch(source, one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
-    ...makeOptionalTable(`Names that take most${suffix}`, ["Name", "Events", "Sum"], answer.names, (one) => [makeName(app, one), formatCount(one.count), formatDuration(one.sum_ns)]),
-    ...makeOptionalTable(`Copies${suffix}`, ["Kind", "Bytes", "Sum", "Rate"], answer.copies, (one) => [one.kind, formatBytes(one.bytes), formatDuration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
-    ...makeOptionalTable(`Idle time by cause${suffix}`, ["Cause", "Time"], answer.idle, (one) => [makeSwatch(source, one.class, one.cause), formatDuration(one.ns)]),
-    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it"], answer.gaps, (one) => [makeGapButton(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
+    ...makeOptionalTable(`Operations by class${suffix}`, ["Class", "Time here", "Events"], answer.classes, (one) => [swatch(one.class, source.data.classes[one.class]?.title ?? ""), formatDuration(one.sum_ns), formatCount(one.count)]),
+    ...makeOptionalTable(`Idle time by cause${suffix}`, ["Cause", "Time here"], answer.idle, (one) => [swatch(one.class, one.cause), formatDuration(one.ns)]),
+    ...makeOptionalTable(`Longest gaps${suffix}`, ["Gap", "Cause", "During it", "On all pages"], answer.gaps, (one) => [makeTimeButton(app, at(one)), one.cause, one.during ?? "", makeSelectButton(app, at(one))]),
+    ...makeOptionalTable(`Ranges around the area${suffix}`, ["Range", "Duration", "On all pages"], answer.around, (one) => [makeName(one.name), makeTimeButton(app, at(one)), makeSelectButton(app, at(one))]),
+    ...byName("Operations", answer.operations),
+    ...byName("Ranges that begin or end here", answer.ranges),
+    ...byName("Calls", answer.calls),
+    ...makeOptionalTable(`Copies${suffix}`, ["Kind", "Bytes", "Duration", "Rate"], answer.copies, (one) => [one.kind, formatBytes(one.bytes), formatDuration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
     ...(answer.histogram?.counts.some(Boolean) ? [makeHistogram(answer.histogram, suffix)] : []),
   ];
 }
@@ -75,7 +83,7 @@ function makeActions(app, area) {
   const ms = (/** @type {number} */ ns) => String(Math.round(ns) / 1e6);
   const query = new URLSearchParams({ report: app.report, from: ms(area.from), to: ms(area.to) });
   return h("div", { class: "panel-links" },
-    makeButton("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
+    makeButton("All pages then show only this time (U)", "Select this time", () => selectTime(app)),
     h("a", { href: app.getPageUrl(`compare?${query}`), target: "_self" }, "Compare this time"),
     makeButton("Zoom to this time (F)", "Zoom to it", () => app.fitWindow()),
     ...app.sources.list.map((source) => {
@@ -122,19 +130,23 @@ function makeSwatch({ data }, code, word) {
   return h("span", {}, colors && h("span", { class: "swatch", style: `--light:${colors.light};--dark:${colors.dark}` }), word);
 }
 
-/** @param {Timeline} app @param {{name: string | number, text?: string}} one */
-function makeName(app, one) {
-  const text = one.text ?? (typeof one.name === "number" ? app.sources.getName(one.name) : one.name);
+/** @param {string} text */
+function makeName(text) {
   return h("span", { class: "cut", title: text }, text);
 }
 
-/** @param {Timeline} app @param {{start: number, end: number}} gap */
-function makeGapButton(app, gap) {
-  return makeButton(`Go to the gap at ${app.clock.formatTime(gap.start)}`, `${formatDuration(gap.end - gap.start)} at ${app.clock.formatTime(gap.start)}`, () => {
-    app.measured = { from: gap.start, to: gap.end };
-    app.view.fitRange(gap.start, gap.end, 0.6);
+/** Return a button that shows a time. @param {Timeline} app @param {{start: number, end: number}} time */
+function makeTimeButton(app, { start, end }) {
+  return makeButton("Show this time", `${formatDuration(end - start)} at ${app.clock.formatTime(start)}`, () => {
+    app.measured = { from: start, to: end };
+    app.view.fitRange(start, end, 0.6);
     app.scheduleFrame();
   }, { class: "link" });
+}
+
+/** Return a button that makes a time the one that all pages show. @param {Timeline} app @param {{start: number, end: number}} time */
+function makeSelectButton(app, { start, end }) {
+  return makeButton("All pages then show only this time", "Select", () => app.selectArea({ from: start, to: end, lanes: [] }, true), { class: "link" });
 }
 
 /**

@@ -76,9 +76,11 @@ function drawPiece(frame, slot, y, piece, indices) {
   let drawn = 0;
   for (let k = 0; k < indices.length; k++) {
     const at = indices[k];
-    if (start[at] >= to || end[at] < from || row[at] >= slot.rows) continue;
+    if (start[at] >= to || end[at] < from) continue;
     // An event that ends where this piece begins belongs to the piece before.
     if (end[at] === from && start[at] < from) continue;
+    if (row[at] >= slot.reached) slot.reached = row[at] + 1;
+    if (row[at] >= slot.rows) continue;
     const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);
     const left = Math.floor(x0), wide = Math.max(1, Math.round(x1) - left - (count[at] === 1 && end[at] <= to && x1 - x0 > GAP_FROM_PX * ratio ? 1 : 0));
     const top = y + 1 + row[at] * slot.rowHeight, bottom = Math.round(top * ratio + high);

@@ -40,14 +40,25 @@ export function replaceContent(parent, ...children) {
 }
 
 /**
- * Create a button with a symbol or word, and a label for screen readers.
+ * Create a button. One with words is called what it says, and the label explains it; one with a symbol is called by the label.
  * @param {string} label
  * @param {string} text
  * @param {(event: MouseEvent) => void} act
  * @param {Record<string, string | boolean>} [more]
  */
 export function makeButton(label, text, act, more = {}) {
-  return h("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
+  return h("button", { type: "button", "aria-label": !/\p{L}{2}/u.test(text) && label, title: label, onclick: act, ...more }, text);
+}
+
+/**
+ * Create a dialog with a title and a button that closes it.
+ * @param {string} title
+ * @param {...Child} children
+ */
+export function makeDialog(title, ...children) {
+  const dialog = h("dialog", { "aria-label": title },
+    h("div", { class: "dialog-head" }, h("b", {}, title), makeButton("Close", "×", () => dialog.close())), ...children);
+  return dialog;
 }
 
 /**

@@ -27,6 +27,7 @@ export function drawLanes(app, ctx, width, height) {
   const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, endOf: (lane) => app.sources.sourceOf(lane).end, colors, names: app.sources, hits: app.search.hits, labels: new Map() };
   const shown = lanes.listVisible(app.scroll, height), pieces = coverWindow(app, shown.map((one) => one.slot));
   const piecesOf = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
+  for (const { slot } of shown) slot.reached = 0;
   pixels.clear(colors.groundPixel);
   drawGrid(app, width, pixels.height, scale);
   const overhead = findOverhead(app, scale);

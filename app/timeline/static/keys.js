@@ -4,7 +4,7 @@
 /** @import { Stage } from "./stage.js" */
 
 import * as actions from "./actions.js";
-import { makeButton, h } from "./dom.js";
+import { h, makeDialog } from "./dom.js";
 import * as steps from "./steps.js";
 
 const ZOOM = 0.7;
@@ -33,18 +33,23 @@ export const KEYS = [
   [["/"], "Search", (app) => app.search.focus()],
   [["n"], "Next hit of the search (Shift: previous)", (app) => app.search.goToHit(1)],
   [["N"], "", (app) => app.search.goToHit(-1)],
-  [["x"], "Select the time in sight as an area", (app) => app.selectArea({ from: Math.round(Math.max(app.sources.first, app.view.t0)), to: Math.round(Math.min(app.sources.end, app.view.t1)), lanes: [] })],
-  [["e"], "Select the next step", (app) => steps.selectNextStep(app, 1)],
-  [["q"], "Select the step before", (app) => steps.selectNextStep(app, -1)],
+  [["g"], "Go to the longest gap; again: to the next longest", (app) => actions.goToGap(app)],
+  [["u"], "Select this time: all pages then show only the area or event", (app) => actions.selectTime(app)],
+  [["x"], "Make an area of the time in sight", (app) => app.selectArea({ from: Math.round(Math.max(app.sources.first, app.view.t0)), to: Math.round(Math.min(app.sources.end, app.view.t1)), lanes: [] })],
+  [["e"], "Go to the next step", (app) => steps.selectNextStep(app, 1)],
+  [["q"], "Go to the step before", (app) => steps.selectNextStep(app, -1)],
   [["m"], "Mark a moment, with a note", (app) => actions.addMark(app)],
   [["t"], "Count times from capture start, selection start, or absolutely", (app) => app.clock.switchOrigin()],
   [["PageDown"], "Scroll the lanes down", (app) => scrollLanes(app, 1)],
   [["PageUp"], "Scroll the lanes up", (app) => scrollLanes(app, -1)],
-  [["Escape"], "Clear the selection", (app) => (app.search.active ? app.search.clearSearch() : app.clearSelection())],
+  [["v"], "Full screen", (app) => app.stage.toggleFullScreen()],
+  [["Escape"], "Clear the area or event", (app) => (app.search.active ? app.search.clearSearch() : app.clearSelection())],
   [["?"], "Show these keys", (app) => app.stage.keys?.help()],
 ];
 const MOUSE = [
-  ["Wheel, pinch", "Zoom at the pointer (Alt: scroll the lanes)"],
+  ["Wheel", "Scroll the lanes (the settings turn both around)"],
+  ["Ctrl + wheel, pinch", "Zoom at the pointer"],
+  ["Shift + wheel", "Move in time"],
   ["Drag", "Move in time and through the lanes"],
   ["Shift + drag", "Select an area of time and lanes"],
   ["Drag on the axis", "Select time on all lanes"],
@@ -62,31 +67,48 @@ function scrollLanes(app, dir) {
   app.stage.scroller.scrollTop += dir * (app.height - app.lanes.topHeight) * 0.8;
 }
 
+/** Elements that take letters and arrow keys themselves. */
+const TYPING = ["input", "select", "textarea", "dialog", "[contenteditable]", ...["dialog", "listbox", "combobox", "menu", "tablist", "radiogroup", "slider", "grid", "separator"].map((role) => `[role=${role}]`)].join();
+
+/** Return true while something of the page lies over it: a dialog, or an open menu, which Escape closes. */
+function isTaken() {
+  return document.querySelector('[role="dialog"], [data-baseweb="popover"]') !== null;
+}
+
 export class Keys {
   /** @param {Timeline} app @param {Stage} stage @param {AbortSignal} signal */
   constructor(app, stage, signal) {
     this.app = app;
     this.stage = stage;
-    const byKey = new Map(KEYS.flatMap(([keys, , act]) => keys.map((key) => [key, act])));
+    this.byKey = new Map(KEYS.flatMap(([keys, , act]) => keys.map((key) => [key, act])));
     stage.root.addEventListener("keydown", (event) => {
       // Streamlit listens to keys of its own (R, C).
       if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
-      const at = /** @type {HTMLElement} */ (event.target);
-      const typed = at.matches("input, select, textarea, dialog, dialog *");
-      if (event.ctrlKey || event.metaKey || (event.altKey && event.key !== "?") || typed) return;
-      if (at.matches("button, a, summary") && ["Enter", " "].includes(event.key)) return;
-      const act = byKey.get(event.key) ?? byKey.get(event.key.toLowerCase());
-      if (!act) return;
-      event.preventDefault();
-      act(app);
+      this.handle(event);
     }, { signal });
-    this.dialog = h("dialog", { class: "keys", "aria-label": "Keys of the timeline" });
+    // Before Streamlit, which would take keys of the page for its own.
+    window.addEventListener("keydown", (event) => {
+      if (app.preferences.keys === "page" && !event.composedPath().includes(stage.root) && !isTaken() && this.handle(event)) event.stopPropagation();
+    }, { signal, capture: true });
     const rows = [...KEYS.filter(([, description]) => description).map(([keys, description]) => [keys.map(formatKey).join("  "), description]), ...MOUSE];
-    this.dialog.append(
-      h("div", { class: "dialog-head" }, h("b", {}, "Keys of the timeline"), makeButton("Close", "×", () => this.dialog.close())),
-      h("dl", {}, ...rows.flatMap(([key, description]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, description)])),
-    );
+    this.dialog = makeDialog("Keys of the timeline", h("dl", {}, ...rows.flatMap(([key, description]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, description)])));
     stage.root.append(this.dialog, h("p", { class: "unseen", id: "tl-keys" }, "Press ? for the keys, arrow keys to step through the events."));
+  }
+
+  /**
+   * Act on a key unless what has the focus needs it.
+   * @param {KeyboardEvent} event
+   * @returns {boolean} true if it did
+   */
+  handle(event) {
+    const at = /** @type {HTMLElement} */ (event.composedPath()[0]);
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || (event.altKey && event.key !== "?")) return false;
+    if (at instanceof Element && (at.closest(TYPING) || (at.closest("button, a, summary") && ["Enter", " "].includes(event.key)))) return false;
+    const act = this.byKey.get(event.key) ?? this.byKey.get(event.key.toLowerCase());
+    if (!act) return false;
+    event.preventDefault();
+    act(this.app);
+    return true;
   }
 
   /** Toggle the dialog with the keys. */

@@ -10,6 +10,8 @@ const GAP = 5;
 const MANY_THREADS = 8;
 /** Levels of an unfolded lane until the user asks for all: deep lanes would push the others out of sight. */
 export const MAX_LEVELS = 16;
+/** Levels that a lane keeps when they are empty. */
+const FEW_LEVELS = 3;
 
 /** Kinds of lanes that hold lanes instead of events. */
 export const PARENTS = new Set(["gpu", "process", "thread", "report", "group"]);
@@ -33,6 +35,8 @@ export class LaneTree {
     this.hidden = new Set();
     /** @type {Set<number>} lanes that show all levels */
     this.deep = new Set();
+    /** Levels that events in sight reach, of deep lanes: the empty ones below are folded. @type {Map<number, number>} */
+    this.reached = new Map();
     /** @type {Slot[]} */
     this.top = [];
     /** @type {Slot[]} */
@@ -93,13 +97,27 @@ export class LaneTree {
 
   /** @param {Lane} lane @param {number} depth @param {boolean} pinned */
   placeLane(lane, depth, pinned) {
-    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MAX_LEVELS));
+    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MAX_LEVELS, this.reached.get(lane.id) ?? MAX_LEVELS));
     const rowHeight = lane.kind === "line" ? LINE : rows > 3 ? DENSE_ROW : ROW;
     const h = this.isParent(lane) ? HEAD : Math.max(HEAD, rows * rowHeight + GAP);
     const y = pinned ? this.topHeight : this.height;
-    (pinned ? this.top : this.rest).push({ lane, y, h, rows, rowHeight, depth, pinned });
+    (pinned ? this.top : this.rest).push({ lane, y, h, rows, rowHeight, depth, pinned, reached: 0 });
     if (pinned) this.topHeight += h;
     else this.height += h;
+  }
+
+  /**
+   * Note which level the events of a lane in sight reach.
+   * @param {Slot} slot @param {number} reached
+   * @param {boolean} mayShrink whether empty levels may go
+   * @returns {boolean} true if the lane needs another height
+   */
+  reachLevel({ lane, rows }, reached, mayShrink) {
+    if (lane.rows <= FEW_LEVELS || this.folded.has(lane.id) || this.deep.has(lane.id)) return false;
+    const wanted = Math.min(lane.rows, MAX_LEVELS, Math.max(FEW_LEVELS, reached));
+    if (wanted === rows || (wanted < rows && !mayShrink)) return false;
+    this.reached.set(lane.id, wanted);
+    return true;
   }
 
   /** @param {"folded"|"pinned"|"hidden"|"deep"} state @param {number} id */

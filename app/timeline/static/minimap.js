@@ -5,10 +5,10 @@
 
 import { BINS, getTileSpan } from "./tile_cache.js";
 
-const MAP_PX = 34;
-const MIN_STRIP_PX = 16;
+const MAP_PX = 18;
+const MIN_STRIP_PX = 14;
 const HITS_PX = 5;
-const MARGIN_PX = 4;
+const MARGIN_PX = 3;
 
 /** Return the height: a strip for each report. @param {number} reports */
 export function getMapHeight(reports) {

@@ -3,9 +3,10 @@
 /** @import { Area, EventAnswer } from "./types.js" */
 /** @import { Chosen, Timeline } from "./timeline.js" */
 
-import { followArrow, chooseSameName } from "./actions.js";
+import { followArrow, chooseSameName, selectTime } from "./actions.js";
 import { makeAreaPanel } from "./area.js";
 import { makeButton, copyText, replaceContent, h } from "./dom.js";
+import { savePreferences } from "./preferences.js";
 import { formatDuration } from "./time.js";
 import { fetchJson } from "./wire.js";
 
@@ -30,7 +31,16 @@ export class Panel {
   showContent(label, ...children) {
     const { panel } = this.app.stage;
     panel.setAttribute("aria-label", label);
-    replaceContent(panel, makeButton("Close the panel", "×", () => this.app.clearSelection(), { class: "close" }), ...children);
+    const { preferences } = this.app, beside = preferences.panel === "side";
+    replaceContent(panel,
+      h("div", { class: "corner-acts" },
+        makeButton(beside ? "Details below the lanes" : "Details at the side", beside ? "⬓" : "◨", () => {
+          preferences.panel = beside ? "below" : "side";
+          savePreferences(preferences);
+          this.showContent(label, ...children);
+        }),
+        makeButton("Close the details", "×", () => this.app.clearSelection())),
+      ...children);
     panel.hidden = false;
     panel.scrollTop = 0;
     this.app.stage.resizeLanes();
@@ -66,12 +76,15 @@ export class Panel {
     this.showContent(`Event ${answer.name}`,
       h("div", { class: "panel-head" },
         h("b", { class: "whole" }, answer.name || "(no name)"),
+        h("span", { class: "on-all quiet" }),
         makeButton("Copy the name", "Copy name", async () => {
           await copyText(whole);
           app.showMessage("Name copied.");
         })),
       whole !== answer.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
       h("div", { class: "panel-links" },
+        answer.end > answer.start ? makeButton("All pages then show only this time (U)", "Select this time", () => selectTime(app)) : null,
+        makeButton("Zoom to it (F)", "Zoom to it", () => app.fitWindow()),
         ...Object.entries(answer.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
         answer.arrows.length ? makeButton("What caused this ([)", "← Cause", () => followArrow(app, -1)) : null,
         answer.arrows.length ? makeButton("What follows from this (])", "Effect →", () => followArrow(app, 1)) : null,
@@ -126,9 +139,10 @@ export class Panel {
   /** Say so if all pages show the time of the area. */
   updateNote() {
     const { app } = this, note = app.stage.panel.querySelector(".on-all");
-    if (!note || !app.area) return;
-    const { selected, area } = app, near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1.5;
-    note.textContent = selected && near(selected.from, area.from) && near(selected.to, area.to) ? "All pages show this time." : "";
+    const { selected, chosen } = app, shown = app.area ?? (chosen && { from: chosen.start, to: chosen.end });
+    if (!note || !shown) return;
+    const near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1.5;
+    note.textContent = selected && near(selected.from, shown.from) && near(selected.to, shown.to) ? "All pages show this time." : "";
   }
 }
 

@@ -1,4 +1,4 @@
-/** The pointer over the lanes: wheel and pinch zoom, drag moves, Shift + drag selects, click chooses. */
+/** The pointer over the lanes: the wheel scrolls or zooms, drag moves, Shift + drag selects, click chooses. */
 
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
@@ -7,7 +7,27 @@ import { findLaneAt, snapTime } from "./hit_test.js";
 import { hideTip, showTip } from "./tooltip.js";
 
 const DRAG_PX = 4;
-const WHEEL = 0.0016;
+const ZOOM_PER_PX = 0.0016;
+/** A pinch on a touchpad comes as a wheel of small steps with the Ctrl key. */
+const PINCH = 5, PINCH_PX = 40;
+
+/**
+ * Zoom, or move in time. Everything else is left to the browser: the lanes scroll, and the page beyond their ends.
+ * @param {Timeline} app @param {WheelEvent} event @param {number} t the time under the pointer
+ */
+export function turnWheel(app, event, t) {
+  const size = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 400 : 1;
+  const dx = (event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX) * size, dy = event.shiftKey ? 0 : event.deltaY * size;
+  if (Math.abs(dx) > Math.abs(dy)) {
+    app.view.pan((dx / Math.max(1, app.width)) * app.view.span);
+  } else if (event.ctrlKey || event.metaKey || (app.preferences.wheel === "zoom" && !event.altKey)) {
+    const faster = event.ctrlKey && Math.abs(dy) < PINCH_PX ? PINCH : 1;
+    app.view.zoom(t, Math.exp(Math.max(-400, Math.min(400, dy)) * ZOOM_PER_PX * faster));
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
 
 export class Pointer {
   /** @param {Timeline} app @param {Stage} stage @param {AbortSignal} signal */
@@ -133,22 +153,13 @@ export class Pointer {
   leave() {
     this.app.cursor = this.app.hover = null;
     hideTip(this.app);
-    this.app.scheduleFrame();
+    this.app.scheduleUpdate();
   }
 
   /** @param {WheelEvent} event */
   wheel(event) {
-    const { app } = this, size = event.deltaMode === 1 ? 18 : event.deltaMode === 2 ? 400 : 1;
-    const dx = (event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX) * size, dy = event.shiftKey ? 0 : event.deltaY * size;
-    event.preventDefault();
-    if (event.altKey) {
-      this.stage.scroller.scrollTop += dy;
-    } else if (Math.abs(dx) > Math.abs(dy)) {
-      app.view.pan((dx / Math.max(1, app.width)) * app.view.span);
-    } else {
-      app.view.zoom(this.time(this.at(event).x), Math.exp(Math.max(-400, Math.min(400, dy)) * WHEEL * (event.ctrlKey ? 5 : 1)));
-    }
-    hideTip(app);
+    turnWheel(this.app, event, this.time(this.at(event).x));
+    hideTip(this.app);
   }
 
   /** Return the lane under a point. @param {number} y */

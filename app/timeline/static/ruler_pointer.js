@@ -3,6 +3,7 @@
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
 
+import { turnWheel } from "./pointer.js";
 import { selectStep, STRIP_PX } from "./steps.js";
 
 const EDGE_PX = 6;
@@ -30,9 +31,7 @@ export function listenToRulers(app, stage, signal) {
   followDrags(stage.mapCanvas, signal, (x) => startMapDrag(app, x));
   for (const canvas of [stage.axisCanvas, stage.mapCanvas]) {
     canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const t = canvas === stage.axisCanvas ? getTime(app, event.offsetX) : (app.view.t0 + app.view.t1) / 2;
-      app.view.zoom(t, Math.exp(Math.max(-400, Math.min(400, event.deltaY)) * 0.0016));
+      turnWheel(app, event, canvas === stage.axisCanvas ? getTime(app, event.offsetX) : (app.view.t0 + app.view.t1) / 2);
     }, { signal, passive: false });
   }
 }

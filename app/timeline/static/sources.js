@@ -30,6 +30,8 @@ export class Source {
     this.firstName = index * NAMES;
     /** ns added to its times */
     this.shift = 0;
+    /** @type {"name"|"capture"} */
+    this.rangeColors = "name";
     this.names = new NameCache((ids) => this.url("names", { ids: ids.join(",") }), arrived);
   }
 
@@ -65,7 +67,7 @@ export class Source {
 
   /** @param {number} group @param {number} z @param {number} i @param {AbortSignal} signal @returns {Promise<Tile>} */
   async tile(group, z, i, signal) {
-    const answer = await fetchAnswer(this.url("tile", { g: group - this.offset, z, i }), signal);
+    const answer = await fetchAnswer(this.url("tile", { g: group - this.offset, z, i, ...(this.rangeColors === "capture" ? { colors: this.rangeColors } : {}) }), signal);
     return decodeTile(await answer.arrayBuffer(), this);
   }
 
@@ -119,6 +121,18 @@ export class Sources {
       const known = this.classes.findIndex((other) => other.name === one.name);
       return known < 0 ? this.classes.push(one) - 1 : known;
     });
+  }
+
+  /** What the state of a timeline of these reports is kept under. */
+  get key() {
+    return this.list.map((one) => one.id).join();
+  }
+
+  /** Set what gives ranges their color; return true if it changed. @param {"name"|"capture"} by */
+  colorRanges(by) {
+    const changed = this.main.rangeColors !== by;
+    for (const one of this.list) one.rangeColors = by;
+    return changed;
   }
 
   get several() {

@@ -3,17 +3,24 @@
 /** @import { Timeline } from "./timeline.js" */
 
 import { h, appendChildren } from "./dom.js";
+import { makeLegend } from "./legend.js";
 import { Pointer } from "./pointer.js";
 import { Keys } from "./keys.js";
 import { getMapHeight } from "./minimap.js";
 import { Pixels } from "./pixels.js";
 import { listenToRulers } from "./ruler_pointer.js";
+import { makeSettings } from "./settings.js";
+import { listenToSplitter } from "./splitter.js";
 import { STRIP_PX } from "./steps.js";
 import { makeToolbar } from "./toolbar.js";
 
-const AXIS_PX = 24;
-const MIN_LANES_PX = 220;
-const BELOW_PX = 28;
+const AXIS_PX = 18;
+const MIN_LANES_PX = 120;
+const BELOW_PX = 12;
+/** Share of the window that the panel takes unless the reader drags its edge. */
+const PANEL_SHARE = 0.3;
+/** Narrowest timeline that has the panel at its side. */
+const SIDE_FROM_PX = 700;
 const MESSAGE_MS = 6000;
 
 export class Stage {
@@ -31,6 +38,9 @@ export class Stage {
     this.corner = h("div", { class: "corner" });
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
+    this.splitter = h("div", { class: "splitter", hidden: true, role: "separator", tabindex: 0, "aria-label": "Size of the details", "aria-valuemin": 0, "aria-valuemax": 100 });
+    this.legend = makeLegend(app);
+    this.lanes = h("div", { class: "lanes" });
     this.status = h("div", { class: "say", role: "status" });
     this.screenReader = h("div", { class: "unseen" });
     this.map = getContext(this.mapCanvas);
@@ -52,11 +62,16 @@ export class Stage {
   attach() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    appendChildren(root, makeToolbar(app), app.alignment.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.screenReader);
+    appendChildren(this.lanes, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.legend);
+    this.body = h("div", { class: "body" }, this.lanes, this.splitter, this.panel);
+    const settings = (this.settings = makeSettings(app));
+    appendChildren(root, makeToolbar(app), app.alignment.box, this.body, this.tip, this.status, this.screenReader, settings.dialog);
     app.mounted.parentElement.append(root);
     this.pointer = new Pointer(app, this, signal);
     this.keys = new Keys(app, this, signal);
     listenToRulers(app, this, signal);
+    listenToSplitter(app, this, signal);
+    document.addEventListener("fullscreenchange", () => this.resizeLanes(), { signal });
     this.scroller.addEventListener("scroll", () => {
       app.scroll = this.scroller.scrollTop;
       app.scheduleUpdate();
@@ -68,16 +83,42 @@ export class Stage {
     app.colors.read(root);
   }
 
-  /** Give the lanes the height that the window leaves them. */
+  get isFullScreen() {
+    return this.root.matches(":fullscreen");
+  }
+
+  /** Let the timeline fill the screen, or no longer. */
+  toggleFullScreen() {
+    if (this.isFullScreen) void document.exitFullscreen();
+    else this.root.requestFullscreen().catch(() => this.showMessage("This browser shows no element in full screen."));
+  }
+
+  /** True if the panel stands beside the lanes. */
+  get isBeside() {
+    return this.app.preferences.panel === "side" && this.root.clientWidth >= SIDE_FROM_PX;
+  }
+
+  /** Divide the room that the window leaves between the lanes and the panel. */
   resizeLanes() {
-    const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
-    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + getPageScroll(this.root), 60), 320);
-    const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
-    const all = app.lanes.topHeight + app.lanes.height;
-    const high = Math.max(Math.min(all, room), Math.min(all, MIN_LANES_PX), 80);
+    const { app, panel, splitter } = this, { preferences } = app, outer = this.root.getBoundingClientRect();
+    const top = this.isFullScreen ? 0 : Math.min(Math.max(outer.top + getPageScroll(this.root), 40), 320);
+    const room = window.innerHeight - top - (this.isFullScreen ? 0 : BELOW_PX) - (this.scroller.getBoundingClientRect().top - outer.top) - this.legend.offsetHeight;
+    const beside = this.isBeside, open = !panel.hidden;
+    splitter.hidden = panel.hidden;
+    this.root.classList.toggle("beside", beside);
+    splitter.setAttribute("aria-orientation", beside ? "vertical" : "horizontal");
+    const whole = beside ? this.root.clientWidth : window.innerHeight, wanted = beside ? preferences.side : preferences.below;
+    const size = Math.round(Math.min(wanted || PANEL_SHARE * whole, beside ? whole * 0.8 : room - MIN_LANES_PX));
+    splitter.setAttribute("aria-valuenow", String(Math.round((100 * size) / whole)));
+    panel.style.width = beside ? `${size}px` : "";
+    panel.style.height = !beside && wanted ? `${size}px` : "";
+    panel.style.maxHeight = beside ? "" : `${size}px`;
+    const all = app.lanes.topHeight + app.lanes.height, left = room - (open && !beside ? panel.offsetHeight + splitter.offsetHeight : 0);
+    const high = Math.max(this.isFullScreen || (open && beside) ? left : Math.min(all, left), Math.min(all, MIN_LANES_PX), 80);
     this.scroller.style.height = `${high}px`;
     this.sticky.style.height = `${high}px`;
     this.space.style.height = `${Math.max(all, high)}px`;
+    if (beside) panel.style.maxHeight = `${this.lanes.offsetHeight}px`;
     app.scheduleFrame();
   }
 

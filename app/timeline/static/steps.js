@@ -6,7 +6,7 @@
 
 import { fitText } from "./bars.js";
 
-export const STRIP_PX = 16;
+export const STRIP_PX = 14;
 const MIN_BOX_PX = 3;
 const LABEL_PX = 12;
 

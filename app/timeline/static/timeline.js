@@ -15,6 +15,7 @@ import { LaneTree, MAX_LEVELS } from "./lanes.js";
 import { Marks } from "./marks.js";
 import { computeBusyShares, drawMinimap } from "./minimap.js";
 import { Panel } from "./panel.js";
+import { loadPreferences } from "./preferences.js";
 import { ScreenReaderSummary } from "./screen_reader.js";
 import { drawAxis } from "./axis.js";
 import { Search } from "./search.js";
@@ -38,7 +39,9 @@ export class Timeline {
    */
   constructor(mounted, opened) {
     this.mounted = mounted;
+    this.preferences = loadPreferences();
     this.sources = new Sources(opened, () => this.scheduleFrame());
+    this.sources.colorRanges(this.preferences.ranges);
     this.data = this.sources.main.data;
     this.report = mounted.data.report;
     this.steps = listSteps(this.sources.main);
@@ -77,7 +80,7 @@ export class Timeline {
     this.panel = new Panel(this);
     this.screenReader = new ScreenReaderSummary(this);
     this.stage.attach();
-    const state = urlState.readState(location.search);
+    const state = urlState.readState(urlState.recallState(this.sources.key, location.search));
     this.restoreState(state);
     if (this.sources.several) void this.alignment.load(state.align, state.shifts).then(() => !this.closed && this.restoreState(state));
   }
@@ -122,16 +125,30 @@ export class Timeline {
     if (this.closed || !this.alignment.ready) return;
     this.view.recordWindow();
     this.writeUrl();
+    if (this.settled && this.cursor === null) this.foldLevels(true);
     this.titles.updateShares();
     this.screenReader.update();
   }
 
-  /** Write the state into the URL. */
+  /** Unfold levels that events reach and, where nobody points at them, fold those that none reaches. @param {boolean} mayShrink */
+  foldLevels(mayShrink) {
+    const changed = this.lanes.listVisible(this.scroll, this.height).filter(({ slot }) => this.lanes.reachLevel(slot, slot.reached, mayShrink));
+    if (changed.length) this.layOutLanes();
+  }
+
+  /** Write the state into the URL, and keep it for when the reader comes back. */
   writeUrl() {
+    const state = this.readState();
+    urlState.writeState(state);
+    urlState.keepState(this.sources.key, state);
+  }
+
+  /** @returns {urlState.UrlState} */
+  readState() {
     const { lanes, view, area, chosen } = this;
     const defaults = lanes.getDefaultFolded(), folded = [...lanes.folded];
     const same = folded.length === defaults.size && folded.every((id) => defaults.has(id));
-    urlState.writeState({
+    return {
       window: view.whole ? null : [Math.floor(view.t0), Math.ceil(view.t1)],
       area: area && { from: Math.round(area.from), to: Math.round(area.to), lanes: area.lanes },
       event: chosen && { lane: chosen.lane, ref: chosen.ref },
@@ -143,7 +160,7 @@ export class Timeline {
       times: this.clock.from,
       align: this.sources.several ? this.alignment.how : null,
       shifts: this.sources.list.slice(1).map((one) => one.shift),
-    });
+    };
   }
 
   /** Lay the lanes out after some were folded, pinned or hidden. */
@@ -156,8 +173,7 @@ export class Timeline {
 
   handleArrival() {
     this.busy = null;
-    this.scheduleFrame();
-    if (this.settled) this.scheduleUpdate();
+    this.scheduleUpdate();
   }
 
   /** True once everything for the window has arrived and is drawn. */
@@ -181,6 +197,7 @@ export class Timeline {
     drawAxis(this, this.stage.axis, this.width, this.stage.axisHeight);
     drawMinimap(this, this.stage.map, this.width, this.stage.mapHeight);
     this.titles.moveTitles();
+    this.foldLevels(false);
     this.frames.push({ at: began, ms: performance.now() - began, items });
     if (this.frames.length > MAX_FRAMES) this.frames.shift();
   }
@@ -245,11 +262,12 @@ export class Timeline {
     this.scheduleUpdate();
   }
 
-  /** Select an area and show its statistics. @param {Area} area */
-  selectArea(area) {
+  /** Make an area and show its statistics. @param {Area} area @param {boolean} [everywhere] whether all pages show its time */
+  selectArea(area, everywhere = false) {
     this.area = area;
     this.measured = null;
     this.panel.showArea(area);
+    if (everywhere) actions.selectTime(this);
     this.scheduleUpdate();
   }
 
@@ -280,7 +298,15 @@ export class Timeline {
     this.stage.showMessage(text);
   }
 
+  /** Apply what the reader prefers, after a change. */
+  applyPreferences() {
+    if (this.sources.colorRanges(this.preferences.ranges)) this.tiles.removeGroups(() => true);
+    this.stage.resizeLanes();
+  }
+
   close() {
+    // The address is another page's by now.
+    if (this.alignment.ready) urlState.keepState(this.sources.key, this.readState());
     this.closed = true;
     clearTimeout(this.restTimer);
     cancelAnimationFrame(this.frameRequest);

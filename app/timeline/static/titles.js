@@ -8,7 +8,7 @@ import { getBusyShare, listItems } from "./hit_test.js";
 import { MAX_LEVELS } from "./lanes.js";
 import { formatCount, formatDuration, formatPercent, formatValue } from "./time.js";
 
-/** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
+/** @typedef {{li: HTMLLIElement, share: HTMLElement, y: number}} Title */
 
 export class Titles {
   /** @param {Timeline} app */
@@ -16,6 +16,47 @@ export class Titles {
     this.app = app;
     /** @type {Map<string, Title>} */
     this.titles = new Map();
+    /** The button that the Tab key reaches; arrow keys go from it to the others. */
+    this.reached = "";
+    app.stage.titleList.addEventListener("keydown", (event) => this.handleKey(event));
+    app.stage.titleList.addEventListener("focusin", (event) => this.reach(/** @type {HTMLElement} */ (event.target).dataset.act ?? ""));
+  }
+
+  /** @param {string} act */
+  reach(act) {
+    this.reached = act;
+    this.updateTabStop();
+  }
+
+  /** Make the reached button, or the first one, the only one that the Tab key stops at. */
+  updateTabStop() {
+    const buttons = [.../** @type {NodeListOf<HTMLElement>} */ (this.app.stage.titleList.querySelectorAll("button"))];
+    const stop = buttons.find((one) => one.dataset.act === this.reached) ?? this.listRows()[0]?.querySelector("button");
+    for (const one of buttons) one.tabIndex = one === stop ? 0 : -1;
+  }
+
+  /** Return the titles from top to bottom. */
+  listRows() {
+    return [...this.titles.values()].sort((a, b) => a.y - b.y).map((one) => one.li);
+  }
+
+  /** Go from button to button with the arrow keys: up and down through the lanes, left and right within one. @param {KeyboardEvent} event */
+  handleKey(event) {
+    const at = /** @type {HTMLElement} */ (event.target), row = at.closest("li"), { scroller } = this.app.stage;
+    const side = { ArrowLeft: -1, ArrowRight: 1 }[event.key], down = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!row || (!side && !down)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const buttons = [...row.querySelectorAll("button")], place = buttons.indexOf(/** @type {HTMLButtonElement} */ (at));
+    if (side) return buttons[place + side]?.focus();
+    const rows = this.listRows(), index = rows.indexOf(row) + (down ?? 0);
+    if (index <= 0 || index >= rows.length - 1) {
+      scroller.scrollTop += (down ?? 0) * row.offsetHeight;
+      this.app.scroll = scroller.scrollTop;
+      this.moveTitles();
+    }
+    const shown = this.listRows(), next = shown[shown.indexOf(row) + (down ?? 0)]?.querySelectorAll("button");
+    next?.[Math.min(place, next.length - 1)]?.focus({ preventScroll: true });
   }
 
   /** Make all titles anew, after lanes were folded, pinned or hidden. */
@@ -34,7 +75,7 @@ export class Titles {
   updateCorner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
     replaceContent(app.stage.corner,
-      selected && makeButton("All pages show only this time. Click to show all of it", `Selected: ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      selected && makeButton("All pages show only this time. Click to show the whole capture again", `Selected ${formatDuration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
       hidden ? makeButton("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
         app.lanes.hidden.clear();
         app.layOutLanes();
@@ -46,6 +87,7 @@ export class Titles {
   /** Move the titles to their lanes. */
   moveTitles() {
     const { app } = this, wanted = new Set();
+    let changed = false;
     for (const { slot, y } of app.lanes.listVisible(app.scroll, app.height || 600)) {
       const key = `${slot.lane.id}/${slot.pinned}`;
       wanted.add(key);
@@ -54,14 +96,18 @@ export class Titles {
         title = this.makeTitle(slot);
         this.titles.set(key, title);
         app.stage.titleList.append(title.li);
+        changed = true;
       }
+      title.y = y;
       title.li.style.transform = `translateY(${y}px)`;
     }
     for (const [key, title] of this.titles) {
       if (wanted.has(key)) continue;
       title.li.remove();
       this.titles.delete(key);
+      changed = true;
     }
+    if (changed) this.updateTabStop();
   }
 
   /** @param {Slot} slot @returns {Title} */
@@ -82,10 +128,10 @@ export class Titles {
       share,
       deep ? makeButton(`${describeLevels(slot)} (${lane.title})`, describeLevels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
-        !parent && makeButton(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
+        !parent && makeButton(`${slot.pinned ? "Unpin" : "Pin"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
         makeButton(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
     li.style.height = `${slot.h}px`;
-    return { li, share };
+    return { li, share, y: 0 };
   }
 
   /** Show the busy share of each visible lane. */

@@ -35,6 +35,7 @@
  * @property {Lane[]} lanes
  * @property {Step[]} [steps]
  * @property {number} [left_out] number of lanes that are not listed
+ * @property {number[]} [legend] classes of its operations and idle times, as indices
  *
  * @typedef {Object} Item an event, or several short ones of one bin (count > 1)
  * @property {number} lane
@@ -109,12 +110,13 @@
  * @property {number} y from the top of all lanes, or of the pinned ones
  * @property {number} h
  * @property {number} rows levels that are shown
+ * @property {number} reached levels that events in sight reach, as of the last picture
  * @property {number} rowHeight
  * @property {number} depth
  * @property {boolean} pinned
  *
  * @typedef {Object} Mounted argument that Streamlit passes to a component
- * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, others: {id: string, name: string}[]}} data `selected`: time range that all pages show; `others`: reports drawn below
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, may_add: boolean, others: {id: string, name: string}[]}} data `selected`: time range that all pages show; `others`: reports drawn below
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {(name: string, value: unknown) => void} setStateValue
  * @property {(name: string, value: unknown) => void} setTriggerValue

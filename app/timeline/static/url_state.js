@@ -12,7 +12,12 @@ const MAX_IDS = 200;
 const MAX_MARKS = 50;
 const MAX_SHIFTS = 7;
 const MAX_NS = 2 ** 62;
-export const PARAMETERS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "deep", "mark", "times", "align", "shift"];
+const MOMENT = ["t0", "t1", "area", "in", "ev"];
+export const PARAMETERS = [...MOMENT, "fold", "pin", "hide", "deep", "mark", "times", "align", "shift"];
+
+const KEPT = "warpdeck-timeline ";
+/** Reports whose timeline this document has shown. @type {Set<string>} */
+const seen = new Set();
 
 /**
  * @typedef {Object} UrlState
@@ -61,6 +66,14 @@ export function readState(search) {
 export function writeState(state) {
   const query = new URLSearchParams(location.search);
   PARAMETERS.forEach((key) => query.delete(key));
+  for (const [key, value] of encodeState(state)) query.append(key, value);
+  const text = `?${query}`;
+  if (text !== location.search) history.replaceState(history.state, "", `${location.pathname}${text}${location.hash}`);
+}
+
+/** @param {UrlState} state */
+function encodeState(state) {
+  const query = new URLSearchParams();
   const setParameter = (/** @type {string} */ key, /** @type {string|number|false|undefined} */ value) => value !== false && value !== undefined && query.set(key, String(value));
   setParameter("t0", state.window?.[0]);
   setParameter("t1", state.window?.[1]);
@@ -75,8 +88,37 @@ export function writeState(state) {
   setParameter("align", state.align ?? false);
   setParameter("shift", state.align === "hand" && state.shifts.join("."));
   for (const one of state.marks.slice(0, MAX_MARKS)) query.append("mark", `${Math.round(one.t)}~${one.note}`);
-  const text = `?${query}`;
-  if (text !== location.search) history.replaceState(history.state, "", `${location.pathname}${text}${location.hash}`);
+  return query;
+}
+
+/**
+ * Keep the state for when the reader comes back to these reports in this tab.
+ * @param {string} reports @param {UrlState} state
+ */
+export function keepState(reports, state) {
+  seen.add(reports);
+  try {
+    sessionStorage.setItem(KEPT + reports, String(encodeState(state)));
+  } catch {
+    // A browser without storage, or a full one: the address alone holds the state.
+  }
+}
+
+/**
+ * Return the query string to open reports with: where it says nothing of the timeline, all that was kept; a link of
+ * another page shows its time in the lanes as they were. A link that opens a document shows what its sender saw.
+ * @param {string} reports @param {string} search query string
+ */
+export function recallState(reports, search) {
+  const query = new URLSearchParams(search), named = PARAMETERS.some((key) => query.has(key));
+  if (named && !seen.has(reports)) return search;
+  try {
+    const kept = new URLSearchParams(sessionStorage.getItem(KEPT + reports) ?? "");
+    for (const [key, value] of kept) if (!new URLSearchParams(search).has(key) && (!named || !MOMENT.includes(key))) query.append(key, value);
+  } catch {
+    return search;
+  }
+  return `?${query}`;
 }
 
 /** @param {string} text @returns {number|null} */

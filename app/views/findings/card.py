@@ -51,7 +51,7 @@ def _on_timeline(report_id: str, finding: Finding) -> None:
     timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
     if timed:
         times = float(timed["start_ns"]), float(timed["end_ns"])
-        kernel_links.to_timeline(report_id, "Show the first on the timeline", *times)
+        kernel_links.to_timeline(report_id, "Show the first on the timeline", *times, key=finding.rule.name)
 
 
 def _columns(unit: str) -> list[Col]:

@@ -96,9 +96,8 @@ def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
 
 def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
-    GAPS.table(gaps, without=("gpu_id",) if gaps["gpu_id"].nunique() == 1 else ())
-    start, length = gaps["start_ns"].iloc[0], gaps["duration_ns"].iloc[0]
-    kernel_links.to_timeline(report_id, "Longest gap on the timeline", start, start + length)
+    without = ("gpu_id",) if gaps["gpu_id"].nunique() == 1 else ()
+    kernel_links.draw_times(report_id, GAPS, gaps, "gap", "duration_ns", without=without)
 
 
 def _worded(rows: pd.DataFrame) -> pd.DataFrame:

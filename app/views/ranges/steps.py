@@ -58,7 +58,7 @@ def show(report_id: str, path: str) -> None:
         told = rows[
             "name"
         ].is_unique  # a unique name identifies the step, and a position beside it could contradict the name
-        STEPS.table(rows, without=("number",) if told else ())
+        kernel_links.draw_times(report_id, STEPS, rows, "step", "cpu_ns", without=("number",) if told else ())
 
 
 def own_numbers(names: "pd.Series[str]") -> list[int] | None:

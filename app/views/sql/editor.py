@@ -17,6 +17,15 @@ ADDRESS = "question"
 _TEXT, _ASKED, _OPENED = "sql-text", "sql-asked", "sql-opened"
 _FIRST = "SHOW TABLES"
 _HEIGHT_PX = 190
+_ONE, _ALL = _ABOUT = ("This report", "All reports")
+_SEES = {
+    _ONE: "One SELECT, read only, on the tables below. It sees the whole report: the selection and “Exclude warm-up” do"
+    " not change its answer.",
+    _ALL: "One SELECT, read only. `library_summary` and `library_measure` hold a summary of every report that you may"
+    " see, as soon as Trends has it; the tables below are those of this report. The selection does not change the"
+    " answer.",
+}
+"""What a question sees, by what it is about."""
 
 
 def show(manifest: Manifest) -> str:
@@ -24,13 +33,14 @@ def show(manifest: Manifest) -> str:
     _open(open_questions(session.library()).get(st.query_params.get(ADDRESS, "")))
     examples = table_list.list_examples(manifest)
     st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
-    _choices(manifest, examples)
+    about = st.segmented_control("Question about", _ABOUT, default=_ONE, required=True, key="sql-about")
+    _choices(manifest, table_list.list_library_examples() if about == _ALL else examples)
     st.text_area("Question", key=_TEXT, height=_HEIGHT_PX, max_chars=LONGEST, label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run", type="primary", icon=":material/play_arrow:", on_click=_ask, key="sql-run")
         if access.may_edit():
             _keeping()
-    st.caption("One SELECT, read only. It runs by itself and sees nothing but this report.")
+    st.caption(_SEES[about or _ONE])
     return str(st.session_state.get(_ASKED, ""))
 
 

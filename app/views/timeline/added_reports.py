@@ -1,6 +1,6 @@
-"""Reports added below the page's own; the URL names them, and a field above the timeline selects them."""
+"""Reports added below the page's own: the URL names them, and a dialog selects them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -9,36 +9,46 @@ from app.selection import kernel_links
 from app.ui import format as fmt
 from profiledb.library.catalog import TIMELINE, Manifest
 
-_KEY = "timeline-with"
+_LAST, _OPEN = "timeline-with", "timeline-adding"
 
 
-def choose(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return id and name of each added report, and draw the selector if the library has others."""
-    known = session.about(TIMELINE, without=manifest.id)
-    chosen = session.named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
-    if known:
-        _field(known, chosen)
-    return [(one, known[one].name) for one in chosen]
+def list_known(manifest: Manifest) -> dict[str, Manifest]:
+    """Return the reports that can be drawn below this one."""
+    return session.about(TIMELINE, without=manifest.id)
 
 
-def _field(known: Mapping[str, Manifest], chosen: list[str]) -> None:
-    """Draw the selector, which takes its value from the URL on every run."""
-    st.session_state[_KEY] = chosen
-    with st.popover(_title(len(chosen)), icon=":material/stacks:", width="content"):
-        st.multiselect(
-            "Reports below this one", list(known), key=_KEY, format_func=lambda key: fmt.visible(known[key].shown_name),
-            max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report", on_change=_write,
-        )  # fmt: skip
-        st.caption("Choose ranks of one run, or two versions of a program.")
+def find_added(manifest: Manifest, known: Mapping[str, Manifest]) -> list[str]:
+    """Return the ids of the added reports: those of the URL, else those that this session last had below this one."""
+    last, ids = st.session_state.get(_LAST, ("", []))
+    if kernel_links.WITH not in st.query_params and last == manifest.id and ids:
+        st.query_params[kernel_links.WITH] = ids
+    added = session.named(kernel_links.WITH, known)[: kernel_links.MOST_BESIDE]
+    st.session_state[_LAST] = (manifest.id, added)
+    return added
 
 
-def _title(number: int) -> str:
-    return f"{fmt.counted(number, 'report')} below" if number else "Put a report below"
+def ask() -> None:
+    """Open the dialog in the run that follows."""
+    st.session_state[_OPEN] = True
 
 
-def _write() -> None:
-    chosen = st.session_state[_KEY]
-    if chosen:
-        st.query_params[kernel_links.WITH] = chosen
-    else:
-        st.query_params.pop(kernel_links.WITH, None)
+def draw_dialog(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
+    """Draw the dialog if ``ask`` was called."""
+    if st.session_state.pop(_OPEN, False):
+        _choose(manifest, known, added)
+
+
+@st.dialog("Reports below this one", width="large")
+def _choose(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
+    chosen = st.multiselect(
+        "Reports", list(known), added, format_func=lambda key: fmt.visible(known[key].shown_name),
+        max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report",
+    )  # fmt: skip
+    st.caption("Choose ranks of one run, or two versions of a program.")
+    if st.button("Show them", type="primary"):
+        st.session_state[_LAST] = (manifest.id, chosen)
+        if chosen:
+            st.query_params[kernel_links.WITH] = chosen
+        else:
+            st.query_params.pop(kernel_links.WITH, None)
+        st.rerun()

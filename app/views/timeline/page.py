@@ -19,13 +19,16 @@ _MOST_NS = 2**62
 def page() -> None:
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
+    known = added_reports.list_known(manifest)
+    added = added_reports.find_added(manifest, known)
     component.draw_timeline(
         component.TimelineData(
             manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
-            added_reports.choose(manifest),
+            bool(known), [(one, known[one].shown_name) for one in added],
         ),
-        _select, _mark,
+        _select, _mark, added_reports.ask,
     )  # fmt: skip
+    added_reports.draw_dialog(manifest, known, added)
 
 
 def _marks(report_id: str) -> list[marks.Mark]:

@@ -12,7 +12,7 @@
 -- includes: selection
 -- param: launch =  keeps this launch only
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
@@ -22,7 +22,7 @@
 -- column: occupancy_pct | % | .1f | achieved occupancy
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report has no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: registers | count | | registers per thread
 -- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak

@@ -4,7 +4,7 @@
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection
--- column: verdict | text | | what limits the launches; not measured if speed of light was not collected
+-- column: verdict | text | | limiter of the launches; not measured if speed of light was not collected
 -- column: launches | count | | number of launches
 -- column: duration_ns | ns | | sum of their durations under ncu's clock control
 -- column: share_pct | % | .1f | share of the sum of all durations

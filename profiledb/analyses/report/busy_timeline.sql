@@ -8,12 +8,13 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
+-- once: busy
 -- param: bins = 200 cuts the time into this many bins
 -- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0
 -- column: start_ns | ns | | start of the bin, from the start of the capture
 -- column: end_ns | ns | | end of the bin, from the start of the capture
--- column: busy_ns | ns | | time in the bin at which an operation ran
+-- column: busy_ns | ns | | time in the bin in which an operation ran
 -- column: busy_pct | % | .1f | busy time as a share of the bin
 WITH busy AS MATERIALIZED (FROM selected_busy
 ), capture_window_of_all AS (

@@ -29,7 +29,7 @@ def test_an_area_becomes_the_selection_of_all_pages(training: TimelinePage) -> N
     training.open("&area=380000000~400000000&t0=370000000&t1=430000000")
     page = training.page
     expect(training.panel.get_by_text("By lane")).to_be_visible()
-    training.panel.get_by_role("button", name="Show this time on all pages").click()
+    training.panel.get_by_role("button", name="Select this time").click()
     page.wait_for_url(re.compile(r"from=380&to=400"))
     training.until("s.selected?.from === 380e6 && s.selected.to === 400e6")
     page.wait_for_url(re.compile(r"t0=370000000"))

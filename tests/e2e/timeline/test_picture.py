@@ -72,7 +72,9 @@ def test_names_with_markup_stay_text(page: Page, address: str, library: Library)
     expect(page.locator(".tip b")).to_have_text(chosen["name"])
     expect(page.locator(".tl img")).to_have_count(0)
     timeline.plot.focus()
-    _, drawing = saved(timeline, "Save the picture as SVG")
+    page.get_by_role("button", name="More").click()
+    _, drawing = saved(timeline, "Save SVG")
+    page.keyboard.press("Escape")
     assert b"&lt;img src=x" in drawing
     assert b"<img" not in drawing
     power = timeline.lane("line", "Power")
@@ -97,8 +99,8 @@ def test_a_deep_lane_shows_some_levels_until_more_are_asked_for(page: Page, addr
     """Those of a search are brought into sight all the same, and a link keeps what was asked for."""
     timeline = at(page, address, library, "deep").open()
     lane = timeline.lane("range")["id"]
-    few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64 (Ranges)")
-    many = page.get_by_role("button", name=f"64 of {LEVELS} levels: show 16 (Ranges)")
+    few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64")
+    many = page.get_by_role("button", name=f"64 of {LEVELS} levels: show 16")
     assert timeline.ask("place", lane)["h"] == 16 * 16 + 5
     few.click()
     expect(many).to_be_visible()
@@ -155,15 +157,17 @@ def check_drawing(training: TimelinePage, drawing: bytes) -> None:
 
 def test_the_picture_and_the_trace_of_an_area_are_saved(training: TimelinePage, library: Library) -> None:
     training.open("&t0=400000000&t1=402000000&area=400500000~401500000")
-    name, picture = saved(training, "Save the picture as PNG")
+    training.page.get_by_role("button", name="More").click()
+    name, picture = saved(training, "Save PNG")
     assert name == "transformer_training.sqlite.timeline.png"
     with Image.open(io.BytesIO(picture)) as drawn:
         assert drawn.width > training.state["width"]
         assert len(set(drawn.convert("RGB").tobytes())) > 20
-    name, drawing = saved(training, "Save the picture as SVG")
+    name, drawing = saved(training, "Save SVG")
     assert name == "transformer_training.sqlite.timeline.svg"
     check_drawing(training, drawing)
-    name, data = saved(training, "Save this time as a trace for ui.perfetto.dev")
+    training.page.keyboard.press("Escape")
+    name, data = saved(training, "Perfetto trace")
     assert name == "transformer_training.sqlite.pftrace"
     whole = Trace()
     whole.ParseFromString(data)

@@ -69,13 +69,13 @@ def _lanes_are_where_they_belong(shown: TimelinePage, second: TimelinePage, libr
 def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: str, library: Library) -> None:
     first, second = (at(page, address, library, rank) for rank in RANKS)
     first.open()
-    page.get_by_role("button", name="Put a report below").click()
-    page.get_by_role("combobox", name="Reports below this one").fill(RANKS[1])
+    page.get_by_role("button", name="Add reports").click()
+    page.get_by_role("combobox", name="Reports").last.fill(RANKS[1])
     page.get_by_role("option", name=re.compile(RANKS[1])).click()
+    page.get_by_role("button", name="Show them").click()
     page.wait_for_url(re.compile(f"with={second.report}"))
     first.until("s.shifts.length === 2")
     first.settled()
-    page.keyboard.press("Escape")
     page.get_by_label("Reports are aligned by").select_option("hand")
     page.get_by_label(re.compile("^Shift of")).fill(str(SHIFT))
     page.keyboard.press("Tab")
@@ -110,7 +110,7 @@ def _its_trace_is_saved(shown: TimelinePage, second: TimelinePage) -> None:
     shown.page.goto(f"{shown.page.url}&area={low + SHIFT}~{high + SHIFT}")
     shown.settled()
     with shown.page.expect_download() as found:
-        shown.page.get_by_role("button", name=re.compile("^Save this time of .*rank1")).click()
+        shown.page.get_by_role("button", name=re.compile("^Perfetto trace of .*rank1")).click()
     assert found.value.suggested_filename == f"{RANKS[1]}.sqlite.pftrace"
     url = f"{second.address}/_warpdeck/timeline/{second.report}/trace?from={low}&to={high}"
     own = second.page.request.get(url).body()

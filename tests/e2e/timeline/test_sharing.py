@@ -16,7 +16,7 @@ def test_an_address_shows_the_same_to_a_colleague(training: TimelinePage) -> Non
     training.open("&t0=390000000&t1=400000000")
     page = training.page
     stream = training.lane("stream")
-    page.get_by_role("button", name=f"Pin to the top: {stream['title']}").click()
+    page.get_by_role("button", name=f"Pin {stream['title']}").click()
     page.get_by_role("button", name="Hide Idle time").click()
     page.get_by_role("button", name="Fold Ranges", exact=True).first.click()
     training.settled().choose(stream["id"], training.longest(stream["id"]))
@@ -68,14 +68,14 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
     expect(page).to_have_url(re.compile("mark=400300000%7Efrom"))
     colleague = TimelinePage(page.context.new_page(), training.address, training.report).open()
     assert colleague.state["marks"] == [{"t": 401_000_000, "note": f"here {HOSTILE} r c 0"}]
-    colleague.page.get_by_role("button", name="Show the marks").click()
+    colleague.page.get_by_role("button", name="1 mark").click()
     expect(colleague.panel.get_by_text("kept with the report", exact=True)).to_be_visible()
     assert colleague.page.evaluate("window.ran") is None
     colleague.page.close()
     page.get_by_role("button", name="Remove this mark").last.click()
     training.until("s.stored.length === 0")
     expect(page.get_by_text("only in this address")).to_be_visible()
-    page.get_by_role("button", name="Keep this mark with the report").click()
+    page.get_by_role("button", name="Keep", exact=True).click()
     training.until("s.stored.length === 1 && s.stored[0].note === 'from a link'")
     page.wait_for_url(lambda url: "mark=" not in url)
     assert library.catalog.marks.get(training.report) == [Mark(400_300_000, "from a link")]
@@ -86,7 +86,7 @@ def test_marks_with_a_note_are_kept_for_everybody(training: TimelinePage, librar
 def test_a_copied_link_shows_the_same_view(training: TimelinePage) -> None:
     training.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     training.open("&t0=400000000&t1=402000000").go(400_100_000, 400_900_000)
-    training.page.get_by_role("button", name="Copy a link to this view").click()
+    training.page.get_by_role("button", name="Copy view").click()
     expect(training.page.get_by_text("Link copied.")).to_be_visible()
     copied = training.page.evaluate("navigator.clipboard.readText()")
     assert "t0=400100000&t1=400900000" in copied
@@ -102,7 +102,9 @@ def test_times_count_from_the_selection_or_absolutely(training: TimelinePage) ->
     training.plot.focus()
     training.page.keyboard.press("t")
     expect(head).to_have_text("1.00 ms from 0 ns to 1 ms")
-    training.page.get_by_role("button", name="From when times count").click()
+    training.page.get_by_role("button", name="More").click()
+    training.page.get_by_label("Times count from").select_option("absolute")
+    training.page.keyboard.press("Escape")
     first = int(training.told("lanes")["origin_ns"]) + 400_500_000
     expect(head).to_contain_text(f"from {first // 10**9}.{first % 10**9:09}".rstrip("0"))
     expect(training.page).to_have_url(re.compile("times=absolute"))

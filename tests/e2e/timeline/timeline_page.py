@@ -56,7 +56,7 @@ class TimelinePage:
         go_to(self.page, NOWHERE)
         expect(self.page.get_by_text("No report is called")).to_be_visible()
         expect(self.plot).to_have_count(0)
-        self.page.evaluate("() => delete window.__warpdeck_timeline")
+        self.page.evaluate("() => { delete window.__warpdeck_timeline; sessionStorage.clear(); }")
 
     def settled(self) -> "TimelinePage":
         """Waits until the picture shows all that there is for the window."""

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -18,6 +19,7 @@ from profiledb.errors import AnalysisError, DamagedError
 from profiledb.library import team_database
 from profiledb.library.catalog import Catalog, Manifest
 from profiledb.library.library import Library
+from profiledb.library.visitor import Visitor
 from profiledb.query import analysis
 from profiledb.report import schema
 from profiledb.report.derived_files import SUMMARIES
@@ -164,3 +166,24 @@ def test_the_views_that_are_listed_are_there(place: tuple[Library, Manifest]) ->
     found = analysis.query(library, report.id, "SELECT view_name FROM duckdb_views() WHERE NOT internal")
     assert {view.name for view in table_list.list_views()} <= set(found["view_name"])
     assert all(len(view.comment) > 20 for view in table_list.list_views())
+
+
+def test_a_question_sees_no_summary_of_a_report_that_its_asker_may_not_see(tmp_path: Path) -> None:
+    library, report = asked.small(tmp_path)
+    hidden = replace(report, id="b" * 16, name="secret.nsys-rep", space="kernels")
+    library.catalog.add_report(hidden)
+    library.catalog.spaces.put("kernels", ["kernel-team"])
+    (library.folder / SUMMARIES).parent.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(library.folder / SUMMARIES)) as db, db:
+        db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
+        for one in (report, hidden):
+            texts = one.id, 1, "", one.name, "nsys", "", 1, "", "", "", "", "", "", "", "{}"
+            db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
+            db.execute("INSERT INTO measure VALUES (?, 'kernel_ns', '', 1.5, NULL, NULL, NULL)", [one.id])
+    (slowest, figures) = table_list.list_library_examples()
+    for groups, names in (({"kernel-team"}, {report.name, hidden.name}), ({"others"}, {report.name})):
+        visible = library.asked_by(Visitor("Ann", "login", frozenset(groups)))
+        rows = ask(visible, report.id, slowest.sql, asked.limits()).rows.to_pylist()
+        assert {row["name"] for row in rows} == names
+        (row,) = ask(visible, report.id, figures.sql, asked.limits()).rows.to_pylist()
+        assert (row["measure"], row["reports"]) == ("kernel_ns", len(names))

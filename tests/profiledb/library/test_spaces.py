@@ -231,6 +231,7 @@ def library_calls(library: Library) -> dict[str, list[tuple[Any, ...]]]:
         "link": [(HIDDEN.name, OPEN.name), (hidden, shown)],
         "link_trace": [(hidden, shown, database), (shown, hidden, database)],
         "cursor": [(hidden,), (shown, hidden)],
+        "kept_cursor": [(hidden, None, (), "ncu", ""), (shown, hidden, (), "ncu", "")],
         "find": [(hidden,), (hidden[:6],), (HIDDEN.name,)],
     }  # fmt: skip
     return calls | more

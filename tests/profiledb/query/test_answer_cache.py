@@ -16,7 +16,7 @@ import pytest
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
-from profiledb.query import analysis, answer_groups, request
+from profiledb.query import analysis, request
 from profiledb.query.answer_cache import Answers
 from profiledb.query.request import Request
 from tests.support.memory_reports import make_gaps
@@ -74,17 +74,6 @@ def test_two_that_ask_at_once_have_it_worked_out_once(
     assert first is not second
 
 
-def test_members_of_a_group_wait_for_each_other(library: Library, gaps: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted(answer_groups.rows)
-    monkeypatch.setattr(answer_groups, "rows", counted)
-    reasons, longest = asked(library, gaps, "idle_reasons"), asked(library, gaps, "idle_gaps")
-    found = both_ask(Answers(), library, reasons, longest, counted)
-    assert len(counted.calls) == 1
-    monkeypatch.undo()
-    for rows, one in zip(found, (reasons, longest), strict=True):
-        assert rows.equals(analysis.answer(library, one))
-
-
 def test_nobody_changes_what_others_get(library: Library, report_id: str) -> None:
     answers, one = Answers(), asked(library, report_id)
     before = answers.answer(library, one).copy(deep=True)
@@ -108,13 +97,10 @@ def test_a_restart_works_out_nothing(library: Library, gaps: str, monkeypatch: p
     def refuse(*_: Any) -> Any:
         raise AssertionError("it was answered before")
 
-    for module in (analysis, answer_groups):
-        monkeypatch.setattr(module, "rows", refuse)
+    monkeypatch.setattr(analysis, "rows", refuse)
     fresh, after = Library(library.folder), Answers()
     for one, rows in zip(names, first, strict=True):
         assert after.answer(fresh, asked(fresh, gaps, one)).equals(rows), one
-    with pytest.raises(NotCapturedError):  # what a report lacks is told without the others of its group
-        after.answer(fresh, asked(fresh, gaps, "idle_code"))
 
 
 def test_what_a_report_lacks_is_looked_up_once(

@@ -131,21 +131,26 @@ def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
     for low, high in (whole, (12_345_678, 98_765_432), (1 << 22, 1 << 24), (5_000, 5_001), (-9_000, 2_500_000)):
         with shelf.cursor(REPORT) as cursor:
             answer = area.measure_area(cursor, opened, low, high, checked(opened))
-        durations: list[NDArray[np.int64]] = []
+        operations = counted = 0
         for row in answer["lanes"]:
             start, end = of_lane(shelf, row["lane"])
-            ns = (end - start)[(start >= low) & (start < high)]
-            assert (row["count"], row["sum_ns"]) == (len(ns), ns.sum())
+            here = (start < high) & ((end > low) | (start >= low))
+            ns, inside = (end - start)[here], (np.minimum(end, high) - np.maximum(start, low))[here]
+            nested = opened.lanes[row["lane"]].kind in ("range", "projection")
+            assert (row["count"], row["sum_ns"]) == (len(ns), None if nested else inside.sum())
             if len(ns):
                 assert (row["min_ns"], row["median_ns"], row["max_ns"]) == (ns.min(), np.median(ns), ns.max())
+                assert row["mean_ns"] == pytest.approx(ns.mean())
             assert row["busy_ns"] == union(np.clip(start, low, high), np.clip(end, low, high))
-            durations.append(ns)
-        together = np.concatenate(durations)
-        total = answer["total"]
-        assert (total["count"], total["sum_ns"]) == (len(together), together.sum())
-        assert total["median_ns"] == (np.median(together) if len(together) else None)
-        assert sum(answer["histogram"]["counts"]) == answer["total"]["count"]
-        assert sum(one["sum_ns"] for one in answer["classes"]) == answer["total"]["sum_ns"]
+            if opened.lanes[row["lane"]].kind == "stream":
+                operations, counted = operations + inside.sum(), counted + len(ns)
+            if opened.lanes[row["lane"]].kind == "range":
+                spans = (start <= low) & (end >= high)
+                spanning = sorted(zip(start[spans], end[spans], strict=True))
+                told = [(one["start"], one["end"]) for one in answer["around"] if one["lane"] == row["lane"]]
+                assert sorted(told) == spanning
+        assert sum(answer["histogram"]["counts"]) == counted
+        assert sum(one["sum_ns"] for one in answer["classes"]) == operations
 
 
 @settings(deadline=None, max_examples=40)
@@ -171,7 +176,7 @@ def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
     opened = made.wait(REPORT)
     assert [lane.sum_z for lane in opened.lanes if lane.kind == "stream"] == [None]
     with made.cursor(REPORT) as cursor:
-        assert area.measure_area(cursor, opened, 0, 1 << 30, [])["total"]["count"] == 20_000
+        assert area.measure_area(cursor, opened, 0, 1 << 30, [])["lanes"][0]["count"] == 20_000
 
 
 def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 -- The gaps of the selection and what the host did in them, made once for all analyses of idle time, for gaps of at
 -- least 2000 ns, which is the default of each of them.
--- answers: idle_reasons, idle_gaps, idle_ranges, idle_code, time_split
+-- defaults: min_ns
+-- once: busy, paths
 CREATE OR REPLACE TEMP TABLE once_pause AS FROM selected_pause(1);
 CREATE OR REPLACE TEMP MACRO selected_pause(min_ns) AS TABLE
 SELECT device_id, a, b, is_earlier FROM once_pause WHERE b - a >= min_ns;

@@ -1,9 +1,9 @@
--- What limits each launch that ncu measured: one verdict, and what the roofline and the warps say beside it.
+-- Limiter of each launch that ncu measured: one verdict, and the limits from roofline and warps beside it.
 -- includes: selection, ncu, launch
 
--- A row a launch. The verdict is that of the speed of light, on every page. The roofline tells which roof is above the
--- launch, by floating-point work and traffic of the device memory alone; the largest stall is what warps wait for,
--- which other warps may cover. Neither of them is a second verdict.
+-- One row per launch. The verdict is that of the speed of light, on every page. The roofline gives the roof of the
+-- launch, from floating-point work and device memory traffic alone; the largest stall is the main wait of warps, which
+-- other warps may cover. Neither is a second verdict.
 CREATE OR REPLACE VIEW launch_verdict AS
 WITH point AS (
     SELECT launch_id, roof, pct_of_roof, flops_per_s FROM ncu_roofline_point WHERE is_main AND level = 'dram'

@@ -10,7 +10,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl, waiting
 -- selects: part
--- once: compute, communication, steps
+-- once: compute, communication, finding_steps
 -- parts: communication
 -- unit: %
 -- fires: above

@@ -11,7 +11,7 @@
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
--- once: functions, idle, steps
+-- once: functions, idle, finding_steps
 -- parts: host code
 -- unit: %
 -- fires: above

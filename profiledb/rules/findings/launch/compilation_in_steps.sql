@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, memory
 -- selects: part
--- once: functions, idle, steps
+-- once: functions, idle, finding_steps
 -- parts: host code, OS runtime call, module loading
 -- unit: %
 -- fires: above

@@ -7,7 +7,7 @@
 -- needs: range
 -- includes: waiting
 -- selects: part
--- once: steps
+-- once: finding_steps
 -- parts: all
 -- level: symptom
 -- unit: %

@@ -1,0 +1,142 @@
+"""Rows that several analyses and rules build on, made once for all that ask of the same part of a report.
+
+A file in ``analyses/<topic>/once`` materializes the rows on a cursor and redefines the views and macros that compute
+them to read them instead. Analyses then run on that cursor unchanged. Its header may say what the rows hold for::
+
+    -- Prose, any number of lines.
+    -- defaults: min_ns          analyses read these rows only with their default for this parameter
+    -- once: steps               files that it builds on
+
+Analyses and rules list the files that they build on (``once:``). All that is asked of one part of a report, one after
+the other, has one cursor, on which the selection is applied and each file runs once.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import duckdb
+
+from profiledb import config
+from profiledb.errors import NotCapturedError, NotLinkedError
+from profiledb.library.library import Library
+from profiledb.library.report_links import Partner
+from profiledb.query import header, needs, views
+from profiledb.query.header import Analysis
+from profiledb.report.attachments import Opened
+from profiledb.rules import phases
+from profiledb.selection import apply
+from profiledb.selection.model import Selection
+
+ALWAYS = ("active",)
+"""Files that all that asks of a part of a report builds on."""
+_LINE = re.compile(r"^-- ?(?:(?P<key>defaults|once): )?(?P<text>.*)$")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """SQL that materializes rows, the parameters whose defaults they hold for, and the rows that they build on."""
+
+    sql: str
+    defaults: tuple[str, ...]
+    once: tuple[str, ...]
+
+
+@cache
+def files() -> Mapping[str, Shared]:
+    """Return the files of shared rows by name."""
+    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
+    texts = [(file.name, file.read_text(encoding="utf-8")) for one in folders if one.is_dir() for file in one.iterdir()]
+    return {name.removesuffix(".sql"): _shared(text) for name, text in sorted(texts)}
+
+
+def _shared(text: str) -> Shared:
+    lines = header.read(text, _LINE)
+    return Shared(text, header.listed(lines.get("defaults", [])), header.listed(lines.get("once", [])))
+
+
+def fit(analysis: Analysis, values: Mapping[str, object], selection: Selection) -> bool:
+    """Return True if an analysis may run where shared rows are: they hold for one mode, and for some defaults."""
+    defaults = header.bind(analysis, {})
+    fixed = {name for one in analysis.once for name in files()[one].defaults}
+    return selection.mode == "process" and all(values[name] == defaults[name] for name in fixed)
+
+
+class Part:
+    """A part of a report on a cursor, with the rows that were made of it."""
+
+    def __init__(self, opened: Opened, selection: Selection, *, alone: bool) -> None:
+        self.cursor: duckdb.DuckDBPyConnection = opened.cursor
+        self._made = opened.made
+        self._selection = selection
+        self._alone = alone
+
+    def check(self, analysis: Analysis) -> None:
+        """Raise NotCapturedError or NotLinkedError if the report lacks what an analysis needs."""
+        asked = (analysis.needs, analysis.joins, self._alone)
+        if asked not in self._made:
+            try:
+                needs.check(self.cursor, analysis, alone=self._alone)
+                self._made[asked] = None
+            except (NotCapturedError, NotLinkedError) as error:
+                self._made[asked] = error.with_traceback(None)
+        if self._made[asked] is not None:
+            raise copy(self._made[asked])
+
+    def prepare(self, analysis: Analysis) -> None:
+        """Make what an analysis builds on, unless it is there: the selection, the phases, shared rows."""
+        self.select()
+        if analysis.by_phases:
+            self._first("phases", lambda: phases.apply(self.cursor))
+        self._make((*(ALWAYS if analysis.by_part else ()), *analysis.once))
+
+    def select(self) -> None:
+        """Apply the selection. Raises the errors of ``selection.apply``."""
+        self._first("selection", lambda: apply.apply(self.cursor, self._selection))
+
+    def _make(self, once: Iterable[str]) -> None:
+        for name in once:
+            one = files()[name]
+            self._make(one.once)
+            self.run(name, one.sql)
+
+    def run(self, name: str, sql: str) -> None:
+        """Run SQL unless it has run by this name."""
+        self._first(name, lambda: self.cursor.execute(sql))
+
+    def _first(self, name: str, do: Callable[[], object]) -> None:
+        if name not in self._made:
+            do()
+            self._made[name] = True
+
+
+@contextmanager
+def opened(
+    library: Library,
+    report_id: str,
+    selection: Selection,
+    includes: Iterable[str],
+    *,
+    partner: str | None = None,
+    joins: Partner = "ncu",
+    alone: bool = True,
+) -> Iterator[Part]:
+    """Open a part of a report, ``alone`` if nothing that analyses may join belongs to it (needs.py).
+
+    Raises the errors of ``Library.cursor``, and of ``Part`` in the block.
+    """
+    own = config.load().phases
+    key = (selection, str(own), own.stat().st_mtime_ns if own and own.exists() else 0)
+    lacks: NotCapturedError | NotLinkedError | None = None
+    built_on = views.needed(dict.fromkeys((*needs.INCLUDES, *includes)))
+    with library.kept_cursor(report_id, partner, built_on, joins, key) as one:
+        try:
+            yield Part(one, selection, alone=alone)
+        except (NotCapturedError, NotLinkedError) as error:  # the cursor stays good
+            lacks = error
+    if lacks is not None:
+        raise lacks

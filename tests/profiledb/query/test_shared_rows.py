@@ -1,0 +1,104 @@
+"""Analyses that build on the same rows: on one cursor they answer what each answers alone."""
+
+from typing import Any
+
+import pytest
+
+from profiledb.errors import AnalysisError, NotCapturedError
+from profiledb.findings import rulebook
+from profiledb.library.library import Library
+from profiledb.query import analysis, header, shared_rows
+from profiledb.selection.model import Selection
+from tests.support.memory_reports import make_gaps
+from tests.support.page_reports import make_library, make_publish
+
+__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+
+SELECTIONS: tuple[dict[str, Any], ...] = (
+    {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},
+)  # fmt: skip
+SHARING = [one.name for one in header.analyses().values() if one.once]
+
+
+def of_all(library: Library, name: str, selection: dict[str, Any]) -> dict[str, Any]:
+    """The answers of all analyses that share rows; what the report lacks is an error."""
+    report_id = library.find(name).id
+    found: dict[str, Any] = {}
+    for one in SHARING:
+        try:
+            found[one] = analysis.run(library, report_id, one, selection)
+        except NotCapturedError as error:
+            found[one] = error.message
+    return found
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "host_python.nsys-rep"])
+def test_each_answer_is_what_it_is_alone(
+    nsys_samples: Library, name: str, selection: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of_all(nsys_samples, name, selection)
+    monkeypatch.setattr(shared_rows, "fit", lambda *_: False)
+    for one, alone in of_all(nsys_samples, name, selection).items():
+        assert found[one] == alone if isinstance(alone, str) else found[one].equals(alone), one
+        assert len(alone) or "from_ns" in selection or one in ("steady_part", "detected_iterations"), one
+
+
+def test_rows_are_read_where_they_hold() -> None:
+    gaps = header.get("idle_gaps")
+    defaults = header.bind(gaps, {})
+    assert shared_rows.fit(gaps, defaults, Selection(warmup="exclude"))
+    assert shared_rows.fit(gaps, defaults | {"limit": "3"}, Selection())
+    assert not shared_rows.fit(gaps, defaults | {"min_ns": "10"}, Selection())
+    assert not shared_rows.fit(gaps, defaults, Selection(mode="thread"))
+
+
+def test_the_rows_are_made_for_the_defaults() -> None:
+    """A file of SQL that says a length of gaps says that which its analyses have as their default."""
+    for name in SHARING:
+        texts = "".join(shared_rows.files()[one].sql for one in header.get(name).once)
+        least = [
+            param.default
+            for param in header.get(name).params
+            if param.name == "min_ns" and "FROM selected_idle(" in texts
+        ]
+        assert all(f"selected_idle({one}, NULL)" in texts for one in least), name
+
+
+def test_every_file_of_shared_rows_is_listed() -> None:
+    listed = [one.once for one in header.analyses().values()]
+    listed += [one.once for one in shared_rows.files().values()]
+    listed += [rule.analysis.once for rule in rulebook.load().values()]
+    assert {name for once in listed for name in once} == set(shared_rows.files())
+
+
+def test_rows_are_made_once(library: Library, gaps: str) -> None:
+    opened = (library, gaps, Selection())
+    asked = header.get("idle_gaps")
+    with shared_rows.opened(*opened, asked.includes) as part:
+        part.prepare(asked)
+        part.cursor.execute("DELETE FROM once_idle")
+    with shared_rows.opened(*opened, asked.includes) as part:
+        part.prepare(asked)
+        assert part.cursor.execute("SELECT count(*) FROM once_idle").fetchone() == (0,), "the same cursor"
+    library._attached.close(gaps)
+    assert len(analysis.run(library, gaps, "idle_gaps")), "a report that was closed is opened anew"
+
+
+def test_two_at_once_have_a_cursor_each(library: Library, gaps: str) -> None:
+    opened = (library, gaps, Selection())
+    with shared_rows.opened(*opened, ()) as one, shared_rows.opened(*opened, ()) as other:
+        assert one.cursor is not other.cursor
+
+
+def test_what_a_report_lacks_leaves_the_cursor_good(library: Library, gaps: str) -> None:
+    for _ in range(2):
+        with pytest.raises(NotCapturedError, match="No CPU samples"):
+            analysis.run(library, gaps, "idle_code")
+        assert len(analysis.run(library, gaps, "idle_reasons"))
+
+
+def test_a_range_that_is_not_there_is_said(library: Library, gaps: str) -> None:
+    for _ in range(2):
+        with pytest.raises(AnalysisError, match="nowhere"):
+            analysis.run(library, gaps, "idle_reasons", {"range": "nowhere"})
