@@ -12,11 +12,11 @@ from app.selection.page_selection import Settled
 from app.ui import format as fmt
 from profiledb.errors import NotCapturedError
 
-MODES = {"process": "All threads", "thread": "This thread only"}
+MODES = {"process": "Any thread", "thread": "The range's thread"}
 MODE_HELP = (
-    "Which launches count for a range. **All threads** includes what helper threads launch for the thread of the range,"
-    " as PyTorch's autograd threads do in a backward pass. **This thread only** counts what the range's own thread"
-    " launches, as `nsys stats` does."
+    "Which launches count for a range. **Any thread** includes what helper threads launch for the thread of the range,"
+    " as PyTorch's autograd threads do in a backward pass. **The range's thread** counts what the thread that opened"
+    " the range launches itself, as `nsys stats` does."
 )
 TIME_HELP = "Operations that start in this window. Times count from the start of the capture."
 ATTRIBUTION = {
@@ -76,7 +76,7 @@ def _mode(settled: Settled) -> None:
     key = f"{settled.key}mode"
     st.session_state[key] = settled.chosen.mode
     st.segmented_control(
-        "Count launches from",
+        "Launched by",
         list(MODES),
         key=key,
         format_func=MODES.__getitem__,
@@ -225,11 +225,10 @@ def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
     told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
     with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
-    count = int(with_it["operations"]) - int(row["operations"])
-    if not count:
+    if int(with_it["operations"]) == int(row["operations"]):
         return "" if settled.chosen.ranges else f"Warm-up excluded: {told} ran nothing on a GPU"
     time = fmt.duration(int(with_it["gpu_ns"]) - int(row["gpu_ns"]))
-    return f"Warm-up excluded: {time} ({fmt.count(count)} operation{'s'[: count != 1]}) in {told}"
+    return f"Warm-up excluded: {time} in {told}"
 
 
 def _code(name: str) -> str:

@@ -30,6 +30,8 @@ FONT_PX = 12
 TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
 _MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
 _LABEL_SHARE_PCT = 7.0
+STEP_PX = 16
+"""Height of a small bar with its gap."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,34 @@ def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
     return figure
 
 
+@kept
+def share_bars(bars: Sequence[tuple[str, Sequence[Part]]], theme: Theme) -> go.Figure:
+    """Draw small bars below each other, each cut into shares and named at its left; titles are untrusted."""
+    figure = go.Figure()
+    titles = dict.fromkeys(part.title for _, parts in bars for part in parts)
+    for title in titles:
+        parts = [(place, part) for place, (_, those) in enumerate(bars) for part in those if part.title == title]
+        figure.add_bar(
+            x=[part.share_pct for _, part in parts], y=[place for place, _ in parts], orientation="h",
+            name=fmt.plotly_text(title), marker={"color": parts[0][1].color, "line": {"width": 0}},
+            customdata=[f"{fmt.percent(part.share_pct)}, {fmt.plotly_text(part.detail)}" for _, part in parts],
+            hovertemplate=f"<b>{fmt.plotly_text(title)}</b><br>%{{customdata}}<extra></extra>",
+        )  # fmt: skip
+    frame(figure, theme, height=STEP_PX * len(bars), left=90, right=0, top=0, bottom=0)
+    figure.update_layout(barmode="stack", bargap=0.25, hovermode="closest", showlegend=False)
+    figure.update_xaxes(visible=False, range=[0, 100])
+    named = [fmt.plotly_text(fmt.shortened(name, 14)) for name, _ in bars]
+    figure.update_yaxes(autorange="reversed", tickvals=list(range(len(bars))), ticktext=named, showgrid=False)
+    return figure
+
+
 NS_PER_X = "ns_per_x"
 """Key in ``layout.meta`` for the length of one x axis unit in ns, in figures over capture time."""
 
 
 @kept
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
-    """Plot how busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
+    """Plot how busy one GPU was over the selected time (rows of ``busy_timeline``)."""
     unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
     hover = [
         f"{fmt.duration(row.start_ns)} to {fmt.duration(row.end_ns)}<br><b>{fmt.percent(row.busy_pct)}</b> busy"
@@ -96,7 +119,9 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     )
     frame(figure, theme, height=84, left=40, top=6, bottom=22)
     figure.update_layout(hovermode="x", meta={NS_PER_X: size})
-    figure.update_xaxes(range=[0, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8)
+    figure.update_xaxes(
+        range=[float(rows["start_ns"].min()) / size, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8
+    )
     figure.update_yaxes(range=[0, 105], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure
 

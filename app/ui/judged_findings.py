@@ -47,9 +47,15 @@ def covered(manifest: Manifest) -> judge.Steady | None:
     if steady is None:
         return None
     startup = st.session_state.get(_STARTUP, False)
-    st.markdown(_STARTUP_TOO if startup else sentences.judged(steady))
-    st.toggle("Judge start-up too", key=_STARTUP)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_STARTUP_TOO if startup else sentences.judged(steady), width="content")
+        st.toggle("Judge start-up too", key=_STARTUP)
     return None if startup else steady
+
+
+def chosen_part(manifest: Manifest) -> judge.Steady | None:
+    """Return what ``covered`` returns, for a page that draws it further down."""
+    return None if st.session_state.get(_STARTUP, False) else part(manifest)
 
 
 def asking(manifest: Manifest, steady: judge.Steady | None) -> Callable[..., pd.DataFrame]:

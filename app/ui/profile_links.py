@@ -20,12 +20,11 @@ def open_launch(report_id: str, launch: int) -> None:
     navigation.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})
 
 
-def to_launch(report_id: str, row: "pd.Series[Any]") -> None:
-    """Draw a link to the launch that Nsight Compute measured; ``row`` is a row of ``time_weighted_roofline``."""
-    shape = "" if row["match"] == "exact" else " (another launch shape)"
+def to_launch(report_id: str, launch: int) -> None:
+    """Draw a link to a launch that Nsight Compute measured."""
     st.page_link(
-        LAUNCHES, label=f"Stalls, roofline and rules in Nsight Compute{shape}", icon=_ICON, width="content",
-        query_params={session.PARAMETER: report_id, "launch": str(int(row["launch_id"]))},
+        LAUNCHES, label="Stalls, roofline and rules in Nsight Compute", icon=_ICON, width="content",
+        query_params={session.PARAMETER: report_id, "launch": str(launch)},
     )  # fmt: skip
 
 

@@ -14,16 +14,17 @@ from profiledb.studies.summary import document
 
 _HELP = {
     ".summary.md": "The figures of all pages for the current selection",
-    ".html": "The same with charts and all findings, as one file that opens without a server",
+    ".html": "What to do first, charts, findings and tables, as one file that opens without a server",
 }
 
 
 def show(manifest: Manifest) -> None:
     """Draw the buttons. A file is built on click, from the selection at that moment."""
     asked = (session.library(), manifest, session.selected(manifest.id))
+    base = (st.context.url or "").partition("?")[0].rpartition("/")[0]
     with st.container(horizontal=True):
         _button("Summary (Markdown)", partial(document.write_summary, *asked), manifest, ".summary.md", "text/markdown")
-        _button("Report (HTML)", partial(html.write_page, *asked), manifest, ".html", "text/html")
+        _button("Report (HTML)", partial(html.write_page, *asked, address=base), manifest, ".html", "text/html")
 
 
 def _button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:

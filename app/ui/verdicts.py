@@ -7,45 +7,58 @@ from app.ui import format as fmt
 from app.ui import theme
 from app.ui.charts import Theme
 
-UNKNOWN = "no verdict"
+UNKNOWN = "not measured"
 COLORS: dict[Theme, dict[str, str]] = {
-    "light": {
-        "memory bound": "#0072B2", "compute bound": "#E69F00", "high throughput": "#46A394", "balanced": "#7DAFE1",
-        "latency bound": "#B5569B", "small grid": "#E84B5F", UNKNOWN: "#8A929E",
-    },
-    "dark": {
-        "memory bound": "#008DDD", "compute bound": "#EBA200", "high throughput": "#76C4B7", "balanced": "#96BCE2",
-        "latency bound": "#C873B2", "small grid": "#EA6979", UNKNOWN: "#8B95A3",
-    },
-}  # fmt: skip
+    "light": {"memory bound": "#0072B2", "compute bound": "#E69F00", "latency bound": "#B5569B", UNKNOWN: "#8A929E"},
+    "dark": {"memory bound": "#008DDD", "compute bound": "#EBA200", "latency bound": "#C873B2", UNKNOWN: "#8B95A3"},
+}
+LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+ROOFS = {"tensor": "tensor core"}
+_ADVICE = {
+    "memory bound": (
+        "Move fewer bytes, reuse them from caches, shared memory or registers, or fuse kernels: the memory system"
+        " is the busier side."
+    ),
+    "compute bound": (
+        "Use fewer or cheaper instructions, such as lower precision or tensor cores: the SM pipes are the busier side."
+    ),
+    "latency bound": (
+        "See what warps wait for, and the occupancy: neither side is busy, so warps wait for each other or for results."
+        " Where the grid has less than one wave, put more parallel work into a launch."
+    ),
+}
+"""What to do by verdict, and why."""
+_NO_FLOPS = "Use fewer instructions per element: wider loads and stores, cheaper index arithmetic, fused neighbors."
 _WAITS = {"wait": "a fixed latency (wait)", "not_selected": "their turn (not selected)"}
 """Stalls whose names make no sense after "wait for"."""
 MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
 """Reasons of ``ncu_stalls`` that are waits for global memory or its queue."""
 
 
-def title(verdict: object) -> str:
-    """Return the text of an analysis verdict, or ``UNKNOWN``."""
-    return verdict if isinstance(verdict, str) else UNKNOWN
-
-
-def color(verdict: object) -> str:
+def color(verdict: str) -> str:
     """Return the color of a verdict in this visitor's theme."""
-    known = COLORS[theme.theme()]
-    return known.get(title(verdict), known[UNKNOWN])
+    return COLORS[theme.theme()][verdict]
+
+
+def advice(verdict: str, flops_per_s: object = None) -> str:
+    """Return what to do about a measured verdict; ``flops_per_s`` is 0 for a kernel without floating-point work."""
+    return _NO_FLOPS if verdict == "compute bound" and flops_per_s == 0 else _ADVICE[verdict]
+
+
+def roof_title(roof: str) -> str:
+    """Return the roof above a launch (column ``roof``) in words: ``DRAM bandwidth``, ``FP32 peak``."""
+    return f"{LEVELS[roof]} bandwidth" if roof in LEVELS else f"{ROOFS.get(roof, roof.upper())} peak"
 
 
 def sentence(row: Mapping[Any, Any]) -> str:
     """Describe the verdict of an ``ncu_limits`` row together with its roofline and stall data (plain text).
 
-    Return "" without a verdict. Where the three seem to disagree, the sentence explains why they do not.
+    Return "" for a launch that was not measured. Where the three seem to disagree, the sentence explains why they do
+    not.
     """
-    if not isinstance(row["verdict"], str):
+    if row["verdict"] == UNKNOWN:
         return ""
-    light = f"compute runs at {fmt.percent(row['compute_pct'])} of peak, memory at {fmt.percent(row['memory_pct'])}"
-    if row["verdict"] == "small grid":
-        light += f", in {row['waves_per_sm']:.2f} waves"
-    parts = [f"{row['verdict'].capitalize()}: {light}", _roof(row), _stall(row)]
+    parts = [f"{row['verdict'].capitalize()}: {row['reason']}", _roof(row), _stall(row)]
     return "; ".join(part for part in parts if part) + "."
 
 
@@ -55,12 +68,12 @@ def _roof(row: Mapping[Any, Any]) -> str:
     if share is None:
         return ""
     if row["flops_per_s"] == 0:
-        said = f"no floating-point work, so the roofline shows only its traffic, {fmt.percent(share)} of DRAM bandwidth"
-        return said + (", and other instructions keep the SMs busy" if verdict == "compute bound" else "")
-    said = f"it reaches {fmt.percent(share)} of the {row['roof']} roof"
-    if (verdict, row["roof"]) == ("compute bound", "memory"):
+        said = f"no floating-point work, and {fmt.percent(share)} of DRAM bandwidth"
+        return said + (": other instructions keep the SMs busy" if verdict == "compute bound" else "")
+    said = f"it reaches {fmt.percent(share)} of {roof_title(row['roof'])}"
+    if verdict == "compute bound" and row["roof"] in LEVELS:
         return f"{said}, because other instructions keep the SMs busy"
-    if (verdict, row["roof"]) == ("memory bound", "compute"):
+    if verdict == "memory bound" and row["roof"] not in LEVELS:
         return f"{said}, because caches are the busy memory, not DRAM"
     return said
 

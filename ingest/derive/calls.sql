@@ -1,4 +1,4 @@
--- Calls of the host, with the ranges that attribution.calls found; attribution.others finds those of the others.
+-- CPU calls with the ranges that attribution.calls found; attribution.others finds the ranges of other events.
 INSERT INTO api_call BY NAME
 SELECT staged_api_call.*, thread_range, process_range FROM staged_api_call LEFT JOIN call_at USING (call_id);
 

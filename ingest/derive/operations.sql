@@ -1,6 +1,5 @@
--- An operation belongs to the call with its correlation id in its process (the view launch: launches.py). Copies,
--- memory sets and graphs are few beside the calls: the calls of no interest to them are taken out before they are
--- joined.
+-- An operation belongs to the call with its correlation id in its process (view launch: launches.py). Memory operations
+-- and graphs are few compared with calls: filter the calls before joining them.
 INSERT INTO kernel BY NAME
 SELECT staged_kernel.*, call_id, thread_range, process_range
 FROM staged_kernel LEFT JOIN launch USING (correlation_id, global_pid);
@@ -22,7 +21,7 @@ SELECT row_number() OVER () AS call_id, start_ns, end_ns, global_tid, text AS na
 FROM range JOIN range_name USING (name_id)
 WHERE domain = 'NCCL';
 
--- A thread is one that has a name, or that anything refers to.
+-- A thread has a name, or something refers to it.
 INSERT INTO thread BY NAME
 SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
     global_tid & 16777215 AS tid, any_value(name) AS name, any_value(priority) AS priority

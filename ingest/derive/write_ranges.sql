@@ -1,4 +1,4 @@
--- Ranges with the numbers of nest.sql, and what call belongs to several of them.
+-- Ranges with the numbers of nest.sql, and the calls that belong to several of them.
 INSERT INTO range BY NAME
 SELECT staged_range.*, parent_id, level, path_id, pre, post, parent_pre AS outer_pre
 FROM staged_range JOIN number ON id = range_id LEFT JOIN parent USING (id) LEFT JOIN path_of USING (id);

@@ -1,5 +1,5 @@
--- The tables and columns of nsys exports that load.sql reads, with the types it wants, from any version. What an
--- export lacks stays an empty table or a NULL column; what it has beyond these goes to the schema "raw".
+-- Tables, columns and types that load.sql reads from nsys exports of any version. Anything missing from an export
+-- becomes an empty table or a NULL column; additional data goes to the schema "raw".
 CREATE TABLE StringIds (id BIGINT, value VARCHAR);
 CREATE TABLE PROCESSES ("globalPid" BIGINT, pid BIGINT, name VARCHAR);
 CREATE TABLE ThreadNames ("nameId" BIGINT, priority BIGINT, "globalTid" BIGINT);

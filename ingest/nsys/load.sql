@@ -1,10 +1,10 @@
--- Fills the tables of a report of which nothing is derived, from the tables of an nsys export (the catalog "src":
--- export.sql says which; stage.sql has the others). row_id is the place of a row in the order of the export, from 1.
--- Rows with impossible times are taken out afterward (rejected_row).
+-- Fill the underived tables of a report from an nsys export (catalog "src", described in export.sql; stage.sql fills
+-- the others). row_id is the position of a row in the export, from 1. Rows with impossible times are removed afterward
+-- (rejected_row).
 
 INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
 
--- What of the settings and of the machine is taken in: kept.py.
+-- kept.py selects the settings and machine facts to import.
 INSERT INTO capture_setting BY NAME
 SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL BY NAME FROM src.META_DATA_EXPORT);
 
@@ -22,7 +22,7 @@ SELECT id AS gpu_id, cut(name, 200) AS name, cut("chipName", 200) AS chip, cut(u
     "threadsPerWarp" AS threads_per_warp, "asyncEngines" AS async_engines
 FROM src.TARGET_INFO_GPU;
 
--- Where names are many, each is short.
+-- If names are many, each is short.
 INSERT INTO kernel_name BY NAME
 SELECT name_id, cut(d.value, most) AS demangled, cut(s.value, most) AS short, cut(m.value, most) AS mangled
 FROM name_key CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most FROM name_key)
@@ -53,7 +53,7 @@ SELECT DISTINCT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, "m
 FROM src.TARGET_INFO_GPU_METRICS
 ORDER BY ALL;
 
--- Samples whose metric has no name are kept under its number.
+-- Samples whose metric has no name keep its number as the name.
 INSERT INTO gpu_metric_name BY NAME
 SELECT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, 'metric ' || "metricId" AS name,
     TRY_CAST("typeId" AS BIGINT) AS type_id

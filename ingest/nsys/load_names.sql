@@ -1,5 +1,5 @@
--- Names of ranges, and marks; ranges.write_names sets how long texts may be that the export has once and rows repeat. A
--- domain (event type 75) belongs to a process.
+-- Names of ranges, and marks; ranges.write_names sets the maximum length of texts that the export stores once and rows
+-- repeat. A domain (event type 75) belongs to a process.
 CREATE OR REPLACE TEMP TABLE nvtx_domain AS
 SELECT global_pid, "domainId" AS domain_id, cut(arg_min(coalesce(nvtx.text, string.value), start), 200) AS domain
 FROM nvtx LEFT JOIN string ON string_id = "textId"

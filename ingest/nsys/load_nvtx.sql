@@ -1,9 +1,9 @@
--- NVTX events and the numbers of their names, before anything is written (the catalog "src" is the export).
+-- NVTX events and the numbers of their names, before anything is written (catalog "src" is the export).
 CREATE OR REPLACE TEMP TABLE nvtx AS
 SELECT coalesce("globalTid" - ("globalTid" & 16777215), -1) AS global_pid, *
 FROM src.NVTX_EVENTS;
 
--- A name is a text of a domain; the text is in the string table, in the row, or in either.
+-- A name is a text of a domain; the string table, the row, or both hold the text.
 CREATE OR REPLACE TEMP TABLE nvtx_key AS
 SELECT row_number() OVER (ORDER BY first_row) AS name_id, * EXCLUDE (first_row)
 FROM (

@@ -1,4 +1,4 @@
--- The row of the report itself, from an nsys export (the catalog "src") and what load.sql took of it.
+-- The row of the report itself, from an nsys export (catalog "src") and the rows that load.sql imported.
 INSERT INTO report BY NAME
 SELECT 'nsys' AS kind, 'Nsight Systems' AS tool, *
 FROM (

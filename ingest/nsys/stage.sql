@@ -1,6 +1,5 @@
--- The rows of an nsys export from which something is derived, as ingest/derive/staging.py wants them: views, so that
--- the rows are read where they lie and written once. The catalog "src" is the export; row_id is the place of a row in
--- its order, from 1.
+-- Rows of an nsys export for derived tables, in the form of ingest/derive/staging.py: views, so that rows are read in
+-- place and written once. The catalog "src" is the export; row_id is the position of a row in it, from 1.
 
 DROP TABLE temp.staged_api_call;
 CREATE TEMP VIEW staged_api_call AS
@@ -9,7 +8,7 @@ SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS glo
     "returnValue" AS return_value, "callchainId" AS callchain_id
 FROM src.CUPTI_ACTIVITY_KIND_RUNTIME;
 
--- Names are few and kernels many: a kernel keeps a number for its three names.
+-- Names are few and kernels many: a kernel stores one number for its three names.
 CREATE OR REPLACE TEMP TABLE name_key AS
 SELECT row_number() OVER (ORDER BY demangled_id, short_id, mangled_id) AS name_id, *
 FROM (
@@ -69,7 +68,7 @@ SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS glo
     "callchainId" AS callchain_id, "argumentsId" AS arguments_id
 FROM src.OSRT_API;
 
--- The order of the kinds is that in which nsys lists calls with the same start.
+-- nsys lists calls with the same start in this order of kinds.
 DROP TABLE temp.staged_mpi_call;
 CREATE TEMP VIEW staged_mpi_call AS
 SELECT row_number() OVER (ORDER BY part, row_id) AS call_id, * EXCLUDE (part, row_id) FROM (

@@ -1,5 +1,5 @@
--- NVTX ranges with their payloads, as ingest/derive/staging.py wants them. Before they are written, ranges.write_names
--- sets how long texts may be that the export has once and rows repeat; "string" is filled then, too.
+-- NVTX ranges with their payloads, in the form of ingest/derive/staging.py. Before they are written, ranges.write_names
+-- sets the maximum length of texts that the export stores once and rows repeat, and fills "string".
 CREATE OR REPLACE TEMP VIEW nvtx_event AS
 SELECT nvtx.*, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
     coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,

@@ -1,7 +1,7 @@
--- Rows of tensor_event, tensor_segment and tensor_block from what a snapshot holds (parts.py). Events of a device are
--- in their order; what their times say otherwise, because the clock was set back, is not believed.
+-- Rows of tensor_event, tensor_segment and tensor_block from a snapshot (parts.py). Events of a device are in order;
+-- times that contradict the order, because the clock was set back, are ignored.
 
--- A damaged digit puts an event years away: what is more than 52 days from the middle has no possible time.
+-- A damaged digit moves an event by years: a time more than 52 days from the middle is impossible.
 CREATE OR REPLACE TEMP TABLE session AS
 WITH moment AS (
     SELECT time_us FROM snapshot_event UNION ALL SELECT begin_us FROM snapshot_annotation
@@ -10,14 +10,14 @@ WITH moment AS (
 SELECT coalesce(min(time_us), 0) AS begin_us, max(time_us) AS end_us, count(time_us) > 0 AS is_timed
 FROM moment CROSS JOIN middle WHERE abs(time_us - middle_us) < 4503599627370;
 
--- A time on the report's clock, which begins with the first event.
+-- A time on the report's clock, which starts at the first event.
 CREATE OR REPLACE TEMP MACRO on_clock(t) AS
 CASE WHEN t BETWEEN (SELECT session.begin_us FROM session) AND (SELECT session.end_us FROM session)
     THEN (t - (SELECT session.begin_us FROM session)) * 1000 END;
 
--- What each event does. Snapshots of before PyTorch 2.1 have no times: their events stand a microsecond apart. Tensors
--- let go of memory when its release is asked for, which is when torch.cuda's counters fall; that it completed is one
--- only where nothing was asked for.
+-- The effect of each event. Snapshots before PyTorch 2.1 have no times: their events are spaced one microsecond apart.
+-- Memory counts as free from the free request, when torch.cuda's counters fall; a completed free counts only if no
+-- request was recorded.
 CREATE OR REPLACE TEMP TABLE change AS
 WITH timed AS (
     SELECT *, CASE WHEN is_timed THEN on_clock(time_us)
@@ -37,8 +37,8 @@ SELECT number, device, address, stack_id, device_free, CASE WHEN t IS NOT NULL T
     CASE WHEN action IN ('alloc', 'segment_alloc', 'segment_map', 'oom') THEN bytes ELSE -bytes END AS bytes
 FROM ordered WHERE action <> 'free_completed' OR action_before IS DISTINCT FROM 'free_requested';
 
--- What each device held when the snapshot was taken. Its blocks fit the trace where what this leaves allocated is
--- there: not where the recording ended before, or where the file is cut.
+-- Memory of each device when the snapshot was taken. Its blocks fit the trace if the memory that remains allocated is
+-- in them; not if recording ended earlier or the file is truncated.
 CREATE OR REPLACE TEMP TABLE held AS
 WITH last AS (
     SELECT device, address, arg_max(bytes, number) AS bytes FROM change WHERE kind = 'memory' GROUP BY device, address
@@ -58,7 +58,7 @@ SELECT device, coalesce(block.bytes, 0) AS bytes, coalesce(reserved_bytes, 0) AS
 FROM (SELECT DISTINCT device FROM change UNION SELECT device FROM segment)
 LEFT JOIN block USING (device) LEFT JOIN segment USING (device) LEFT JOIN missing USING (device);
 
--- Backward from there: what a device held after an event is what it holds at the end less all that came later.
+-- Backward from the end: a device holds after an event its final amount less all later changes.
 CREATE OR REPLACE TEMP TABLE level AS
 WITH later AS (
     SELECT change.*, missing,
@@ -88,7 +88,7 @@ SELECT device AS number, device, coalesce(on_clock(end_us), (SELECT max(time_ns)
     TRY_CAST(reserved_bytes AS BIGINT) AS reserved_bytes, 2 AS rank
 FROM held CROSS JOIN session WHERE missing = 0;
 
--- Annotations name no thread: they stand on one of their own, and so do allocations.
+-- Annotations name no thread: they get a thread of their own, and so do allocations.
 DROP TABLE temp.staged_range;
 CREATE TEMP VIEW staged_range AS
 SELECT range_id, on_clock(begin_us) AS start_ns,

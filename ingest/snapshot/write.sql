@@ -1,4 +1,4 @@
--- What of a snapshot follows from nothing else (load.sql); written together with what is derived.
+-- Snapshot tables that are not derived from anything else (load.sql); written together with derived tables.
 INSERT INTO tensor_event BY NAME
 SELECT row_number() OVER (ORDER BY rank, device, number) AS event_id, time_ns, 0 AS global_tid, kind, 1 AS device_type,
     device AS device_id, address, bytes, allocated_bytes, reserved_bytes, stack_id

@@ -1,9 +1,9 @@
--- What take.sql makes of the events of a trace, by kind. Times are ns on the trace's own clock, threads and texts stand
--- as numbers of `trace_thread` and `trace_text`; `number` is the place of an event in the trace, from 1.
+-- Tables that take.sql fills from the events of a trace, by kind. Times are ns on the trace's own clock; threads and
+-- texts are numbers in `trace_thread` and `trace_text`; `number` is the position of an event in the trace, from 1.
 CREATE OR REPLACE TEMP MACRO text_id(t) AS CASE WHEN t IS NOT NULL THEN hash(t) END;
 CREATE OR REPLACE TEMP MACRO thread_id(p, t) AS hash(coalesce(p, ''), coalesce(t, ''));
 
--- Decimal microseconds, as a text, in ns. Digits are moved, not multiplied: a cast to 128 bits takes 40 us.
+-- Decimal microseconds, as text, in ns. Digits are moved, not multiplied: a cast to 128 bits takes 40 us.
 CREATE OR REPLACE TEMP MACRO ns_of(t) AS CASE
     WHEN regexp_full_match(t, '\d{1,16}\.\d{3}') THEN TRY_CAST(replace(t, '.', '') AS BIGINT)
     WHEN regexp_full_match(t, '\d{1,16}') THEN TRY_CAST(t || '000' AS BIGINT)
@@ -11,27 +11,26 @@ CREATE OR REPLACE TEMP MACRO ns_of(t) AS CASE
         + (rpad(split_part(t, '.', 2)[:4], 4, '0')::INTEGER + 5) // 10
 END;
 
--- A time of an event in ns, of the text that seems to be it and the number that the parser made of it: microseconds
--- since 1970 with decimals are exact in the text only. Where both are not the same number, the text is of another key,
--- or has an exponent. NULL where it cannot be a time.
+-- An event time in ns, from its presumed text and the parser's number: only the text has exact microseconds since 1970
+-- with decimals. If the two differ, the text belongs to another key or has an exponent. NULL if it cannot be a time.
 CREATE OR REPLACE TEMP MACRO time_of(t, parsed) AS CASE
     WHEN NOT parsed BETWEEN 0 AND 2305843009213693 THEN NULL
     WHEN TRY_CAST(t AS DOUBLE) = parsed AND ns_of(t) IS NOT NULL THEN ns_of(t)
     ELSE round(parsed * 1000)::BIGINT
 END;
 
--- A size of memory: none moves or holds more at once, so that sums are numbers of 64 bits.
+-- A memory size, bounded so that sums fit into 64 bits.
 CREATE OR REPLACE TEMP MACRO size_of(b) AS CASE WHEN b BETWEEN -140737488355328 AND 140737488355328 THEN b END;
 
 CREATE OR REPLACE TEMP TABLE trace_text (id UBIGINT, text VARCHAR);
--- Texts that need not be kept again; events.py empties it where they are many.
+-- Texts that need not be stored again; events.py empties the table if it gets large.
 CREATE OR REPLACE TEMP VIEW known_text AS FROM trace_text;
 CREATE OR REPLACE TEMP TABLE trace_thread (thread UBIGINT, pid VARCHAR, tid VARCHAR);
 CREATE OR REPLACE TEMP TABLE trace_name (kind VARCHAR, pid VARCHAR, tid VARCHAR, name VARCHAR);
 CREATE OR REPLACE TEMP TABLE trace_other (kind VARCHAR, n BIGINT);
 CREATE OR REPLACE TEMP TABLE trace_frame (start_ns BIGINT, end_ns BIGINT);
 
--- rank: of ranges with the same edges, those of a smaller rank are around the others
+-- rank: among ranges with equal edges, a smaller rank encloses the others
 CREATE OR REPLACE TEMP TABLE trace_range (
     number BIGINT, rank UTINYINT, start_ns BIGINT, end_ns BIGINT, thread UBIGINT, name UBIGINT, domain UBIGINT,
     external_id BIGINT

@@ -1,9 +1,9 @@
--- Attributes of operators, and which operator of the forward pass a backward one belongs to.
+-- Attributes of operators, and the forward operator of each backward operator.
 
--- Autograd numbers operators of a forward thread as they create nodes of the graph. Of those that have the same number
--- the one that began last created the node. A backward operator says the number, and autograd's own number of the
--- forward thread, which no trace maps to a thread: so where several threads have that number, an arrow from the one to
--- the other decides, else nothing does.
+-- Autograd numbers the operators of a forward thread as they create graph nodes. If several share a number, the last
+-- one to start created the node. A backward operator states this number and autograd's own number of the forward
+-- thread, which no trace maps to a thread. If several threads use the number, an arrow from one operator to the other
+-- decides; without one, nothing does.
 CREATE OR REPLACE TEMP TABLE numbered_operator AS
 SELECT trace_operator.*, range_id, start_ns, global_pid, thread, coalesce(forward_thread, 0) > 0 AS is_backward
 FROM trace_operator JOIN numbered_range USING (number) JOIN thread_of USING (thread);
@@ -50,7 +50,7 @@ LEFT JOIN text_of AS d ON d.id = dims LEFT JOIN text_of AS t ON t.id = types LEF
 LEFT JOIN text_of AS v ON v.id = "values" LEFT JOIN text_of AS k ON k.id = stack
 LEFT JOIN text_of AS b ON b.id = backend LEFT JOIN text_of AS h ON h.id = kernel_hash;
 
--- Nothing needs these any more; what launches operations is written next.
+-- Nothing needs these any more; the calls that launch operations are written next.
 DROP TABLE temp.numbered_operator;
 DROP TABLE temp.arrow;
 DROP TABLE temp.forward_of;

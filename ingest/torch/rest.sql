@@ -1,4 +1,4 @@
--- What of a trace follows from nothing else; written together with what is derived.
+-- Trace tables that are not derived from anything else; written together with derived tables.
 INSERT INTO string SELECT string_id, text FROM text_of WHERE id IN (
     SELECT name FROM numbered_call UNION SELECT name FROM trace_overhead UNION SELECT name FROM trace_python
     UNION SELECT dims FROM trace_operator UNION SELECT types FROM trace_operator
@@ -12,7 +12,7 @@ SELECT global_pid, global_pid // 16777216 AS pid, cut(clean(any_value(trace_name
 FROM thread_of LEFT JOIN trace_name ON trace_name.pid = thread_of.pid AND trace_name.kind = 'process_name'
 GROUP BY global_pid;
 
--- Where names are many, each is short.
+-- If names are many, each is short.
 INSERT INTO kernel_name BY NAME
 SELECT name_id, cut(text, most) AS demangled, short_name(cut(text, most)) AS short
 FROM kernel_of CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most FROM kernel_of)

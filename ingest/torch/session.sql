@@ -1,6 +1,6 @@
--- When the trace begins and ends, and the numbers of its threads, processes and texts.
+-- Start and end of the trace, and the numbers of its threads, processes and texts.
 
--- A damaged digit puts an event years away: what is more than 52 days from the middle event has no possible time.
+-- A damaged digit moves an event by years: a time more than 52 days from the middle event is impossible.
 CREATE OR REPLACE TEMP TABLE session AS
 WITH event AS (
     SELECT start_ns, end_ns FROM trace_range UNION ALL SELECT start_ns, end_ns FROM trace_call
@@ -13,12 +13,12 @@ SELECT min(start_ns) AS begin_ns, max(end_ns) FILTER (end_ns - start_ns < 450359
     bool_and(start_ns % 1000 = 0) AS whole_us
 FROM near;
 
--- A time of the trace on the clock of the report, which begins with the trace.
+-- A trace time on the report's clock, which starts with the trace.
 CREATE OR REPLACE TEMP MACRO on_clock(t) AS
 CASE WHEN t - getvariable('trace_begin') BETWEEN 0 AND 9007199254740992 THEN t - getvariable('trace_begin') END;
 
--- Numbers of processes and threads, as far as 23 bits hold them; others, such as the addresses that stand for threads
--- in traces of 2021, are numbered behind these.
+-- Process and thread numbers that fit into 23 bits stay; others, such as addresses used as thread ids in traces of
+-- 2021, get numbers above these.
 CREATE OR REPLACE TEMP TABLE thread_of AS
 WITH part AS (
     SELECT DISTINCT thread, pid, tid, TRY_CAST(pid AS BIGINT) AS p, TRY_CAST(tid AS BIGINT) AS t FROM trace_thread
@@ -32,7 +32,7 @@ SELECT thread, pid, tid, plain AS plain_tid,
     global_pid + CASE WHEN plain THEN t ELSE 8388608 + t_rank % 8388608 END AS global_tid
 FROM numbered QUALIFY row_number() OVER (PARTITION BY thread ORDER BY pid, tid) = 1;
 
--- Texts that look like tokens or passwords are taken out, as in all reports.
+-- Texts that look like tokens or passwords are removed, as in all reports.
 CREATE OR REPLACE TEMP TABLE text_of AS
 SELECT id, row_number() OVER (ORDER BY id) AS string_id, clean(text) AS text
 FROM (SELECT id, any_value(text) AS text FROM trace_text GROUP BY id);

@@ -1,7 +1,7 @@
--- The rows of a trace from which something is derived, as ingest/derive/staging.py wants them.
+-- Rows of a trace for derived tables, in the form of ingest/derive/staging.py.
 
--- Where edges are the same, an annotation is around a module, that around an operator, and an operator around those
--- that began after it: their external ids count up.
+-- If edges are equal, an annotation encloses a module, a module encloses an operator, and an operator encloses later
+-- ones: their external ids count up.
 CREATE OR REPLACE TEMP TABLE numbered_range AS
 SELECT number, row_number() OVER (ORDER BY start_ns, end_ns DESC, rank, external_id, number) AS range_id,
     on_clock(start_ns) AS start_ns, CASE WHEN end_ns >= start_ns THEN on_clock(end_ns) END AS end_ns, thread, name,
@@ -17,7 +17,7 @@ FROM numbered_range JOIN thread_of USING (thread)
 JOIN name_of ON name_of.name = numbered_range.name AND name_of.rank = numbered_range.rank
     AND name_of.domain IS NOT DISTINCT FROM numbered_range.domain;
 
--- Calls and operations are numbered from 1: samples of calls are taken by their numbers.
+-- Calls and operations are numbered from 1: samples refer to calls by number.
 CREATE OR REPLACE TEMP TABLE numbered_call AS
 SELECT row_number() OVER (ORDER BY number) AS call_id, * EXCLUDE (number) FROM trace_call;
 DROP TABLE temp.trace_call;
@@ -34,8 +34,8 @@ SELECT call_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_ns, glob
     nullif(correlation_id, 0) AS correlation_id, string_id AS name_id, is_driver::INTEGER AS event_class
 FROM numbered_call JOIN thread_of USING (thread) LEFT JOIN text_of ON text_of.id = numbered_call.name;
 
--- The GPU's events name no process: an operation belongs to that of the call with its correlation id, else to the one
--- with the most calls.
+-- GPU events name no process: an operation belongs to the process of the call with its correlation id, else to the
+-- process with the most calls.
 CREATE OR REPLACE TEMP TABLE process_of AS
 SELECT correlation_id, min(global_pid) AS global_pid
 FROM numbered_call JOIN thread_of USING (thread) WHERE correlation_id <> 0 GROUP BY correlation_id;
@@ -56,7 +56,7 @@ SELECT id AS kernel_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_
     registers AS registers_per_thread, nullif(graph_node_id, 0) AS graph_node_id, nullif(graph_id, 0) AS graph_id
 FROM placed JOIN kernel_of USING (name) WHERE kind = 'kernel';
 
--- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice"; kinds and directions have the numbers of nsys.
+-- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice"; kinds and directions use the numbers of nsys.
 DROP TABLE temp.staged_memop;
 CREATE TEMP VIEW staged_memop AS
 WITH named AS (
@@ -81,9 +81,8 @@ LEFT JOIN enum_value AS oper ON oper.enum = 'CUDA_MEMCPY_OPER' AND oper.id = cop
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.label = coded.source
 LEFT JOIN enum_value AS target ON target.enum = 'CUDA_MEM_KIND' AND target.label = trim(coded.target);
 
--- A thread has several names where it changed them, "thread 1480 (pt_autograd_0)" and "(python3)". Backward passes run
--- on threads of autograd; where traces do not say so, those without annotations of their own that run backward
--- operators are theirs.
+-- A renamed thread has several names: "thread 1480 (pt_autograd_0)" and "(python3)". Autograd threads run the backward
+-- pass; if the trace does not name them, they are the threads without annotations that run backward operators.
 INSERT INTO staged_thread BY NAME
 WITH told AS (
     SELECT thread_id(pid, tid) AS thread, regexp_extract(name, '\((.+)\)$', 1) AS inner_name, name FROM trace_name

@@ -1,5 +1,5 @@
--- Takes the events of a batch (`trace_batch`: number, event as JSON) into the tables of events.sql. The text of a time
--- is looked for beside the parser, which makes numbers in floating point of it: see time_of.
+-- Load a batch of events (`trace_batch`: number, event as JSON) into the tables of events.sql. Times are also searched
+-- for in the text, because the parser turns them into floating point: see time_of.
 CREATE OR REPLACE TEMP TABLE one AS
 WITH parsed AS (
     SELECT number, read_event(event) AS e, regexp_extract(event, '"ts"\s*:\s*"?(\d+(?:\.\d+)?)', 1) AS ts,

@@ -1,12 +1,12 @@
 """Phrase findings: fill the columns of a rule's row into the sentences of its header."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from profiledb import words
 from profiledb.findings.finding import Finding
-from profiledb.findings.judge import Steady
+from profiledb.findings.judge import Steady, costly
 from profiledb.findings.rule import PLACE, WHERE
 
 FORMATS: dict[str, Callable[[Any], str]] = {
@@ -20,6 +20,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 """Functions that format a value, by its unit. All other units are formatted as text."""
 LONGEST_NAME = 80
+NOTHING = "Nothing found that costs time by itself."
 _BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
@@ -54,6 +55,16 @@ def bound(finding: Finding) -> str:
     return f"{new[0]} ({new[1]})" if len(new) == 2 else new[0] if new else "this time"
 
 
+def do_first(findings: Iterable[Finding]) -> str:
+    """Return the first advice of the costliest finding with what it saves at most; "" if none costs time."""
+    one = next(iter(costly(findings)), None)
+    if one is None:
+        return ""
+    share = "" if one.saving_pct is None else f" ({words.percent(one.saving_pct)})"
+    saves = f" Saves at most {words.duration(one.saving_ns)}{share}." if one.saving_ns else ""
+    return f"{next(iter(advice(one)), says(one))}{saves}"
+
+
 def plain(finding: Finding) -> str:
     """Return the sentence without Markdown, for JSON and CSV."""
     return says(finding, _shortened)
@@ -66,7 +77,7 @@ def plain_advice(finding: Finding) -> tuple[str, ...]:
 
 def judged(part: Steady) -> str:
     """Say which part of a report its findings judge, and which parts they leave out."""
-    return f"Findings judge {_part(part)}. They leave out {_left_out(part)}."
+    return f"Judged: {_part(part)}. Left out: {_left_out(part)}."
 
 
 def covered(part: Steady) -> str:

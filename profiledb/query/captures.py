@@ -295,7 +295,7 @@ def how_to_capture(
             return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
     for own in BY_KIND.values():
         for lack in (capture.lack for capture in own.captures if capture.table == table):
-            return NotCapturedError(lack, why=f"{own.files} hold them.", tables=(table,))
+            return NotCapturedError(lack, why=f"{own.files} have them: drop one into the Library.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 

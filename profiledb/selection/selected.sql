@@ -1,13 +1,13 @@
--- The selected part of a report, and small words that all analyses share.
+-- The selected part of a report, and helpers that all analyses share.
 
--- Process and thread of the operating system in a global id: its bits 24 to 47, and 0 to 23.
+-- OS process and thread in a global id: its bits 24 to 47, and 0 to 23.
 CREATE OR REPLACE MACRO pid_of(global_id) AS (global_id >> 24) & 16777215;
 CREATE OR REPLACE MACRO tid_of(global_tid) AS global_tid & 16777215;
 
--- A thread as people write it: process and thread id of the operating system.
+-- Readable thread id: process and thread id of the operating system.
 CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' || tid_of(global_tid);
 
--- What a selection keeps of each table; without one all of it. views.py puts others in front of these views.
+-- Rows of each table that a selection keeps; without one all of them. views.py overrides these views.
 CREATE OR REPLACE MACRO selected_mode() AS 'process';
 CREATE OR REPLACE MACRO selected_warmup() AS 'include';
 CREATE OR REPLACE MACRO selected_device() AS NULL::INTEGER;
@@ -29,10 +29,10 @@ CREATE OR REPLACE VIEW selected_named_kernel AS
 SELECT kernel.*, end_ns - start_ns AS duration_ns, demangled, short, mangled, class
 FROM selected_kernel AS kernel LEFT JOIN kernel_name USING (name_id);
 
--- The time that a capture covers. With a capture range nsys states begin and end on another clock than that of the
--- operations, which then count from the begin of the range: so the stated window holds only where the operations lie
--- in it, else [0, length], else what the operations themselves cover. Where no GPU worked OpenMP's regions tell the
--- same; a report without either has what it states.
+-- The time that a capture covers. With a capture range nsys states start and end on a different clock than the
+-- operations, which then count from the start of the range: the stated window holds only if the operations lie in it,
+-- else [0, length], else the extent of the operations. Without GPU work, OpenMP regions replace the operations; a
+-- report without either uses the stated window.
 CREATE OR REPLACE VIEW capture_window AS
 WITH work AS (
     SELECT start_ns, end_ns FROM busy
@@ -53,17 +53,16 @@ WITH work AS (
 )
 SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
 
--- The stretches of time that the selection covers, without overlap.
+-- Stretches of selected time, without overlap.
 CREATE OR REPLACE VIEW selected_window AS SELECT start_ns, end_ns FROM capture_window;
 
--- The stretches of it, by GPU, in which the GPU had work of the selection before it and after it: from the first
--- operation to the last. Times that are selected cut them and do not make them shorter, so that what a GPU did not do
--- between two operations counts also where both lie outside.
+-- Stretches of selected time, by GPU, between the first and last operation of the selection. Selected times cut them
+-- and do not shorten them, so a gap between two operations counts even if both lie outside.
 CREATE OR REPLACE VIEW selected_active AS
 SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GROUP BY device_id;
 
--- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
--- vectorized_elementwise_kernel the function, functor or operation that they were made for.
+-- A kernel name short enough for a table: without templates and arguments, and for generic launchers such as
+-- vectorized_elementwise_kernel the function, functor or operation that they run.
 CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
     SELECT CASE WHEN detail IN ('', short) THEN short ELSE short || ' · ' || detail END
     FROM (
@@ -76,36 +75,61 @@ CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
     )
 );
 
--- Blocks or threads in three dimensions as a text: 132x1x1.
+-- Blocks or threads in three dimensions as text: 132x1x1.
 CREATE OR REPLACE MACRO dimensions(x, y, z) AS x || 'x' || y || 'x' || z;
 
--- The kernels that a value means: a number of kernel_name, or a full name. Names that differ only in their mangled
--- form are one kernel.
+-- Kernels for a value: a number of kernel_name, or a full name. Names that differ only in their mangled form are one
+-- kernel.
 CREATE OR REPLACE MACRO kernel_ids(chosen) AS TABLE
 SELECT name_id FROM kernel_name WHERE demangled IN (
     SELECT demangled FROM kernel_name WHERE name_id = TRY_CAST(chosen AS INTEGER) OR demangled = chosen::VARCHAR
 );
 
--- Names of kernels with the number that stands for each: the smallest of those that share the full name.
+-- Kernel names with their representative number: the smallest among equal full names.
 CREATE OR REPLACE VIEW kernel_key AS
 SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class
 FROM kernel_name;
 
--- What the launches that ncu measured are limited by (reference: SpeedOfLight rule of Nsight Compute 2024.1).
--- Compute and memory are percent of the peak, waves_per_sm tells a grid that does not fill the GPU once.
-CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CASE
-    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN NULL
-    WHEN greatest(compute_pct, memory_pct) >= 80 THEN 'high throughput'
-    WHEN greatest(compute_pct, memory_pct) < 60 AND waves_per_sm < 1 THEN 'small grid'
+-- The one verdict on a launch that ncu measured, by the thresholds of Nsight Compute's own SpeedOfLight rule (2024.1,
+-- sections/SpeedOfLight.py): below 60 % of both peaks latency, else the busier one of compute and memory. Where the two
+-- are less than 10 points apart the rule does not decide; then memory counts by the device memory alone, for caches are
+-- as busy as the pipes that they feed. All three are percent of the peak.
+CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, dram_pct) AS CASE
+    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN 'not measured'
     WHEN greatest(compute_pct, memory_pct) < 60 THEN 'latency bound'
-    WHEN abs(compute_pct - memory_pct) < 10 THEN 'balanced'
-    WHEN compute_pct > memory_pct THEN 'compute bound'
+    WHEN compute_pct >= memory_pct OR (memory_pct - compute_pct < 10 AND compute_pct >= dram_pct) THEN 'compute bound'
     ELSE 'memory bound'
+END;
+
+-- What limits the launch in one word, empty where it was not measured: the verdict as columns named "bound" hold it.
+CREATE OR REPLACE MACRO verdict_word(verdict) AS CASE
+    WHEN verdict <> 'not measured' THEN replace(verdict, ' bound', '') END;
+
+-- The one number that proves a verdict: how busy the side is that limits the launch, or for latency the busier one.
+CREATE OR REPLACE MACRO verdict_pct(verdict, compute_pct, memory_pct) AS CASE verdict
+    WHEN 'compute bound' THEN compute_pct
+    WHEN 'memory bound' THEN memory_pct
+    WHEN 'latency bound' THEN greatest(compute_pct, memory_pct)
+END;
+
+-- The numbers behind a verdict, or what is missing for one; what the rule says beyond it from 80 % of a peak on, and of
+-- a grid that does not fill the GPU once.
+CREATE OR REPLACE MACRO verdict_reason(verdict, compute_pct, memory_pct, dram_pct, waves_per_sm) AS CASE
+    WHEN compute_pct IS NULL AND memory_pct IS NULL THEN 'speed of light was not collected'
+    WHEN compute_pct IS NULL THEN 'compute throughput was not collected'
+    WHEN memory_pct IS NULL THEN 'memory throughput was not collected'
+    ELSE format('compute {:.1f} %, memory {:.1f} % of peak', compute_pct, memory_pct) || CASE
+        WHEN verdict = 'compute bound' AND memory_pct > compute_pct THEN format(' (DRAM {:.1f} %)', dram_pct)
+        ELSE '' END || CASE
+        WHEN greatest(compute_pct, memory_pct) >= 80 THEN ', near its peak'
+        WHEN verdict = 'latency bound' AND waves_per_sm < 1
+            THEN format(', grid too small: {:.2f} waves', waves_per_sm)
+        ELSE '' END
 END;
 
 -- The range that an operation or call belongs to in the mode of the selection.
 CREATE OR REPLACE MACRO range_by_mode(thread_range, process_range) AS
 CASE selected_mode() WHEN 'process' THEN process_range ELSE thread_range END;
 
--- Whether a range looks like a warm-up.
+-- Whether a range looks like warm-up.
 CREATE OR REPLACE MACRO is_warmup(name) AS regexp_matches(name, 'warm[ _-]?up', 'i');

@@ -40,6 +40,8 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     at = dashboard("attention", report=report)
     assert not at.exception
     assert "Unknown: batch, heads, head size." in texts(at)
+    assert "writes the scores, one number per pair of tokens, to memory" in texts(at)
+    assert "`torch.nn.functional.scaled_dot_product_attention`" in texts(at), "what to do"
     at = dashboard("attention", report=report, batch="4", heads="12", head_size="64", precision="bf16")
     assert not at.exception
     assert f"{MATMUL_FLOPS:,}" in texts(at)

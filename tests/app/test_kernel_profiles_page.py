@@ -87,7 +87,7 @@ def test_a_full_report(page: Open, library: Library) -> None:
     at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
     said = texts(at)
     assert all(f"**{part}**" in said for part in PARTS)
-    assert "**Latency bound: compute runs at 17.5 % of peak, memory at 59.8 %;" in said
+    assert "**Latency bound: compute 17.5 %, memory 59.8 % of peak;" in said
     assert (
         "Limited by registers (168 per thread) and by shared memory (214 KB per block): 1 block fits on an SM" in said
     )

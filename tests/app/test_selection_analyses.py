@@ -56,7 +56,7 @@ def test_busy_shares_are_of_the_time_that_the_selection_covers(library: Library)
     assert row["busy_pct"] == pytest.approx(100 * row["busy_ns"] / window)
     timeline = analysis.run(library, report_id, "busy_timeline", chosen)
     assert timeline["busy_ns"].sum() == row["busy_ns"]
-    assert timeline["end_ns"].max() == length
+    assert 0 < timeline["start_ns"].min() < timeline["end_ns"].max() <= length
     cut = analysis.run(library, report_id, "gpu_busy", {"from_ns": 410_000_000, "to_ns": 410_000_100}).iloc[0]
     assert not cut["busy_pct"] > 100
 

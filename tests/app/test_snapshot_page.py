@@ -27,7 +27,7 @@ def test_every_page_opens_and_memory_tells(dashboard: Dashboard, empty: Path, on
     assert [element.value for element in at.subheader] == ["Tensor memory", "Allocator segments"]
     assert {metric.label: metric.value for metric in at.metric}["Peak"] == "600 B"
     assert any("still applies to memory of tensors" in caption.value for caption in at.caption)
-    assert "Count launches from" not in [choice.label for choice in at.segmented_control], "it knows no launches"
+    assert "Launched by" not in [choice.label for choice in at.segmented_control], "it knows no launches"
     peak = next(table.value for table in at.dataframe if "tensors" in table.value)
     assert any("train.py(7): loss" in name for name in peak["name"])
 

@@ -107,8 +107,8 @@ def attention(library: Library) -> list[str]:
     limits = {row["launch_id"]: row for row in rows(library, "attention.ncu-rep", "ncu_speed_of_light")}
     bounds = defaultdict(set)
     for row in rows(library, "attention.ncu-rep", "ncu_roofline", precision="main", level="dram"):
-        bounds[limits[row["launch_id"]]["nvtx"].split("/")[1]].add(row["bound"])
-    assert bounds == {"naive": {"memory"}, "fused": {"compute"}}
+        bounds[limits[row["launch_id"]]["nvtx"].split("/")[1]].add(row["roof"])
+    assert bounds == {"naive": {"dram"}, "fused": {"tensor"}}
     (dram,) = (row["dram_pct"] for row in limits.values() if row["nvtx"] == "tokens_2048/fused")
     less = words.percent(100 * (1 - fused / naive))
     return ["2,048", words.duration(naive), words.duration(fused), less, words.percent(dram)]

@@ -1,8 +1,9 @@
-"""One kernel has one verdict: the roofline, the launch and the kernel say it in the same sentence."""
+"""One launch has one verdict, and one kernel too: every page, table, file and answer for programs has the same word."""
 
 import re
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +14,9 @@ from tests.app.conftest import SAMPLES, Dashboard
 
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
 COMPUTE, SYSTEMS = "transformer_training.ncu-rep", "transformer_training.nsys-rep"
+PAIRS = {COMPUTE: SYSTEMS, "attention.ncu-rep": "attention.nsys-rep", "kernels.ncu-rep": "kernels.nsys-rep",
+         "transformer_inference.ncu-rep": "transformer_inference.nsys-rep"}  # fmt: skip
+WORDS = {"memory bound", "compute bound", "latency bound", "not measured"}
 METRICS = """
 SELECT launch_id, name, value FROM ncu_metric JOIN ncu_metric_name USING (metric_id) JOIN ncu_launch USING (launch_id)
 WHERE kernel LIKE '%masked_fill%' AND name IN (
@@ -21,6 +25,14 @@ WHERE kernel LIKE '%masked_fill%' AND name IN (
     'smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio',
     'smsp__average_warp_latency_per_inst_issued.ratio')
 ORDER BY launch_id, name
+"""
+LIGHT = """
+SELECT launch_id, max(value) FILTER (name = 'sm__throughput.avg.pct_of_peak_sustained_elapsed') AS compute,
+    max(value) FILTER (name = 'gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed') AS memory,
+    max(value) FILTER (name = 'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed') AS dram
+FROM ncu_metric JOIN ncu_metric_name USING (metric_id)
+WHERE name LIKE '%_throughput.avg.pct%' OR name LIKE 'sm__throughput.avg.pct%'
+GROUP BY launch_id
 """
 
 
@@ -38,12 +50,27 @@ def by_hand(library: Library) -> tuple[int, str]:
     assert 60 <= compute < 80, "compute bound, by the thresholds of ncu's rule"
     assert compute - memory >= 10
     return launch, (
-        f"Compute bound: compute runs at {compute:.1f} % of peak, memory at {memory:.1f} %;"
-        f" no floating-point work, so the roofline shows only its traffic, {dram:.1f} % of DRAM bandwidth,"
-        " and other instructions keep the SMs busy;"
+        f"Compute bound: compute {compute:.1f} %, memory {memory:.1f} % of peak;"
+        f" no floating-point work, and {dram:.1f} % of DRAM bandwidth: other instructions keep the SMs busy;"
         f" warps wait {100 * stall / latency:.1f} % of their time for long scoreboard (memory),"
         " partly hidden by other warps."
     )
+
+
+def by_metrics(library: Library, report: str) -> dict[int, str]:
+    """The verdict on each launch from ncu's own metrics, by the thresholds of sections/SpeedOfLight.py."""
+    told = {}
+    for row in analysis.query(library, library.find(report).id, LIGHT).to_dict("records"):
+        compute, memory, dram = row["compute"], row["memory"], row["dram"]
+        if pd.isna(compute) or pd.isna(memory):
+            told[int(row["launch_id"])] = "not measured"
+        elif compute < 60 and memory < 60:
+            told[int(row["launch_id"])] = "latency bound"
+        else:
+            by_dram = memory - compute < 10  # ncu: balanced
+            is_compute = compute >= (min(memory, dram) if by_dram else memory)
+            told[int(row["launch_id"])] = "compute bound" if is_compute else "memory bound"
+    return told
 
 
 @needs_samples
@@ -59,26 +86,59 @@ def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library:
     over_time = dashboard("roofline_by_time", report=systems)
     assert told in list(over_time.dataframe[0].value["reading"])
     assert told in texts(dashboard("kernel", report=systems, kernel=str(row["kernel"])))
+    kernels = dashboard("kernels", report=systems).dataframe[0].value.set_index("name")
+    mine = analysis.run(library, systems, "kernel_verdicts", {"kernel": row["kernel"]}).iloc[0]
+    assert (kernels.loc[row["name"], "verdict"], mine["verdict"]) == ("compute bound", "compute bound")
     lone = set(rows["kernel"]) - set(rows[rows["launch_id"].notna()]["kernel"])
-    unmeasured = texts(dashboard("kernel", report=systems, kernel=str(min(lone))))
-    assert "The linked Compute report did not measure this kernel." in unmeasured
+    unmeasured = dashboard("kernel", report=systems, kernel=str(min(lone)))
+    assert "Not measured: no linked Compute report has it." in texts(unmeasured).replace("**", "")
+    assert any(code.value.startswith("ncu --set full --launch-count 1 --kernel-name") for code in unmeasured.code)
+
+
+@needs_samples
+@pytest.mark.parametrize("report", PAIRS)
+def test_no_two_answers_disagree_about_a_launch(library: Library, report: str) -> None:
+    """Every analysis that has a verdict or the word of a bound has the one that ncu's metrics give."""
+    expected = by_metrics(library, report)
+    assert set(expected.values()) <= WORDS
+    compute, systems = library.find(report).id, library.find(PAIRS[report]).id
+    answers = {
+        name: analysis.run(library, compute, name) for name in ("ncu_speed_of_light", "ncu_limits", "ncu_roofline")
+    }
+    answers["joined"] = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute})
+    answers["joined"] = answers["joined"][answers["joined"]["match"] == "exact"]
+    for name, rows in answers.items():
+        assert len(rows)
+        for row in rows.to_dict("records"):
+            verdict = expected[int(row["launch_id"])]
+            assert row["verdict"] == verdict, (name, row["launch_id"])
+            if "bound" in row and verdict != "not measured":
+                assert f"{row['bound']} bound" == verdict, (name, row["launch_id"])
+            assert row.get("roof") not in ("memory", "compute"), "a second word for what limits the launch"
+    kernels = analysis.run(library, systems, "kernel_verdicts", {"ncu": compute})
+    for row in kernels.to_dict("records"):
+        shapes = answers["joined"][answers["joined"]["kernel"] == row["kernel"]]
+        assert row["verdict"] in {*shapes["verdict"]} or (row["verdict"], len(shapes)) == ("not measured", 0)
+        assert (row["verdict"] == "not measured") == isinstance(row["command"], str)
+        if row["verdict"] != "not measured":
+            assert row["verdict"] == expected[int(row["launch_id"])]
 
 
 def limits(**changed: Any) -> dict[str, Any]:
     known = {
-        "verdict": "memory bound", "compute_pct": 30.0, "memory_pct": 70.0, "roof": "compute", "pct_of_roof": 40.0,
-        "flops_per_s": 1e12, "stall": "wait", "stall_pct": 50.0,
+        "verdict": "memory bound", "reason": "compute 30.0 %, memory 70.0 % of peak", "roof": "fp32",
+        "pct_of_roof": 40.0, "flops_per_s": 1e12, "stall": "wait", "stall_pct": 50.0,
     }  # fmt: skip
     return known | changed
 
 
 def test_the_sentence_says_why_roof_and_verdict_differ() -> None:
-    assert "caches are the busy memory, not DRAM" in verdicts.sentence(limits())
-    busy = limits(verdict="compute bound", roof="memory")
-    assert "other instructions keep the SMs busy" in verdicts.sentence(busy)
+    assert "40.0 % of FP32 peak, because caches are the busy memory, not DRAM" in verdicts.sentence(limits())
+    busy = limits(verdict="compute bound", roof="dram")
+    assert "40.0 % of DRAM bandwidth, because other instructions keep the SMs busy" in verdicts.sentence(busy)
     assert "no floating-point work" in verdicts.sentence(busy | {"flops_per_s": 0})
-    assert verdicts.sentence(limits(roof="memory")).count(";") == 2
-    assert verdicts.sentence(limits(verdict=None)) == ""
+    assert verdicts.sentence(limits(roof="dram")).count(";") == 2
+    assert verdicts.sentence(limits(verdict="not measured")) == ""
     assert verdicts.sentence(limits(pct_of_roof=None, stall=None, stall_pct=None)) == (
-        "Memory bound: compute runs at 30.0 % of peak, memory at 70.0 %."
+        "Memory bound: compute 30.0 %, memory 70.0 % of peak."
     )

@@ -43,16 +43,69 @@ def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, li
     page.get_by_role("option", name=re.compile("dataloader_starved")).click()
     expect(page).to_have_url(re.compile(library.find(house.STARVED).id))
     summary(page, address, house.STARVED)
-    expect(page.get_by_text("The GPU is idle").first).to_be_visible()
+    expect(page.get_by_text("Do first:").first).to_be_visible()
+    expect(page.get_by_text("in other processes").first).to_be_visible()
     page.get_by_text("Why the GPU is idle").click()
     at_rest(page, "Idle")
     expect(page.get_by_text("step_*/next_batch/transform_image").first).to_be_visible()
     expect(page.get_by_text("This looks like data loading").first).to_be_visible()
 
 
+def test_what_limits_the_dominant_kernel_in_one_click(visitor: Page, address: str, library: Library) -> None:
+    """The page says that Nsight Compute did not measure it, with the command; of one that it measured, the verdict."""
+    page = visitor
+    summary(page, address, house.TRAINING)
+    page.get_by_text("Dominant kernel").click()
+    at_rest(page, "Kernel")
+    expect(page.get_by_text("Not measured", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stCode").filter(has_text="ncu --set full --launch-count 1").first).to_be_visible()
+    systems = library.find(house.TRAINING).id
+    rows = analysis.run(library, systems, "kernel_verdicts", {"warmup": "exclude"})
+    row = rows[rows["verdict"] != "not measured"].iloc[0]
+    house.show(page, address, f"/kernel?report={systems}&kernel={row['kernel']}")
+    at_rest(page, "Kernel")
+    expect(page.get_by_text(f"{row['verdict'].capitalize()}: {row['reason']}").first).to_be_visible()
+
+
+def test_why_attention_is_slow_in_one_click(visitor: Page, address: str) -> None:
+    page = visitor
+    summary(page, address, house.ATTENTION)
+    menu(page, "Attention").click()
+    at_rest(page, "Attention")
+    expect(page.get_by_role("heading", name="Why it is slow")).to_be_visible()
+    expect(page.get_by_text("scaled_dot_product_attention").first).to_be_visible()
+
+
+WORDS_ABOVE_THE_FOLD = 120
+VISIBLE_WORDS = """main => {
+    const seen = [], texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, box = document.createRange();
+        const hidden = text.parentElement.closest('[data-testid=stIconMaterial], canvas, style, script');
+        if (hidden || !text.parentElement.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+        box.selectNodeContents(text);
+        const {top, bottom, width, height} = box.getBoundingClientRect();
+        if (width > 1 && height > 1 && top < innerHeight && bottom > 0) seen.push(text.data.trim());
+    }
+    return seen.join(' ').split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word));
+}"""
+
+
+def test_a_summary_fits_on_one_screen(page: Page, address: str) -> None:
+    """What to do first, where the time goes and the findings stand above the fold, in few words."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    summary(page, address, house.TRAINING)
+    expect(page.get_by_text("Do first:")).to_be_in_viewport()
+    expect(page.locator(".st-key-time-split .js-plotly-plot")).to_be_in_viewport()
+    expect(page.locator('[role="columnheader"]', has_text="Saves at most").first).to_be_attached()
+    expect(page.get_by_text("All findings")).to_be_in_viewport()
+    words = page.get_by_test_id("stMain").evaluate(VISIBLE_WORDS)
+    assert len(words) <= WORDS_ABOVE_THE_FOLD, " ".join(words)
+
+
 @pytest.mark.slow("a walk through six pages")
 def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, library: Library) -> None:
-    """Forward and backward; the largest time above the roof; commands to copy; the slowest step, and its kernels."""
+    """Forward and backward; the largest saving at the roof; commands to copy; the slowest step, and its kernels."""
     page = visitor
     rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
     step = headline.find_slowest(rows)
@@ -67,7 +120,7 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
         expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
     menu(page, "Roofline by time").click()
     at_rest(page, "Roofline by time")
-    expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
+    expect(page.locator('[role="columnheader"]', has_text="Saving at the roof").first).to_be_attached()
     expect(page.get_by_test_id("glide-cell-0-0").first).to_contain_text(str(largest)[:15])
     menu(page, "Idle").click()
     at_rest(page, "Idle")
@@ -197,7 +250,7 @@ def test_back_to_the_library_keeps_its_search(visitor: Page, address: str, libra
 def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> None:
     page = visitor
     summary(page, address, house.TRAINING)
-    chart = page.locator(".st-key-statements ~ * .js-plotly-plot, .js-plotly-plot").first
+    chart = page.locator('[class*="st-key-busy-0"] .js-plotly-plot').first
     place = chart.locator(".nsewdrag").first
     expect(place).to_be_visible()
     place.scroll_into_view_if_needed()
@@ -210,9 +263,9 @@ def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> 
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
     times = dict(part.split("=") for part in page.url.partition("?")[2].split("&"))
-    end_ms = chart.evaluate("chart => chart._fullLayout.xaxis.range[1] * chart.layout.meta.ns_per_x / 1e6")
-    assert float(times["from"]) == pytest.approx(0.90 * end_ms, rel=0.02)
-    assert float(times["to"]) == pytest.approx(0.95 * end_ms, rel=0.02)
+    low, high = chart.evaluate("chart => chart._fullLayout.xaxis.range.map(x => x * chart.layout.meta.ns_per_x / 1e6)")
+    assert float(times["from"]) == pytest.approx(low + 0.90 * (high - low), abs=0.02 * (high - low))
+    assert float(times["to"]) == pytest.approx(low + 0.95 * (high - low), abs=0.02 * (high - low))
 
 
 @pytest.mark.slow("the other chart whose time is selected by dragging")

@@ -176,7 +176,7 @@ def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_libra
     assert found.value == pytest.approx(reached)
     assert found.saving_ns == round(reached)
     if reached:
-        assert found.facts["at_roof"] == "91 % of the memory roof"
+        assert found.facts["at_roof"] == "91 % of DRAM bandwidth"
 
 
 def test_compute_near_its_peak_bounds_what_waits_less_alone(publish: Publish, empty_library: Library) -> None:
@@ -208,7 +208,7 @@ def test_at_the_roof(publish: Publish, empty_library: Library) -> None:
     found = judged(empty_library, report, "profile_at_roof")
     assert (found.verdict, found.severity, found.cause) == ("fires", "note", "memory")
     assert found.value == pytest.approx(100 * 100 / 450), "of all that was measured"
-    assert (found.facts["launches"], found.facts["note"]) == (1, "91 % of the memory roof")
+    assert (found.facts["launches"], found.facts["note"]) == (1, "91 % of DRAM bandwidth")
     assert judged(empty_library, publish([launch(**IDLE_UNITS)]), "profile_at_roof").verdict == "cannot_judge"
 
 

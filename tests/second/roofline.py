@@ -45,11 +45,13 @@ def rows(path: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
                     "bytes_per_s": moved,
                     "peak_bytes_per_s": moved_peak,
                     "is_main": precision == main if shares[main] else None,
-                } | _roof(flops, flops_peak, moved, moved_peak)
+                } | _roof(flops, flops_peak, moved, moved_peak, (level, precision))
     return found
 
 
-def _roof(flops: float, flops_peak: float | None, moved: float, moved_peak: float | None) -> dict[str, Any]:
+def _roof(
+    flops: float, flops_peak: float | None, moved: float, moved_peak: float | None, roofs: tuple[str, str]
+) -> dict[str, Any]:
     if not flops_peak or not moved_peak or not moved:
         return {"intensity": flops / moved if moved else None}
     intensity = flops / moved
@@ -60,7 +62,7 @@ def _roof(flops: float, flops_peak: float | None, moved: float, moved_peak: floa
         "intensity": intensity,
         "ridge": ridge,
         "pct_of_roof": 100 * share,
-        "bound": "compute" if intensity > ridge else "memory",
+        "roof": roofs[intensity > ridge],
     }
 
 

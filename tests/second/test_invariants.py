@@ -23,6 +23,8 @@ WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
     "api_calls": {"share_pct": ()},
     "osrt_calls": {"share_pct": ()},
     "idle_reasons": {"share_pct": ()},
+    "time_split": {"share_pct": ()},
+    "step_split": {"share_pct": ("start_ns",)},
     "ncu_verdicts": {"share_pct": ()},
     "ncu_stalls": {"samples_pct": ("launch_id",)},
 }

@@ -5,7 +5,7 @@ import re
 from profiledb.query import header
 
 TOLD = {
-    ("start_end_unclosed.qdrep", name): "nsys leaves its times empty where no event"
+    ("start_end_unclosed.qdrep", name): "nsys leaves their times empty if no event"
     for name in ("nvtx_sum", "nvtx_startend_sum")
 } | {("host_python.nsys-rep", "nvtx_kern_sum"): "two calls of its process share counts once"}
 """For each report and analysis, words of the header sentence that documents the difference."""

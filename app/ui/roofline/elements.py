@@ -14,8 +14,8 @@ from app.ui.charts import NEUTRAL
 from app.ui.roofline import charts as charts_roofline
 from app.ui.roofline.charts import Roof
 from app.ui.roofline.points import Point
+from app.ui.verdicts import LEVELS
 
-LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 PRECISIONS = {
     "main": "Each kernel's own",
     "fp64": "FP64",
@@ -31,15 +31,13 @@ ABOVE = 3
 GAP = (table_columns.use("roof_gap_ns", width=136), table_columns.bar("pct_of_roof", width=140))
 """Columns that both rooflines show first: the possible gain."""
 MEASURES = (
-    table_columns.use("bound", width=90),
+    table_columns.use("verdict", width=120),
+    table_columns.Col("roof_title", "Roof", help="The roof above it: memory left of the ridge point", width=130),
     "intensity",
     "flops_per_s",
     "bytes_per_s",
     table_columns.use("precision", name="precision_title", width=150),
-    table_columns.use("verdict", width=120),
-    table_columns.Col(
-        "reading", "What limits it", help="The verdict, with what roofline and warps say beside it", width=420
-    ),
+    table_columns.Col("reading", "Why", help="The verdict, with what roofline and warps say beside it", width=420),
     table_columns.use("note", width=220),
 )
 """Columns of ``figures`` that both rooflines show."""
@@ -122,7 +120,7 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
         f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
         f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
         _of_roof(row),
-        "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
+        "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "Not measured", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
     ]
     return Point(
@@ -141,7 +139,7 @@ def _nothing(choice: Choice) -> str:
 def _of_roof(row: Mapping[Any, Any]) -> str:
     """Return the share of the roof for hovering, or "" where it is unknown or impossible."""
     share = fmt.number(row["pct_of_roof"])
-    return "" if share is None else f"<b>{fmt.percent(share)}</b> of the {row['bound']} roof"
+    return "" if share is None else f"<b>{fmt.percent(share)}</b> of {verdicts.roof_title(row['roof'])}"
 
 
 def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +151,7 @@ def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
 def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
     """Return the legend group and the color of a row."""
     if by == LIMIT:
-        return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
+        return row["verdict"], verdicts.color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"
     return theme.class_titles().get(name, name), theme.class_colors().get(name, NEUTRAL[theme.theme()])
 
@@ -199,9 +197,7 @@ def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     clicked = chart_element.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
     if any(roof.clock_hz is not None for roof in chart.compute):
-        st.caption(
-            "Peaks of work hold at the SM clock that ncu measured, which can differ from that of the data sheet."
-        )
+        st.caption("Compute peaks are those at the SM clock that ncu measured, which can differ from the data sheet's.")
     return clicked
 
 
@@ -210,9 +206,9 @@ def _signs(points: Sequence[Point]) -> None:
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
     signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
-    signs += [
-        "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
-    ] * any(point.bytes_per_s for point in points)
+    signs += ["kernels without arithmetic sit at 0 FLOP/byte; their height is their bandwidth"] * any(
+        point.bytes_per_s for point in points
+    )
     signs += ["hollow is the baseline"] * any(point.hollow for point in points)
     st.caption("; ".join(signs) + ".")
 
@@ -229,7 +225,8 @@ def above(rows: pd.DataFrame) -> None:
 
 
 def figures(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the display title of the precision, for a table."""
+    """Add the display titles of roof and precision, for a table."""
     return rows.assign(
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
+        roof_title=rows["roof"].map(verdicts.roof_title, na_action="ignore"),
     )

@@ -6,7 +6,7 @@ import streamlit as st
 from app import session
 from app.selection import page_selection
 from app.ui import format as fmt
-from app.views.attention import length, sizes, tables
+from app.views.attention import length, reasons, sizes, tables
 from profiledb.errors import NotCapturedError
 
 
@@ -21,6 +21,7 @@ def page() -> None:
     params = sizes.choose(ranges, bare)
     rows = session.run(manifest.id, "attention_parts", **params)
     _missing(rows)
+    reasons.show(manifest, rows)
     tables.ratios(rows)
     tables.parts(rows)
     tables.counted(rows)

@@ -148,10 +148,11 @@ def _times(ratio: Any) -> str:
 def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
     which = fmt.plain(fmt.shortened(row["variant"], 60)) if isinstance(row["variant"], str) else "attention"
     length = "" if pd.isna(row["tokens"]) else f" at {fmt.count(row['tokens'])} tokens"
-    sentence = f"{which}{length}: softmax takes {_times(row['time_to_matmuls'])} the time of both matmul ranges"
+    most = "" if alone else ", which takes the most time"
+    sentence = f"In {which}{length}{most}, softmax takes {_times(row['time_to_matmuls'])} as long as both matmul ranges"
     if fmt.number(row["flops_pct"]) is not None:
-        sentence += f", for {fmt.percent(row['flops_pct'])} of their FLOPs"
-    return f"{sentence}." + ("" if alone else " This is the variant and length with the most time; the table has all.")
+        sentence += f" and has {fmt.percent(row['flops_pct'])} of their FLOPs"
+    return f"{sentence}."
 
 
 def parts(rows: pd.DataFrame) -> None:

@@ -58,7 +58,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
     if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
         top = against.head(1)
         rest = (
-            f", {format_difference(against[column].sum())} in total over {fmt.count(len(against))} kernels"
+            f", {format_difference(against[column].sum())} for all {fmt.count(len(against))} such kernels"
             if len(against) > 1
             else ""
         )

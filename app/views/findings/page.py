@@ -4,9 +4,9 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import judged_findings, page_elements
-from app.views.findings import card, other_verdicts, time_bar
-from profiledb.findings import judge, program
+from app.ui import judged_findings, page_elements, time_bar
+from app.views.findings import card, other_verdicts
+from profiledb.findings import judge, program, sentences
 from profiledb.words import code
 
 
@@ -55,7 +55,7 @@ def _nothing(*, remarks: bool, judged: bool) -> str:
     """Return the text for a report without findings: if no rule could be judged, that is not good news."""
     if not judged:
         return "This report lacks what the rules need."
-    return "Nothing found that costs time by itself." + (" See the remarks." if remarks else "")
+    return sentences.NOTHING + (" See the remarks." if remarks else "")
 
 
 show()

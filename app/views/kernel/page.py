@@ -7,12 +7,14 @@ import streamlit as st
 
 from app import session
 from app.selection import chart_drag, kernel_links, page_selection
-from app.ui import chart_element, charts, column_pair, kernel_operators, profile_links, theme, verdicts
+from app.ui import chart_element, charts, column_pair, judged_findings, kernel_operators, kernel_verdicts, theme
 from app.ui import format as fmt
 from app.ui import page_elements as ui
 from app.views.kernel import tables
-from profiledb.errors import WarpdeckError
+from profiledb.findings import sentences
+from profiledb.findings.finding import Finding
 from profiledb.library.catalog import Manifest
+from profiledb.query.analysis import rows_or_none
 
 
 def page() -> None:
@@ -24,11 +26,15 @@ def page() -> None:
         return
     _heading(manifest, summary)
     _facts(summary)
-    _limits(manifest.id, int(summary["kernel"]))
+    kernel = int(summary["kernel"])
+    kernel_verdicts.section(manifest.id, kernel)
+    _findings(manifest, summary)
+    kernel_operators.section(manifest, kernel)
+    tables.LINES.draw_rows(rows_or_none(session.run, manifest.id, "kernel_lines", kernel=kernel))
+    tables.neighbors(manifest.id, kernel)
     _charts(manifest.id, summary)
-    kernel_operators.section(manifest, int(summary["kernel"]))
-    tables.SHAPES.draw(manifest.id, kernel=int(summary["kernel"]))
-    tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
+    tables.SHAPES.draw(manifest.id, kernel=kernel)
+    tables.longest(manifest.id, kernel, int(summary["calls"]))
 
 
 def _nothing(manifest: Manifest) -> None:
@@ -102,27 +108,25 @@ def _facts(summary: "pd.Series[Any]") -> None:
     )
 
 
-def _limits(report_id: str, kernel: int) -> None:
-    """Show the limiting factor that the linked Compute report measured, worded as on the Kernel profiles page."""
-    linked = session.links().get(report_id)
-    if linked is None:
-        return
-    try:
-        rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
-        matched = rows[(rows["kernel"] == kernel) & rows["launch_id"].notna()]
-        if matched.empty:
-            st.caption("The linked Compute report did not measure this kernel.")
-            return
-        profile_links.to_launch(linked, matched.sort_values("match", kind="stable").iloc[0])
-        same = matched[matched["match"] == "exact"]
-        if same.empty:
-            return
-        limits = session.whole(linked, "ncu_limits", launch=int(same["launch_id"].iloc[0])).iloc[0]
-    except WarpdeckError as error:
-        st.caption(f"The linked Compute report has no answer here: {fmt.plain(error.message)}")
-        return
-    if told := verdicts.sentence(limits.to_dict()):
-        st.caption(f"Measured by Nsight Compute, grid {fmt.plain(same['grid'].iloc[0])}: {fmt.plain(told)}")
+@st.fragment(parallel=True)
+def _findings(manifest: Manifest, summary: "pd.Series[Any]") -> None:
+    """List what findings say about this kernel; other sections do not wait for them."""
+    with ui.boundary():
+        told = [one for one in judged_findings.findings(manifest) if _is_about(one, summary)]
+        st.subheader("Findings", anchor=False)
+        if not told:
+            st.caption("No finding names this kernel.")
+        for one in told:
+            advice = [f"- {fmt.sentence(line)}" for line in sentences.advice(one)]
+            st.markdown("\n".join([f"{judged_findings.badge(one)} {judged_findings.sentence(one)}", *advice]))
+
+
+def _is_about(finding: Finding, summary: "pd.Series[Any]") -> bool:
+    """Return True if a finding that fires has the kernel among its facts or its evidence."""
+    pieces = ({"name": finding.facts.get("kernel")}, *finding.evidence)
+    return finding.verdict == "fires" and any(
+        piece.get("kernel") == summary["kernel"] or piece.get("name") == summary["name"] for piece in pieces
+    )
 
 
 def _charts(report_id: str, summary: "pd.Series[Any]") -> None:

@@ -25,7 +25,25 @@ SHAPES = AnalysisTable(
     hidden=("min_ns", "max_ns", "gpu", "warps", "limit_warps", "limit_registers", "limit_shared", "limit_blocks"),
     download="launch_shapes.csv",
 )
+LINES = AnalysisTable("kernel_lines", "Source lines")
+NEIGHBORS = AnalysisTable(
+    "kernel_neighbors",
+    "Neighbors in its stream",
+    changes={"name": {"click": "opens the kernel"}},
+    hidden=("kernel",),
+)
 INSTANCES = AnalysisTable("kernel_instances", few=True, download="longest_launches.csv")
+
+
+def neighbors(report_id: str, kernel: int) -> None:
+    """Draw the kernels that run before and after this one; nothing if it runs alone in its stream."""
+    rows = session.run(report_id, "kernel_neighbors", kernel=kernel)
+    if rows.empty:
+        return
+    st.subheader(NEIGHBORS.title, anchor=False)
+    chosen = NEIGHBORS.table(rows, select=True)
+    if chosen is not None:
+        kernel_links.open_kernel(report_id, int(rows["kernel"].iloc[chosen]))
 
 
 def longest(report_id: str, kernel: int, calls: int) -> None:

@@ -50,10 +50,9 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
 
 def _facts(launch: "pd.Series[Any]") -> None:
     reason = str(launch["reason"])
-    verdict = str(launch["verdict"]) if pd.notna(launch["verdict"]) else fmt.MISSING
     page_elements.facts(
         [
-            ("Verdict", verdict, f"{reason[:1].upper()}{reason[1:]}."),
+            ("Verdict", launch["verdict"], f"{reason[:1].upper()}{reason[1:]}."),
             ("Duration", fmt.duration(launch["duration_ns"]), "Measured under ncu's clock control."),
             ("Compute", fmt.percent(launch["compute_pct"]), "SM throughput as a share of peak."),
             ("Memory", fmt.percent(launch["memory_pct"]), "Memory throughput as a share of peak."),

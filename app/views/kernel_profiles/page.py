@@ -48,7 +48,7 @@ def page() -> None:
 
 def _verdicts(rows: pd.DataFrame) -> None:
     """Draw the share of time by verdict if there are several launches, and say how many launches have no verdict."""
-    launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"].notna(), "launches"].sum())
+    launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
         parts = [_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
@@ -57,7 +57,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
     if known < launches:
         whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
-        st.markdown(f"No speed of light{whose}, so there is no verdict. To record this, run:")
+        st.markdown(f"Not measured{whose}: speed of light was not collected. To record it, run:")
         st.code(FLAGS, language=None)
 
 
@@ -65,7 +65,7 @@ def _part(row: "pd.Series[Any]") -> charts.Part:
     """Convert a row of ``ncu_verdicts`` to a bar segment."""
     detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
-    return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
+    return charts.Part(row["verdict"], share, detail, verdicts.color(row["verdict"]))
 
 
 def _launches(rows: pd.DataFrame) -> int | None:

@@ -49,10 +49,10 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
     ]
     if rows:
         chart_element.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
-    if isinstance(launch["verdict"], str):
-        st.markdown(sentences.VERDICTS[launch["verdict"]])
+    if launch["verdict"] != verdicts.UNKNOWN:
+        st.markdown(verdicts.advice(launch["verdict"]))
     else:
-        ncu_parts.lacking(f"No verdict: {fmt.plain(launch['reason'])}.", "light")
+        ncu_parts.lacking(f"Not measured: {fmt.plain(launch['reason'])}.", "light")
     _breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
 
 

@@ -1,4 +1,4 @@
-"""Text for ncu's measurements: verdicts, occupancy limiters, warp states, pipes; and the sections to collect.
+"""Text for ncu's measurements: occupancy limiters, warp states, pipes; and the sections to collect.
 
 The explanations are Warpdeck's own, based on NVIDIA's public Kernel Profiling Guide. ncu's own text is in its rules.
 """
@@ -7,26 +7,6 @@ from app.ui import format as fmt
 
 COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
 HERTZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
-
-VERDICTS = {
-    "memory bound": (
-        "Move fewer bytes, reuse them from caches, shared memory or registers, or fuse kernels: the memory system"
-        " is the busier side."
-    ),
-    "compute bound": (
-        "Use fewer or cheaper instructions, such as lower precision or tensor cores: the SM pipes are the busier side."
-    ),
-    "high throughput": "Reduce the work of the busier side: it is near its peak.",
-    "balanced": "Make both sides cheaper, or overlap them better: compute and memory are about equally busy.",
-    "latency bound": (
-        "See what warps wait for, and the occupancy: neither side is busy, so warps wait for each other or for results."
-    ),
-    "small grid": (
-        "Put more parallel work into a launch, or run several launches side by side: the blocks do not fill the GPU"
-        " once."
-    ),
-}
-"""Explanation of each verdict and advice on it."""
 
 LIMITERS = {
     "registers": "registers",

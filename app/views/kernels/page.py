@@ -5,13 +5,15 @@ import streamlit as st
 from app import session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
-from app.ui import kernel_operators, table_columns, theme, url_widgets
+from app.ui import kernel_operators, kernel_verdicts, table_columns, theme, url_widgets
 from app.ui.analysis_table import AnalysisTable
 
 ALL = "All classes"
 _OWN = table_columns.shown("kernels", {"name": {"click": "opens the kernel"}})
 KERNELS = AnalysisTable(
-    "kernels", columns=(*_OWN[:4], *kernel_operators.IN_LIST, *_OWN[4:]), hidden=("shapes", "demangled")
+    "kernels",
+    columns=(*_OWN[:3], *kernel_verdicts.IN_LIST, _OWN[3], *kernel_operators.IN_LIST, *_OWN[4:]),
+    hidden=("reason", "command", "shapes", "demangled"),
 )
 
 
@@ -34,7 +36,7 @@ def page() -> None:
         st.info("No kernels match these filters.")
         return
     told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # meaningless for one launch
-    chosen = KERNELS.table(kernel_operators.beside(manifest, told), select=True)
+    chosen = KERNELS.table(kernel_verdicts.beside(manifest.id, kernel_operators.beside(manifest, told)), select=True)
     if chosen is not None:
         kernel_links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))
 

@@ -50,7 +50,7 @@ def _facts(rows: pd.DataFrame) -> None:
             ("GPU time covered", fmt.percent(rows["share_pct"].sum()), "Share of the GPU time of all operators."),
             ("Roof efficiency", fmt.percent(share), "Mean over operators with a known roof, weighted by time."),
             ("Under the memory roof", fmt.percent(memory), "Share of that time left of the ridge point."),
-            ("Time above the roof", fmt.duration(known["roof_gap_ns"].sum() if len(known) else None),
+            ("Saving at the roof", fmt.duration(known["roof_gap_ns"].sum() if len(known) else None),
              "Time that these operators would save at their roofs."),
         ]
     )  # fmt: skip
@@ -72,7 +72,7 @@ def _chart(rows: pd.DataFrame) -> None:
     gpu = rows["gpu"].iloc[0]
     told = f"Roofs: dense peaks of {fmt.plain(gpu)}" if isinstance(gpu, str) else "Roofs: none is known of this GPU"
     few = f" The {fmt.count(len(drawn))} with the most time are drawn." if len(drawn) < len(rows) else ""
-    st.caption(f"{told}. Point area: time; at 0 FLOP/byte stand operators that move data only.{few}")
+    st.caption(f"{told}. Point area: time; operators that only move data sit at 0 FLOP/byte.{few}")
 
 
 def _point(place: int, row: "pd.Series[Any]", colors: dict[str, str]) -> Point:

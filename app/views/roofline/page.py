@@ -113,14 +113,14 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
     known = kept.dropna(subset=["pct_of_roof"])
     time = known["duration_ns"].sum()
     share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
-    memory = 100 * known.loc[known["bound"] == "memory", "duration_ns"].sum() / time if time else None
+    memory = 100 * known.loc[known["roof"].isin(verdicts.LEVELS), "duration_ns"].sum() / time if time else None
     ui.facts(
         [
             ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Launches that match the filters."),
             ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
             ("Roof efficiency", fmt.percent(share), "Mean over launches with a known roof, weighted by time."),
             ("Under the memory roof", fmt.percent(memory), "Share of time left of the ridge point."),
-            ("Time above the roof", elements.gap(kept), "Time that would be saved if every launch reached its roof."),
+            ("Saving at the roof", elements.gap(kept), "Time that would be saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()
@@ -185,12 +185,12 @@ def _speed_of_light(report_id: str) -> None:
     st.subheader("Speed of light", anchor=False)
     points = [
         Point(
-            key=f"/{row['launch_id']}", name=row["name"], group=verdicts.title(row["verdict"]),
+            key=f"/{row['launch_id']}", name=row["name"], group=row["verdict"],
             color=verdicts.color(row["verdict"]), x=float(row["memory_pct"]), y=float(row["compute_pct"]),
             weight=fmt.number(row["duration_ns"]) or 0.0,
             hover=f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b><br>Launch {row['launch_id']},"
             f" {fmt.duration(row['duration_ns'])}<br>{fmt.plotly_text(row['reason'])}<br>"
-            f"{verdicts.title(row['verdict'])}",
+            f"{row['verdict']}",
         )
         for _, row in known.iterrows()
     ]  # fmt: skip

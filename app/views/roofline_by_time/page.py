@@ -9,7 +9,7 @@ from app import session
 from app.selection import kernel_links, page_selection
 from app.ui import format as fmt
 from app.ui import page_elements as ui
-from app.ui import report_links, table_columns, tables
+from app.ui import report_links, table_columns, tables, verdicts
 from app.ui.analysis_table import AnalysisTable
 from app.ui.report_links import Candidate
 from app.ui.roofline import elements
@@ -153,14 +153,14 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     known = rows.dropna(subset=["pct_of_roof"])
     time = known["total_ns"].sum()
     share = (known["pct_of_roof"] * known["total_ns"]).sum() / time if time else None
-    memory = 100 * known.loc[known["bound"] == "memory", "total_ns"].sum() / time if time else None
+    memory = 100 * known.loc[known["roof"].isin(verdicts.LEVELS), "total_ns"].sum() / time if time else None
     ui.facts(
         [
             ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations in the selection."),
             ("ncu covers", fmt.percent(row["covered_pct"]), "Share of kernel time in kernels that ncu measured."),
             ("Roof efficiency", fmt.percent(share), "Mean over covered kernels, weighted by their time here."),
             ("Under the memory roof", fmt.percent(memory), "Share of covered time left of the ridge point."),
-            ("Time above the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
+            ("Saving at the roof", elements.gap(rows), "Time that the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip
     st.caption(

@@ -5,7 +5,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import session
 from app.selection import chart_drag, page_selection
 from app.ui import charts, page_elements, theme
 from app.ui import format as fmt
@@ -27,7 +26,7 @@ def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
     """
     part = part or page_selection.is_part(report_id)
     busy = ask("gpu_busy")
-    bins = session.run(report_id, "busy_timeline")
+    bins = ask("busy_timeline")
     used = busy[busy["operations"] > 0]
     st.subheader("GPU busy", anchor=False)
     if used.empty and part:
@@ -42,24 +41,22 @@ def show(report_id: str, ask: headline.Ask, *, part: bool) -> None:
 
 def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool, part: bool) -> None:
     whole = f"selected {fmt.duration(row.capture_ns)}" if part else f"{fmt.duration(row.capture_ns)} capture"
-    name = "GPU busy" if alone else f"GPU {row.gpu_id} busy"
+    of_one = [
+        (f"GPU {row.gpu_id} busy", fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
+        ("Idle", fmt.percent(row.idle_pct), f"Time in which nothing ran. {ACTIVE}"),
+    ]
     page_elements.facts(
         [
-            (name, fmt.percent(row.busy_active_pct), f"{BUSY} {ACTIVE}"),
-            ("GPU idle", fmt.percent(row.idle_pct), f"Time in which nothing ran. {ACTIVE}"),
+            *([] if alone else of_one),  # of a single one the bar at the top says it
             ("Busy time", fmt.duration(row.busy_ns), BUSY),
             ("Kernel time", fmt.duration(row.kernel_ns), "Sum of durations; overlapping kernels each count."),
             ("Memcpy and memset", fmt.duration(row.copy_ns), "Sum of memcpy and memset durations."),
         ]
     )
-    drawn = (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT
-    if drawn:
+    if (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT:
         figure = charts.busy_strip(bins, theme.theme())
         chart_drag.chart(figure, f"busy-{row.gpu_id}")
-    st.caption(
-        f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}."
-        + (" Timeline: whole capture; only the selected work is drawn." if part and drawn else "")
-    )
+    st.caption(f"{fmt.duration(row.active_ns)} from the first to the last GPU operation, of the {whole}.")
 
 
 def _unused(rows: pd.DataFrame, *, part: bool) -> None:

@@ -1,24 +1,33 @@
-"""Overview of an nsys report: how busy the GPU was, what took the time, and what the capture contains and lacks."""
+"""Summary of a report with a timeline: what to do first, where the time goes, the findings, and what took the time."""
 
 import streamlit as st
 
 from app import session
-from app.ui import capture_facts, capture_notes, summary_button
+from app.ui import capture_facts, capture_notes, summary_button, time_bar
 from app.ui import judged_findings as judged
 from app.ui import page_elements as ui
 from app.views.summary import busy_strip, kernels, statements, tables, top_findings
 from profiledb.errors import NotCapturedError
+from profiledb.findings import judge
 from profiledb.library.catalog import Manifest
 from profiledb.studies.summary import headline, memory
 
 
 def page() -> None:
     manifest = session.report()
-    steady = judged.covered(manifest)
+    steady = judged.chosen_part(manifest)
     ask = judged.asking(manifest, steady)
-    _head(manifest, ask, startup=steady is None)
+    times = steady.times if steady else {}
+    with st.container(key="summary-first"):
+        _first(manifest, startup=steady is None)
+    time_bar.show(manifest.id, times)
+    time_bar.show_steps(manifest.id, times)
+    found = judged.known([manifest]).get(manifest.id)
+    some = found is None or any(one.costs for one in found)
+    with st.container(key="summary-findings" if some else "summary-statements"):  # room only for what is to come
+        _findings(manifest, ask, startup=steady is None)
+    judged.covered(manifest)
     told = ""
-    capture_notes.reading(manifest.id)
     try:
         busy_strip.show(manifest.id, ask, part=steady is not None)
         kernels.show(manifest, ask)
@@ -33,17 +42,29 @@ def page() -> None:
     tables.ranges(ask)
     capture_notes.diagnostics(manifest.id)
     capture_notes.lacks(manifest.id, told)
-    capture_facts.show(manifest.id)
+    with st.expander("Details of the capture"):
+        capture_notes.reading(manifest.id)
+        capture_facts.show(manifest.id)
     summary_button.show(manifest)
 
 
 @st.fragment(parallel=True)
-def _head(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
-    """Draw findings and statements; if they fail, the rest of the page is still drawn."""
+def _first(manifest: Manifest, *, startup: bool) -> None:
+    """Draw the first sentence; the rest of the page does not wait for it, nor moves when it arrives (style.css)."""
+    with ui.boundary():
+        top_findings.first(judged.findings(manifest, startup=startup))
+
+
+@st.fragment(parallel=True)
+def _findings(manifest: Manifest, ask: headline.Ask, *, startup: bool) -> None:
+    """Draw the rows of findings with links to read on; or statements, where no finding costs time."""
     with ui.boundary():
         findings = judged.findings(manifest, startup=startup)
-        said = top_findings.show(findings, manifest)
-        statements.show(manifest.id, ask, findings, frozenset() if memory.is_snapshot_only(manifest) else said)
+        if judge.costly(findings):
+            top_findings.rows(manifest.id, findings)
+            statements.links(manifest.id, ask, all_findings=True)
+        else:
+            statements.cards(manifest.id, ask, findings)
 
 
 page()

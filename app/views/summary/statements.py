@@ -1,4 +1,4 @@
-"""The three most important statements about the report, each with a link to the page with the details."""
+"""Where to read on: a link for each of the three most important statements; their text where no finding says more."""
 
 from collections.abc import Sequence
 
@@ -9,23 +9,34 @@ from app.selection import page_selection
 from profiledb.findings.finding import Finding
 from profiledb.query import header
 from profiledb.studies.summary import headline
+from profiledb.studies.summary.headline import Statement
 from profiledb.studies.summary.top_findings import idle_remark
 
 
-def show(report_id: str, ask: headline.Ask, findings: Sequence[Finding], without: frozenset[str]) -> None:
-    """Draw the statements side by side, except those of rule groups in ``without``, which the findings cover."""
-    told = [one for one in headline.find_statements(ask) if without.isdisjoint(one.groups)]
+def links(report_id: str, ask: headline.Ask, *, all_findings: bool) -> None:
+    """Draw the links side by side, that to all findings first."""
+    with st.container(horizontal=True, key="statement-links"):
+        if all_findings:
+            _link(report_id, Statement("", 0.0, "All findings", "findings"))
+        for statement in headline.find_statements(ask):
+            _link(report_id, statement)
+
+
+def cards(report_id: str, ask: headline.Ask, findings: Sequence[Finding]) -> None:
+    """Draw the statements side by side, each with its link."""
+    told = headline.find_statements(ask)
     if not told:
         return
     with st.container(key="statements"):
         for statement in told:
+            is_idle = statement.page == header.get("idle_reasons").page
             with st.container(border=True, gap="xxsmall"):
-                st.markdown(
-                    statement.text
-                    + (idle_remark(findings) if statement.page == header.get("idle_reasons").page else "")
-                )
-                st.page_link(
-                    page_list.get_script(statement.page), label=f":primary[{statement.label}]",
-                    icon=":material/arrow_forward:",
-                    query_params=page_selection.link(report_id, **statement.query), width="content",
-                )  # fmt: skip
+                st.markdown(statement.text + (idle_remark(findings) if is_idle else ""))
+                _link(report_id, statement)
+
+
+def _link(report_id: str, statement: Statement) -> None:
+    st.page_link(
+        page_list.get_script(statement.page), label=f":primary[{statement.label}]", icon=":material/arrow_forward:",
+        query_params=page_selection.link(report_id, **statement.query), width="content",
+    )  # fmt: skip

@@ -1,52 +1,48 @@
-"""The costliest findings at the top of the Overview, and the link to all findings."""
+"""The findings at the top of the Summary: what to do first and what it saves, then one row a finding."""
 
 from collections.abc import Sequence
 
+import pandas as pd
 import streamlit as st
 
 from app import page_list
 from app.selection import page_selection
 from app.ui import format as fmt
-from app.ui import judged_findings
-from profiledb.findings import judge
+from app.ui import navigation, tables
+from app.ui.table_columns import Col
+from profiledb.findings import judge, sentences
 from profiledb.findings.finding import Finding
-from profiledb.library.catalog import Manifest
-from profiledb.query import header
 
-MOST = 3
-_IDLE = ("idle_reasons", "Why the GPU is idle")
-_WHOLE = {
-    "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("copies", "All copies"),
-    "steps": ("iterations", "All steps"),
-}  # fmt: skip
-"""For each group of rules, the analysis with the full picture, and the label of the link to its page."""
-
-
-def show(findings: Sequence[Finding], manifest: Manifest) -> frozenset[str]:
-    """Draw the findings and return their rule groups; draw nothing if no rule fires."""
-    fires = judge.costly(findings)
-    if not fires:
-        return frozenset()
-    first = judge.leading(fires, MOST)
-    with st.container(border=True, key="findings-head", gap="xsmall"):
-        for one in first:
-            bound = judged_findings.bound(one)
-            st.markdown(
-                f"{judged_findings.badge(one)} {judged_findings.sentence(one)}"
-                + (f" :gray[{fmt.plain(bound)}.]" if bound else "")
-            )
-        all_of_them = "All findings" if len(fires) > len(first) else "What to do"
-        _ways(manifest.id, [one.rule.group for one in first], all_of_them)
-    return frozenset(one.rule.group for one in first)
+MOST = 5
+COLUMNS = (
+    Col("title", "Finding", width=280, click=True, help="Opens the finding: evidence, and what to do"),
+    Col("saving_ns", "Saves at most", kind="duration", help="Upper bound. Savings of several findings overlap."),
+    Col(
+        "saving_pct", "Share", kind="bar", unit="%", width=130, help="Of the time from the first to the last operation"
+    ),
+    Col("place", "Where", width=420),
+)
 
 
-def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
-    """Draw links to all findings and to the pages about the findings above."""
-    shown = [_WHOLE[group] for group in groups if group in _WHOLE]
-    ways = {"findings": all_of_them} | {header.get(name).page: label for name, label in shown}
-    with st.container(horizontal=True, key="findings-ways"):
-        for page, label in ways.items():
-            st.page_link(
-                page_list.get_script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
-                query_params=page_selection.link(report_id), width="content",
-            )  # fmt: skip
+def first(findings: Sequence[Finding]) -> None:
+    """Say in one sentence what to do first and what it saves at most; or that nothing stands out."""
+    told = sentences.do_first(findings)
+    st.markdown(f"**Do first:** {fmt.sentence(told)}" if told else f"**{sentences.NOTHING}**")
+
+
+def rows(report_id: str, findings: Sequence[Finding]) -> None:
+    """Draw a row for each of the costliest findings; a click opens it. Nothing if no rule fires."""
+    shown = judge.costly(findings)[:MOST]
+    if not shown:
+        return
+    frame = pd.DataFrame(
+        {
+            "title": [one.rule.title for one in shown],
+            "saving_ns": [one.saving_ns for one in shown],
+            "saving_pct": [one.saving_pct for one in shown],
+            "place": [one.place or one.facts.get("kernel") or one.line for one in shown],
+        }
+    )
+    chosen = tables.table(frame, COLUMNS, key="top-findings", download="findings.csv", select=True)
+    if chosen is not None:
+        navigation.to(page_list.get_script("findings"), page_selection.link(report_id))

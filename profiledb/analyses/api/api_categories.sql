@@ -1,16 +1,15 @@
 -- title: CUDA API calls by category
--- Durations of the CUDA calls by what they are for (`api_calls` says how that is told), the longest total
--- first.
+-- Durations of CUDA calls by category (see `api_calls`), longest total first.
 -- page: api
 -- prefetch: part
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part
--- column: category | text | | what the calls are for
+-- column: category | text | | category of the calls
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .1f | share of the sum of all durations
 -- column: calls | count | | number of calls
--- column: function | text | | function that took the most
+-- column: function | text | | function with the largest total
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS calls
     FROM selected_api_call AS api_call GROUP BY name_id

@@ -1,6 +1,6 @@
 -- title: OS runtime calls by function
--- Durations of the calls into the operating system's libraries by function, the longest total first. They are sums over
--- threads: a thread that waits for work all the time counts in full.
+-- Durations of calls into the OS libraries by function, longest total first. They are sums over threads: a thread that
+-- only waits for work counts in full.
 -- page: api
 -- show: function 300, share_pct bar 110, total_ns, calls, avg_ns, median_ns, max_ns, threads
 -- prefetch: part
@@ -12,9 +12,9 @@
 -- column: total_ns | ns | | sum of durations
 -- column: calls | count | | number of calls
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: median_ns | ns | .1f | half of the calls take at most this long
+-- column: median_ns | ns | .1f | median duration
 -- column: max_ns | ns | | longest duration
--- column: threads | count | | threads that called it
+-- column: threads | count | | threads that call it
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
         median(end_ns - start_ns) AS median_ns, max(end_ns - start_ns) AS max_ns, count(DISTINCT global_tid) AS threads

@@ -1,22 +1,21 @@
 -- title: Attention by length
--- One row per part of attention, variant and length, as `attention_parts` has them: the time of one attention, and how
--- it grows. The exponent is the slope of the straight line through the logarithms of length and time, by least squares:
--- time = c * tokens^exponent. It needs three lengths.
+-- One row per attention part, variant and length (see `attention_parts`): the time of one attention and its growth. The
+-- exponent is the least-squares slope of log time over log length: time = c * tokens^exponent. It needs three lengths.
 -- needs: range or kernel
 -- includes: attention
 -- selects: part
--- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in upper or lower case)
--- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
--- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
+-- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the score ranges: a case-insensitive pattern (RE2) for the whole name
+-- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the softmax ranges, a pattern
+-- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the output ranges, a pattern
 -- column: variant | text | | name of the range around the part
 -- column: part | text | | scores, softmax, output, fused, fused backward
 -- column: tokens | count | | tokens per sequence
 -- column: calls | count | | ranges of this part, or fused kernels
--- column: call_ns | ns | .0f | mean kernel time of one of them
--- column: call_cpu_ns | ns | .0f | mean duration of one of them on the CPU
+-- column: call_ns | ns | .0f | mean kernel time of one call
+-- column: call_cpu_ns | ns | .0f | mean duration of one call on the CPU
 -- column: lengths | count | | different lengths of this variant and part
--- column: exponent | number | .3f | of the time on the GPU
--- column: r2 | number | .4f | share of the variance of the logarithms that the line explains
+-- column: exponent | number | .3f | exponent of the GPU time
+-- column: r2 | number | .4f | share of the variance of the logarithms that the fit explains
 WITH one AS (
     SELECT variant, part, place, tokens, sum(calls)::BIGINT AS calls, sum(kernel_ns) / nullif(sum(calls), 0) AS call_ns,
         sum(cpu_ns) / nullif(sum(calls), 0) AS call_cpu_ns

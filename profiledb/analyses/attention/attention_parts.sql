@@ -1,17 +1,15 @@
 -- title: Attention by its parts
--- One row per part of attention, by the range around it (variant) and by length: the scores QK^T, their softmax, the
--- output PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention`
--- outside of these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers per head, an
--- attention takes 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The
--- backward pass of a fused one is not counted. Of causal attention half of it is useful, and rates and shares of the
--- peak count the useful half alone, as FlashAttention does, whatever the kernels compute. Bytes are the least that can
--- move: scores read Q, K and write S (2bhtd + bhtt numbers), the softmax reads and writes them (2bhtt), the output
--- reads P, V and writes O (bhtt + 2bhtd), a fused attention reads Q, K, V and writes O (4bhtd). The number of tokens is
--- that of a payload, else that in the name of a range (tokens_512), else the given one, else that beside the report,
--- but never a figure per step; the other sizes are the given ones, else those of a payload, else those beside the
--- report. The peak is that of the data sheet, else SMs times FLOPs per cycle times the highest clock, dense; a softmax
--- is held against that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed
--- from.
+-- One row per attention part, enclosing range (variant) and length: scores QK^T, softmax and output PV, each a range
+-- whose whole name matches a pattern; and fused, the kernels of class `attention` outside these ranges. With b
+-- sequences, h heads, t tokens and d numbers per head, an attention needs 2bhttd FLOPs for the scores, 5bhtt for the
+-- softmax and 2bhttd for the output; a fused one needs all three. The backward pass of fused attention has no FLOPs
+-- here. For causal attention, rates and shares of the peak count half of the FLOPs as useful, as FlashAttention does,
+-- whatever the kernels compute. Bytes are the minimum traffic: scores read Q, K and write S (2bhtd + bhtt numbers),
+-- softmax reads and writes them (2bhtt), output reads P, V and writes O (bhtt + 2bhtd), fused attention reads Q, K, V
+-- and writes O (4bhtd). The number of tokens comes from a payload, else the name of a range (tokens_512), else the
+-- parameter, else the sidecar, but never from a figure per step; other sizes come from the parameter, else a payload,
+-- else the sidecar. The peak is that of the data sheet, else SMs times FLOPs per cycle times the highest clock, dense;
+-- softmax uses the peak of the CUDA cores. Shares above 105 % stay empty: `contradiction` lists their inputs.
 -- page: attention
 -- show: variant 190, tokens 64, part 76, calls 52, kernel_ns 92, share_pct bar 104, matmul_ns 92, flops 96
 -- show: useful_flops 104, flops_per_s 104, pct_of_peak 88, bytes 84, bytes_per_s 88, pct_of_bandwidth 136
@@ -20,44 +18,44 @@
 -- needs: range or kernel
 -- includes: sidecar, peak, attention, share
 -- selects: part
--- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in upper or lower case)
--- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
--- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
--- param: batch =  sequences
--- param: heads =  heads
--- param: tokens =  tokens per sequence, if the ranges do not say
+-- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the score ranges: a case-insensitive pattern (RE2) for the whole name
+-- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the softmax ranges, a pattern
+-- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the output ranges, a pattern
+-- param: batch =  number of sequences
+-- param: heads =  number of heads
+-- param: tokens =  tokens per sequence, if the ranges do not state it
 -- param: head_size =  numbers per head
--- param: precision =  type of the numbers, for the peak and the bytes: bf16, fp16, fp8, tf32, fp32 or fp64
--- param: causal = auto (auto, true, false) whether no token looks at a later one; half of the work is then useful
--- column: variant | text | | name of the range around the part; for fused attention, of the range it ran in
+-- param: precision =  precision for the peak and the bytes: bf16, fp16, fp8, tf32, fp32 or fp64
+-- param: causal = auto (auto, true, false) whether tokens ignore later tokens; half of the work is then useful
+-- column: variant | text | | name of the range around the part; for fused attention, the range of its kernels
 -- column: tokens | count | | tokens per sequence
 -- column: part | text | | scores, softmax, output, fused, fused backward
--- column: calls | count | | ranges of this part; for fused attention its kernels, without those that combine pieces
--- column: kernels = Launches | count | | kernels that ran in it; empty if the report has none
+-- column: calls | count | | ranges of this part; for fused attention its kernels, without those that combine partial results
+-- column: kernels = Launches | count | | kernels launched in it; empty if the report has none
 -- column: cpu_ns = CPU | ns | | sum of the durations of the ranges on the CPU
 -- column: kernel_ns = Kernels | ns | | kernel time, sum over all calls
--- column: matmul_ns = Products | ns | | part of it in matrix products; the rest is scaling, masking and casts
+-- column: matmul_ns = Products | ns | | part of it in matmul kernels; the rest is scaling, masking and casts
 -- column: share_pct | % | .1f | share of the kernel time of this variant and length
--- column: batch | count | | sequences
+-- column: batch | count | | number of sequences
 -- column: heads | count | | heads of the attention
 -- column: head_size | count | | numbers per head
 -- column: flops = Work | FLOP | .0f | FLOPs of all calls
--- column: useful_flops = Useful | FLOP | .0f | work that counts: half of the FLOPs if the attention is causal
--- column: bytes | bytes | | fewest bytes that all calls can move: Q, K, V, scores and output once each
+-- column: useful_flops = Useful | FLOP | .0f | useful work: half of the FLOPs if the attention is causal
+-- column: bytes | bytes | | minimum traffic of all calls: Q, K, V, scores and output once each
 -- column: flops_per_s = Rate | FLOP/s | .0f | useful work over kernel time
--- column: pct_of_peak = Share of GPU peak | % | .2f | share of the GPU's peak in this precision; of a softmax, of the peak of its CUDA cores; empty above 105 %, which is impossible
--- column: bytes_per_s = Rate | bytes/s | .0f | fewest bytes over kernel time
--- column: pct_of_bandwidth = Share of memory peak | % | .2f | fewest bytes over kernel time, as a share of the memory peak; caches may serve them; empty above 105 %, which is impossible
+-- column: pct_of_peak = Share of GPU peak | % | .2f | share of the GPU's peak in this precision; for softmax, of the CUDA cores' peak; empty above 105 %, which is impossible
+-- column: bytes_per_s = Rate | bytes/s | .0f | minimum traffic over kernel time
+-- column: pct_of_bandwidth = Share of memory peak | % | .2f | minimum traffic over kernel time, as a share of the memory peak; caches may serve it; empty above 105 %, which is impossible
 -- column: time_to_matmuls = Softmax vs matmul ranges | ratio | .3f | softmax time over the time of both matmul ranges, scaling and masking included
 -- column: time_to_products = Softmax vs matmul kernels | ratio | .3f | softmax time over the time of the matmul kernels in these ranges
 -- column: flops_to_matmuls | ratio | .4f | softmax FLOPs over the FLOPs of scores and output
 -- column: peak_flops_per_s | FLOP/s | .0f | peak of the GPU at this precision
--- column: peak_from | text | | where that is from
--- column: peak_bytes_per_s | bytes/s | .0f | peak of its memory
--- column: peak_precision | text | | precision of the peak: fp32 or fp64 of a softmax, else that of the attention
--- column: precision | text | | precision of the attention, which the bytes are for
+-- column: peak_from | text | | source of the peak
+-- column: peak_bytes_per_s | bytes/s | .0f | peak of the GPU memory
+-- column: peak_precision | text | | precision of the peak: fp32 or fp64 for softmax, else that of the attention
+-- column: precision | text | | precision of the attention, used for the bytes
 -- column: causal | bool | | whether half of the work counts as useful
--- column: contradiction | text | | why a share of a peak is empty although everything is known: what it would be, and of which sizes
+-- column: contradiction | text | | reason for an empty share of a peak although all inputs are known: the impossible share and its sizes
 WITH fact AS (
     SELECT coalesce(short_precision($precision::VARCHAR),
         short_precision(meta_value(['precision', 'dtype']))) AS precision,

@@ -1,18 +1,17 @@
 -- title: Energy of ranges
--- The energy that the GPUs drew in the time of the ranges of the selection, one row per path, loop or name, in the
--- order of time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a
--- range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the
--- CPU. Where instances overlap their time counts once. Idle power is part of it. What is told where the log covers a
--- part is the energy of that part.
+-- Energy of the GPUs during the selected ranges: one row per path, loop or name, most covered time first. A loop is one
+-- row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a range is that on the GPU, from its
+-- first operation to the end of its last, or that on the CPU if it launched nothing. Overlapping instances count once.
+-- Idle power is included. If the log covers only a part, the energy is that of this part.
 -- page: energy
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode
--- param: by = path (path, loop, name) a row for each path, each path with loops as one, or each name wherever it stands
+-- param: by = path (path, loop, name) one row per path, per path with loops merged, or per name at any position
 -- param: most = 200 at most this many rows
 -- column: range | text | | path, loop or name
--- column: instances | count | | ranges of the selection
+-- column: instances | count | | number of ranges in the selection
 -- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the CPU; overlaps count once
 -- column: covered_pct | % | .1f | share of it that the log covers
 -- column: joules = Energy | J | .3f | energy, idle power included; empty if the log covers nothing
@@ -21,7 +20,7 @@
 -- column: joules_each = Per instance | J | .3f | mean energy per instance; empty unless the log covers all of the time
 -- column: mean_w | W | .1f | energy over time: mean power of all GPUs together
 -- column: measurable | bool | | false if the interval is wider than the energy, or if there is no energy
--- column: total | count | | all rows, shown or not
+-- column: total | count | | number of all rows, shown or not
 WITH counted AS (
     SELECT key, any_value(title) AS title, count(*) AS instances
     FROM selected_range JOIN range_key($by) USING (path_id) GROUP BY key

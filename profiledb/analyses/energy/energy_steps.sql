@@ -1,13 +1,11 @@
 -- title: Energy per step
--- The energy that the GPUs drew in the steps of each loop that `iterations` finds, without those that look like a
--- warm-up or were never closed: one row per pattern. A step is its time on the GPU, else that on the CPU; what lies
--- between two steps is not part of it. The FLOPs per step are those given, else those that the program wrote beside
--- the report, as are its items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens":
--- 4096}). What the program wrote holds for the steps of rank 1 and for patterns that differ from it by numbers alone
--- (batch_8/step_*, batch_64/step_*), not for other loops, such as epochs; what is given holds for each. What is not
--- known stays empty, and so does all that is told of a step where the log does not cover them all. FLOPs
--- that are above 105 % of the peak of the GPUs in the precision that the program tells cannot be those of this step:
--- `contradiction` then says so instead of TFLOP/J.
+-- Energy of the GPUs during the steps of each loop that `iterations` finds, without warm-up and unclosed steps: one row
+-- per pattern. A step is its time on the GPU, else on the CPU; gaps between steps do not count. FLOPs per step come
+-- from the parameter, else from the sidecar, as do items (keys flops_per_step and items_per_step of NAME.meta.json, the
+-- latter also as {"tokens": 4096}). Sidecar values apply to the steps of rank 1 and to patterns that differ only in
+-- numbers (batch_8/step_*, batch_64/step_*), not to other loops, such as epochs; parameters apply to all. Unknown
+-- values stay empty, and so do values per step if the log does not cover all steps. FLOPs above 105 % of the GPUs' peak
+-- in the program's precision are impossible for this step: `contradiction` then replaces TFLOP/J.
 -- page: energy
 -- needs: power_log
 -- needs: range
@@ -17,11 +15,11 @@
 -- param: flops =  FLOPs per step on all GPUs together
 -- param: items =  items per step, such as samples, on all GPUs together
 -- column: rank | count | | rank of the pattern, from 1
--- column: steps | text | | pattern: path with a star for the number that changes
--- column: instances | count | | steps that count
+-- column: steps | text | | path with a star for the number that changes
+-- column: instances | count | | number of steps that count
 -- column: seconds | s | .6f | time that they cover
 -- column: covered_pct | % | .1f | share of it that the log covers
--- column: joules | J | .3f | energy of all of them
+-- column: joules | J | .3f | energy of all these steps
 -- column: low_j | J | .3f | lower end of the interval
 -- column: high_j | J | .3f | upper end of the interval
 -- column: step_j | J | .3f | mean energy per step
@@ -29,12 +27,12 @@
 -- column: step_high_j | J | .3f | upper end of the interval
 -- column: mean_w | W | .1f | mean power of all GPUs together
 -- column: measurable | bool | | false if the interval is wider than the energy, or if there is no energy
--- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
--- column: tflop_per_j | TFLOP/J | .4f | FLOPs per step over the energy per step; empty where they cannot be those of this step
--- column: items_per_step | count | | given, or what the program wrote beside the report
--- column: item | text | | what they are, where the program tells
+-- column: flops_per_step | FLOP | | parameter, or value in the sidecar
+-- column: tflop_per_j | TFLOP/J | .4f | FLOPs per step over the energy per step; empty if impossible for these steps
+-- column: items_per_step | count | | parameter, or value in the sidecar
+-- column: item | text | | kind of item, if the program states it
 -- column: items_per_j | 1/J | .4f | items per step over the energy per step
--- column: contradiction | text | | why TFLOP/J is empty although everything is known: the share of the peak that it would need, and of what
+-- column: contradiction | text | | reason for an empty TFLOP/J although all inputs are known: the share of the peak that it would need, and its inputs
 WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
     FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')

@@ -1,15 +1,15 @@
 -- title: Energy of the GPUs
--- The energy that each GPU drew in the time of the selection, from the log of power beside the report (NAME.nvml.csv):
--- how it is worked out, and what the bar around it means, stands in energy.sql. Idle power is part of it. Only the
--- time that the log covers counts: what lies outside is missing, not 0. GPUs that the report did not use are left out.
+-- Energy of each GPU in the selected time, from the power log beside the report (NAME.nvml.csv). energy.sql describes
+-- the method and the interval. Idle power is included. Only the time that the log covers counts: the rest is missing,
+-- not 0. GPUs without work in the report are left out.
 -- page: energy
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode
 -- column: gpu_id = GPU | id | | number of the GPU
--- column: gpu = Name | text | | product name, empty where the report does not tell
--- column: source = From | text | | what tells it: counter, its energy counter; power, its power added up
--- column: joules = Energy | J | .3f | energy in the time that the log covers, idle power included; empty where it covers none of it
+-- column: gpu = Name | text | | product name, empty if the report does not state it
+-- column: source = From | text | | source: counter, the GPU's energy counter; power, its integrated power
+-- column: joules = Energy | J | .3f | energy in the time that the log covers, idle power included; empty if it covers none
 -- column: low_j | J | .3f | lower end of the interval
 -- column: high_j | J | .3f | upper end of the interval
 -- column: seconds | s | .6f | time of the selection
@@ -19,10 +19,10 @@
 -- column: readings | count | | readings of this GPU in the log
 -- column: period_ns | ns | .0f | median time between two changes of the counter, or two readings of power
 -- column: lowest_w | W | .1f | lowest power that the log proves
--- column: highest_w | W | .1f | highest power that the log proves, or the power limit where that is known and higher
--- column: limit_w | W | .1f | power limit, where the program wrote it beside the report (gpus.N.power_limit_w)
--- column: log_start_ns | ns | | start of what is known of the energy, from the start of the capture
--- column: log_end_ns | ns | | end of it
+-- column: highest_w | W | .1f | highest power that the log proves, or the power limit if known and higher
+-- column: limit_w | W | .1f | power limit, if the sidecar states it (gpus.N.power_limit_w)
+-- column: log_start_ns | ns | | start of known energy, from the start of the capture
+-- column: log_end_ns | ns | | end of known energy
 WITH reading AS (
     SELECT gpu_id, count(*) AS readings FROM power_reading GROUP BY gpu_id
 ), known AS (

@@ -1,8 +1,7 @@
 -- title: Power over time
--- The readings of the log of power beside the report, by GPU, in the time of the selection and the nearest reading
--- before and behind it. Where there are more than `bins`, the time is cut into bins of equal width, a row each. A
--- reading is the average that the driver made up to it, over a period of its own, which is longer than the time between
--- readings.
+-- Power readings of the log beside the report, by GPU, in the selected time, with the nearest reading before and after
+-- it. More readings than `bins` are averaged in bins of equal width, one row each. A reading is the driver's average
+-- over its own period up to that time, which is longer than the interval between readings.
 -- page: energy
 -- needs: power_log
 -- includes: selection, sidecar, power
@@ -18,10 +17,10 @@
 -- column: temperature_c | °C | .1f | mean temperature
 -- column: gpu_utilisation_pct = GPU utilization | % | .1f | share of the driver's last period in which a kernel ran (mean)
 -- column: memory_utilisation_pct = Memory utilization | % | .1f | share of this period in which memory was read or written (mean)
--- column: memory_used_bytes | bytes | | most memory in use, by all programs together
--- column: readings | count | | readings of the bin
--- column: window_start_ns | ns | | start of the time of the selection, from the start of the capture
--- column: window_end_ns | ns | | end of it
+-- column: memory_used_bytes | bytes | | maximum memory in use, by all processes together
+-- column: readings | count | | number of readings in the bin
+-- column: window_start_ns | ns | | start of the selected time, from the start of the capture
+-- column: window_end_ns | ns | | end of known energy
 WITH edge AS (
     SELECT min(start_ns) AS low, max(end_ns) AS high FROM selected_window
 ), near AS (

@@ -1,13 +1,13 @@
 -- title: GPU metrics
--- Mean and largest value of every sampled GPU metric over the time that the selection covers, by GPU.
+-- Mean and maximum of every sampled GPU metric over the selected time, by GPU.
 -- page: idle
 -- prefetch: part
 -- needs: gpu_metric
 -- includes: selection, memory
 -- selects: part
 -- column: gpu_id | id | | number of the GPU
--- column: metric | text | | name as the profiler writes it
--- column: unit | text | | %, Hz, or nothing where the name says it; clocks are in Hz whatever their name says
+-- column: metric | text | | metric name of the profiler
+-- column: unit | text | | %, Hz, or empty if the name states it; clocks are in Hz even if their name says otherwise
 -- column: mean | number | .2f | mean of the samples
 -- column: largest | number | .2f | largest sample
 -- column: samples | count | | number of samples

@@ -1,13 +1,13 @@
 -- title: GPU metrics over the capture
--- Every sampled GPU metric as its mean in bins of equal width, by GPU, over the whole capture. Where samples are
--- further apart than a bin is wide, each sample has its own row. The selection keeps neither times nor GPUs.
+-- Every sampled GPU metric as its mean in bins of equal width, by GPU, over the whole capture. If samples are further
+-- apart than a bin is wide, each sample has its own row. Time and GPU filters do not apply.
 -- page: idle
 -- prefetch: part
 -- needs: gpu_metric
 -- includes: selection
--- param: bins = 400 cuts the capture into this many bins
+-- param: bins = 400 number of bins over the capture
 -- column: gpu_id | id | | number of the GPU
--- column: metric | text | | name as the profiler writes it
+-- column: metric | text | | metric name of the profiler
 -- column: time_ns | ns | | middle of the bin, from the start of the capture
 -- column: capture_ns | ns | | length of the capture
 -- column: mean | number | .2f | mean of the samples in the bin

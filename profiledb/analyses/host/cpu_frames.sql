@@ -1,21 +1,21 @@
 -- title: Call chains of CPU samples
--- Every function of every CPU sample, the outermost first, for other programs: `warpdeck export_speedscope` writes
--- them as a profile. Samples without a call chain have one row. See `cpu_functions`.
+-- Every function of every CPU sample, outermost first, for other programs: `warpdeck export_speedscope` writes them as
+-- a profile. Samples without a call chain have one row. See `cpu_functions`.
 -- page: host
 -- needs: cpu_sample or python_sample
 -- includes: selection, host
 -- selects: part
--- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
--- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
--- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- param: source = cpu (cpu, python) samples of the CPU, or of the threads' Python stacks
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU was busy, between its operations
+-- param: thread =  process and thread id in the form of `host_threads`; empty: all threads
 -- param: limit = 100000 at most this many samples, the first ones
--- column: number | id | | number of the sample, in the order of time
--- column: samples | count | | samples that were asked for, before the limit
+-- column: number | id | | number of the sample, in time order
+-- column: samples | count | | number of matching samples, before the limit
 -- column: thread | text | | process and thread id, with the name of the thread
--- column: time_ns | ns | | moment, from the start of the capture
--- column: depth | count | | functions around it
+-- column: time_ns | ns | | time of the sample, from the start of the capture
+-- column: depth | count | | number of enclosing functions
 -- column: function | text | | function, or the module in brackets if it has no symbol
--- column: module | text | | file that holds it
+-- column: module | text | | file of the function
 WITH asked AS MATERIALIZED (
     SELECT *, count(*) OVER () AS samples FROM selected_sample($source, $moments, $thread)
 ), few AS MATERIALIZED (FROM asked ORDER BY number LIMIT $limit::BIGINT

@@ -1,8 +1,7 @@
 -- title: CPU samples by function
--- In which functions the CPU was found: CPU samples by the innermost function of their call chains (self), and in how
--- many samples a function stands anywhere in the chain (total). Only a thread that runs is sampled. Samples of Python
--- stacks are taken in equal intervals instead, of threads that run and of those that wait. Looked at are all threads,
--- in the time that the selection covers; of ranges that is their time on the GPU.
+-- CPU samples by function: the innermost function of the call chain (self), and any function in it (total). Nsight
+-- Systems samples only running threads. Python stack samples are taken at equal intervals instead, of running and
+-- waiting threads. All threads count, in the selected time; for ranges, this is their time on the GPU.
 -- page: host
 -- show: function 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples, module 200, threads
 -- prefetch: part
@@ -12,17 +11,17 @@
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
--- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
--- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
--- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- param: source = cpu (cpu, python) samples of the CPU, or of the threads' Python stacks
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU was busy, between its operations
+-- param: thread =  process and thread id in the form of `host_threads`; empty: all threads
 -- param: limit = 200 at most this many rows
 -- column: function | text | | function, or the module in brackets if it has no symbol
--- column: module | text | | file that holds it
--- column: self_samples = Self | count | | samples that found the CPU in this function itself
--- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this function itself
--- column: total_samples = Total | count | | samples in this function or in one that it called
--- column: total_pct = Total | % | .1f | share of all samples in this function or in one that it called
--- column: threads | count | | threads that were found in it, or in one that it called
+-- column: module | text | | file of the function
+-- column: self_samples = Self | count | | samples in this function itself
+-- column: self_pct = Self | % | .1f | share of all samples in this function itself
+-- column: total_samples = Total | count | | samples in this function or its callees
+-- column: total_pct = Total | % | .1f | share of all samples in this function or its callees
+-- column: threads | count | | threads sampled in it or its callees
 WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
 ), frame AS (
     SELECT number, global_tid, depth, coalesce(function, '[no symbol]') AS function, module

@@ -1,6 +1,6 @@
 -- title: CPU samples by module
--- In which files of code the CPU was found: CPU samples by the module of the innermost function of their call chains
--- (self), and in how many samples a module stands anywhere in the chain (total). See `cpu_functions`.
+-- CPU samples by module: the module of the innermost function of the call chain (self), and any module in it (total).
+-- See `cpu_functions`.
 -- page: host
 -- show: module 360, self_pct bar 110, self_samples, total_pct bar 110, total_samples
 -- prefetch: part
@@ -8,14 +8,14 @@
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
--- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
--- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
--- param: thread =  process and thread id as `host_threads` writes them; without one all threads
--- column: module | text | | file of code; empty if the report does not know it
--- column: self_samples = Self | count | | samples that found the CPU in this module itself
--- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this module itself
--- column: total_samples = Total | count | | samples in this module or in what it called
--- column: total_pct = Total | % | .1f | share of all samples in this module or in what it called
+-- param: source = cpu (cpu, python) samples of the CPU, or of the threads' Python stacks
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU was busy, between its operations
+-- param: thread =  process and thread id in the form of `host_threads`; empty: all threads
+-- column: module | text | | binary or source file; empty if unknown
+-- column: self_samples = Self | count | | samples in this module itself
+-- column: self_pct = Self | % | .1f | share of all samples in this module itself
+-- column: total_samples = Total | count | | samples in this module or its callees
+-- column: total_pct = Total | % | .1f | share of all samples in this module or its callees
 WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
 ), frame AS (
     SELECT number, depth, function, coalesce(module, '') AS module

@@ -1,27 +1,27 @@
 -- title: CPU samples as a tree of calls
--- The call chains of the CPU samples from the outermost function in, a row for each way that the samples took, with
--- the thread on top: what a flame graph draws. The rows with the most samples are answered, each with all that stand
--- around it. A way ends after 96 functions; samples further in count for its last one. Rows as `cpu_functions`.
+-- Call chains of the CPU samples, outermost function first, one row per distinct path with the thread on top, as in a
+-- flame graph. The rows with the most samples are returned, each with its ancestors. A path ends after 96 functions;
+-- deeper samples count for its last one. Rows as in `cpu_functions`.
 -- page: host
 -- prefetch: part
 -- prefetch: part source=python
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
--- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
--- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
--- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- param: source = cpu (cpu, python) samples of the CPU, or of the threads' Python stacks
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU was busy, between its operations
+-- param: thread =  process and thread id in the form of `host_threads`; empty: all threads
 -- param: limit = 600 at most this many rows
 -- column: node_id | id | | number of the row
--- column: parent_id | id | | row of the function that called it; none for a thread
--- column: level | count | | functions around it; 0 for a thread
+-- column: parent_id | id | | row of the calling function; empty for a thread
+-- column: level | count | | number of enclosing functions; 0 for a thread
 -- column: function | text | | function, or process and thread id with the name of the thread
--- column: module | text | | file that holds it
--- column: samples | count | | samples in this function called this way, and in what it called
--- column: self_samples = Self | count | | of these, samples in the function itself
+-- column: module | text | | file of the function
+-- column: samples | count | | samples in this function on this path, callees included
+-- column: self_samples = Self | count | | part of these samples in the function itself
 -- column: share_pct | % | .1f | share of all samples
 WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
-), chain AS (  -- a row a sample, also where its chain repeats
+), chain AS (  -- one row per sample, even if its chain repeats
     SELECT number, any_value(global_tid) AS tid,
         list({function: function, module: coalesce(module, '')} ORDER BY depth DESC, function, module)
             FILTER (function IS NOT NULL) AS frames

@@ -1,9 +1,9 @@
 -- title: Threads of the host
--- What each thread did in the time that the selection covers: calls into CUDA and into the operating system, CPU
--- samples, and from the scheduling data for how long it ran on a core, was blocked in a call (off the core, inside a
--- call into CUDA or the operating system) or waited otherwise (off the core in no call that was traced: for a core, for
--- a page, or in a call that is not traced). A thread whose first event puts it off a core ran before; one whose last
--- event puts it on a core runs to the end of the scheduling data. Threads of which there is none of this are left out.
+-- Activity of each thread in the selected time: CUDA calls, OS calls and CPU samples, and from scheduling data its time
+-- on a core, blocked in a call (off the core, inside a CUDA or OS call), or waiting otherwise (off the core outside
+-- traced calls: for a core, for a page, or in an untraced call). A thread whose first event takes it off a core ran
+-- before; one whose last event puts it on a core runs to the end of the scheduling data. Threads without any of these
+-- are left out.
 -- page: host
 -- show: thread 130, name 170, role 110, samples, idle_samples, running_ns, blocked_ns, waiting_ns, switches
 -- show: cuda_ns, os_ns, os_calls, os_function 150, loading_ns
@@ -13,19 +13,19 @@
 -- selects: part
 -- param: limit = 200 at most this many rows
 -- column: thread | text | | process and thread id
--- column: name | text | | name of the thread, if it has one
--- column: role | text | | launches: it launches work for a GPU; data loading: its ranges or its name say so; profiler: it belongs to nsys
--- column: samples = CPU samples | count | | times that a sample found it running
--- column: idle_samples = Samples in gaps | count | | of these, while no GPU worked, between the first and the last operation
--- column: running_ns | ns | | on a core
--- column: blocked_ns = Blocked in calls | ns | | off the core, inside a call into CUDA or the operating system
--- column: waiting_ns = Waiting otherwise | ns | | off the core, in no call that was traced
--- column: switches | count | | times that it was taken off a core
--- column: cuda_ns = CUDA calls | ns | | sum of its CUDA calls
--- column: os_calls = OS calls | count | | calls into the operating system
--- column: os_ns = OS calls | ns | | sum of these
--- column: os_function = Longest in | text | | function of most of this time
--- column: loading_ns = Data loading | ns | | in ranges whose names say that input is read or made
+-- column: name | text | | name of the thread, if any
+-- column: role | text | | launches: launches GPU work; data loading: from its ranges or name; profiler: belongs to nsys
+-- column: samples = CPU samples | count | | samples in which it was running
+-- column: idle_samples = Samples in gaps | count | | samples while no GPU was busy, between the first and last operation
+-- column: running_ns | ns | | time on a core
+-- column: blocked_ns = Blocked in calls | ns | | time off the core, inside a CUDA or OS call
+-- column: waiting_ns = Waiting otherwise | ns | | time off the core, outside traced calls
+-- column: switches | count | | number of times it was taken off a core
+-- column: cuda_ns = CUDA calls | ns | | sum of its CUDA call durations
+-- column: os_calls = OS calls | count | | number of OS calls
+-- column: os_ns = OS calls | ns | | sum of its OS call durations
+-- column: os_function = Longest in | text | | OS function with most of this time
+-- column: loading_ns = Data loading | ns | | time in ranges whose names say that input is read or prepared
 WITH event AS MATERIALIZED (
     SELECT global_tid AS tid, time_ns AS t, bool_or(scheduled_in) AS on_core FROM sched_event GROUP BY ALL
 ), edge AS (SELECT min(t) AS low, max(t) AS high FROM event
@@ -41,7 +41,7 @@ WITH event AS MATERIALIZED (
     UNION ALL
     SELECT global_tid, start_ns, end_ns FROM osrt_call
     WHERE event_class = 27 AND global_tid IN (SELECT tid FROM event) AND end_ns > start_ns
-), step AS (  -- what changes at a moment of a thread: its core, the calls that it is in, whether the time is selected
+), step AS (  -- state changes of a thread: its core, its open calls, whether the time is selected
     SELECT tid, s AS t, CASE WHEN on_core THEN 1 ELSE 0 END AS run, CASE WHEN on_core THEN 0 ELSE 1 END AS off,
         0 AS calls, 0 AS inside FROM core WHERE e > s
     UNION ALL SELECT tid, e, CASE WHEN on_core THEN -1 ELSE 0 END, CASE WHEN on_core THEN 0 ELSE -1 END, 0, 0
@@ -75,7 +75,7 @@ WITH event AS MATERIALIZED (
 ), os AS (
     SELECT tid, sum(calls)::BIGINT AS os_calls, sum(ns)::BIGINT AS os_ns, arg_max(value, (ns, value)) AS os_function
     FROM function LEFT JOIN string ON string_id = name_id GROUP BY tid
-), loading AS (  -- ranges of data loading that lie in no other one
+), loading AS (  -- outermost data-loading ranges
     SELECT global_tid AS tid, start_ns AS s, end_ns AS e, max(end_ns) OVER (
             PARTITION BY global_tid ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS reached_ns

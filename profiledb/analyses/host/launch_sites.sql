@@ -1,7 +1,7 @@
 -- title: Where GPU work is launched
--- The back traces of CUDA calls by the place in the program: the innermost Python frame outside installed packages,
--- else the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
--- launched. Only calls with a back trace are in here: nsys takes them of calls that last longer than a threshold.
+-- CUDA call stacks by place in the program: the innermost Python frame outside installed packages, else the innermost
+-- Python frame, else the innermost frame that identifies the program. Includes the work that these calls launched. Only
+-- calls with a stack count: nsys takes one if a call lasts longer than a threshold.
 -- page: host
 -- show: site 300, module 200, gpu_ns, operations, cuda_ns, calls, function 180, inner 220
 -- prefetch: part
@@ -11,9 +11,9 @@
 -- param: limit = 100 at most this many rows
 -- column: site = Place | text | | function of the program that made the calls
 -- column: module | text | | its file; in Python with the line
--- column: inner = Through | text | | innermost frame that tells of the program, of most of these calls
--- column: function = CUDA function | text | | function that was called the most
--- column: calls | count | | CUDA calls with a back trace from there
+-- column: inner = Through | text | | innermost frame that identifies the program, in most of these calls
+-- column: function = CUDA function | text | | most frequently called function
+-- column: calls | count | | CUDA calls with a call stack from there
 -- column: cuda_ns = CUDA time | ns | | sum of their durations
 -- column: operations | count | | kernels, memcpy and memset operations that these calls launched
 -- column: gpu_ns = GPU time | ns | | sum of their durations on the GPU

@@ -1,7 +1,6 @@
 -- title: OS runtime calls by thread
--- Durations of the calls into the operating system's libraries by thread and function, the longest total first. A call
--- inside another one counts in both rows. `waits` says that the function is there to wait: for a lock, for data, for
--- time to pass.
+-- Durations of calls into the OS libraries by thread and function, longest total first. Nested calls count in both
+-- rows. `waits` marks functions whose purpose is waiting: for a lock, for data, for time to pass.
 -- page: host
 -- show: thread 130, name 170, function 240, total_ns, thread_pct bar 110, calls, max_ns
 -- prefetch: part
@@ -10,9 +9,9 @@
 -- selects: part
 -- param: limit = 100 at most this many rows
 -- column: thread | text | | process and thread id
--- column: name | text | | name of the thread, if it has one
+-- column: name | text | | name of the thread, if any
 -- column: function | text | | name of the function
--- column: waits | bool | | it is there to wait
+-- column: waits | bool | | whether the function's purpose is waiting
 -- column: total_ns | ns | | sum of durations
 -- column: thread_pct = Of thread | % | .1f | share of the sum over all functions of the thread
 -- column: calls | count | | number of calls

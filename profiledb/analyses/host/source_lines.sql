@@ -1,11 +1,11 @@
 -- title: Source lines of moments
 -- One row per stretch of time in which a Python function of the program ran on a thread that calls CUDA: the innermost
--- one in the middle of the stretch, of those that are not of a framework, an installed package or Python's library.
--- Traces of PyTorch tell it by their calls (with_stack), reports of nsys by the sample of Python next to that moment.
+-- one in the middle of the stretch, outside frameworks, installed packages and Python's library. PyTorch traces provide
+-- it in their calls (with_stack), nsys reports in the Python sample nearest to that moment.
 -- needs: python_call or python_sample
 -- includes: program_frame, cpu_code
--- param: spans =  stretches as START-END in ns on the report's clock, with commas between them
--- column: number | count | | which stretch, from 1
+-- param: spans =  stretches as START-END in ns on the report's clock, separated by commas
+-- column: number | count | | number of the stretch, from 1
 -- column: line | text | | file, line and function
 WITH span AS (
     SELECT number, (a + b) // 2 AS middle_ns, a, b

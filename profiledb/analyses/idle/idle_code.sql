@@ -1,8 +1,8 @@
 -- title: CPU code during gaps
--- Which code the CPU ran while a GPU was idle and the host was outside CUDA and the operating system ("host code" of
--- `idle_reasons`): the samples that nsys took meanwhile of the thread that launched the operation after each gap, by
--- the function that they found it in. These are its Python stacks where the report has some, else those of the CPU,
--- which are taken of a thread that runs: what it waited is in no row then. A sample counts once for each idle GPU.
+-- Code on the CPU while a GPU was idle and the CPU was outside CUDA and OS calls ("host code" of `idle_reasons`):
+-- samples of the thread that launched the operation after each gap, by function. Python stacks are used if the report
+-- has them, else CPU samples, which are only taken of running threads: waiting is then in no row. A sample counts once
+-- per idle GPU.
 -- page: idle
 -- show: function 320, share_pct bar 120, samples, time_ns, called_from 260, module 180
 -- prefetch: part
@@ -13,15 +13,15 @@
 -- selects: part
 -- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
--- param: source = any (any, cpu, python) samples of the CPU, of Python, or of Python where there are some
+-- param: source = any (any, cpu, python) samples of the CPU, of Python, or of Python if there are some
 -- param: limit = 50 at most this many rows
 -- column: function | text | | innermost function of the call chain, or the module in brackets if it has no symbol
--- column: module | text | | file that holds this function
--- column: called_from | text | | outermost function of the program in most of these call chains, without its start-up and the Python interpreter; of Python stacks, the innermost one outside installed packages; empty if the report has none
+-- column: module | text | | file of this function
+-- column: called_from | text | | outermost function of the program in most of these call chains, without start-up and the Python interpreter; for Python stacks, the innermost one outside installed packages; empty if the report has none
 -- column: source = Samples of | text | | Python or CPU
 -- column: samples | count | | samples in this function
 -- column: share_pct | % | .1f | share of all samples in non-CUDA code during gaps
--- column: time_ns = Estimated time | ns | | samples × the median time between two samples of a thread; all rows together are no longer than the non-CUDA code
+-- column: time_ns = Estimated time | ns | | samples × the median interval between samples of a thread; all rows together never exceed the non-CUDA code
 WITH kind AS (
     SELECT $source = 'python' OR $source = 'any' AND EXISTS (FROM python_sample WHERE kind = 'sample') AS python
 ), piece AS MATERIALIZED (
@@ -31,7 +31,7 @@ WITH kind AS (
     SELECT chain_id, taken, time_ns, global_tid FROM stack_sample
     WHERE global_tid IN (SELECT tid FROM watched)
         AND source = (SELECT CASE WHEN python THEN 'python' ELSE 'cpu' END FROM kind)
-), met AS MATERIALIZED (  -- pieces of a GPU do not overlap, so that the last one that begins before tells
+), met AS MATERIALIZED (  -- gaps of a GPU do not overlap: the last one to start before decides
     SELECT chain_id
     FROM (SELECT chain_id, time_ns, tid, device_id FROM sample JOIN watched ON global_tid = tid) AS sample
     ASOF JOIN piece
@@ -54,7 +54,7 @@ WITH kind AS (
     FROM (SELECT DISTINCT symbol_id, module_id, unresolved FROM frame)
     LEFT JOIN string AS symbol ON symbol.string_id = symbol_id
     LEFT JOIN string AS module ON module.string_id = module_id
-), chain AS (  -- a row a chain, also where frames repeat
+), chain AS (  -- one row per chain, even if frames repeat
     SELECT chain_id, arg_min({function: name, module: module}, (depth, name)) AS leaf,
         arg_max(name, (rank, depth, name)) FILTER (rank > 0 AND depth > 0) AS called_from
     FROM frame JOIN named USING (symbol_id, module_id, unresolved) GROUP BY chain_id

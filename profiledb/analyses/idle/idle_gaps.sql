@@ -1,7 +1,7 @@
 -- title: Longest gaps
--- Times in which a GPU ran nothing of the selection, the longest first, and what the CPU did meanwhile: `reason` is
--- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
--- `range` the range that this thread had open, which is not always that of the operation.
+-- Gaps in which a GPU ran no selected work, longest first, with the CPU activity meanwhile: `reason` covers most of the
+-- gap on the thread that launched the next operation (`idle_reasons` defines the reasons); `range` is the range that
+-- this thread had open, which can differ from the operation's range.
 -- page: idle
 -- show: start_ns, duration_ns, gpu_id, reason 160, covered_pct, range 210, range_pct, function 150, next 230
 -- show: next_range 200, launched_ns, launch 160, thread
@@ -15,16 +15,16 @@
 -- column: start_ns = Start | ns | | start of the gap, from the start of the capture
 -- column: duration_ns = Gap | ns | | length of the gap
 -- column: gpu_id = GPU | id | | number of the GPU
--- column: reason = CPU activity during gap | text | | what took most of the gap
--- column: covered_pct = Share of gap | % | .1f | share of the gap that this took
--- column: function | text | | function that the CPU was in for most of this
+-- column: reason = CPU activity during gap | text | | activity that took most of the gap
+-- column: covered_pct = Share of gap | % | .1f | share of the gap that this activity took
+-- column: function | text | | CPU function for most of this time
 -- column: range = Range during gap | text | | path of the innermost range that the thread had open for most of the gap
 -- column: range_pct = Range share of gap | % | .1f | share of the gap in which it was open
--- column: next = Next operation | text | | what ended the gap
+-- column: next = Next operation | text | | operation that ended the gap
 -- column: next_range = Range of the next operation | text | | path of the range of this operation, or of the thread that drives its thread
 -- column: launched_ns = Launched after | ns | | start of the call that launched it, from the start of the gap; negative: before the gap
 -- column: launch = Launched by | text | | function of this call
--- column: thread | text | | thread of this call: process and thread id
+-- column: thread | text | | process and thread id of this call
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, $limit::BIGINT)
 ), reason_of AS (
     SELECT gap_id, {reason: reason, function: function, ns: ns} AS main

@@ -1,8 +1,8 @@
 -- title: GPU idle time by range
--- Where the program was while a GPU was idle: for each gap (`idle_gaps`) the ranges that were open meanwhile on the
--- thread that launched the operation after it, or on the thread that drives this one. A range counts what the ranges
--- inside it count; `self_ns` is what lies in it and in none of them. Ranges whose paths differ only in the last number
--- of a name (step_0, step_1) are one row. Gaps shorter than `min_ns` and gaps whose launch is not known are left out.
+-- Position in the program while a GPU was idle: for each gap (`idle_gaps`) the ranges open on the thread that launched
+-- the next operation, or on the thread that drives it. A range includes its nested ranges; `self_ns` excludes them.
+-- Ranges whose paths differ only in the last number of a name (step_0, step_1) share a row. Gaps shorter than `min_ns`
+-- and gaps without a known launch are left out.
 -- page: idle
 -- show: range 320, share_pct bar 120, idle_ns, self_ns, reason 160, gaps, longest_ns
 -- prefetch: part
@@ -14,13 +14,13 @@
 -- once: functions, idle
 -- param: min_ns = 2000 leaves out shorter gaps
 -- column: range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
--- column: level | count | | ranges around it
+-- column: level | count | | number of enclosing ranges
 -- column: idle_ns | ns | | idle time while the range was open
 -- column: share_pct | % | .1f | share of the idle time of all gaps
--- column: self_ns | ns | | idle time in this range outside the ranges inside it
--- column: reason = CPU activity during gap | text | | what the thread did for most of this time
+-- column: self_ns | ns | | idle time in this range outside its nested ranges
+-- column: reason = CPU activity during gap | text | | activity of the thread for most of this time
 -- column: gaps | count | | gaps in which the range was open
--- column: longest_ns = Longest gap | ns | | the longest of these gaps
+-- column: longest_ns = Longest gap | ns | | duration of the longest of these gaps
 WITH RECURSIVE idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
 ), spent AS MATERIALIZED (
     SELECT coalesce(path_id, 0) AS path_id, reason, gap_id, any_value(duration_ns) AS duration_ns, sum(ns)::BIGINT AS ns

@@ -1,16 +1,14 @@
 -- title: GPU idle time by reason
--- What the host did while a GPU was idle: the time in which the GPU ran nothing of the selection, split by what the
--- thread did that launched the operation after each gap (`idle_gaps` lists them, `idle_ranges` tells its ranges).
--- It counts from the first to the last operation of each GPU in the selection: the edges of the capture and a warm-up
--- that is left out are no idle time, nor is a start in which work from before the capture may still run: from a launch
--- right at the start until it begins over 1 ms later, as the first operation of its stream. The rows add up to that
--- span less the busy time and such a start, over all GPUs.
--- Time inside nested calls counts with the outermost.
--- synchronization, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
--- call; host code: outside all of them, for example Python (`idle_code` tells its functions, where the report has CPU
--- samples); launch latency: the call had returned, so the launch was on its way or waited for other work;
--- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow,
--- which no call launches; unknown: the report has no call of the operation that follows.
+-- CPU activity while a GPU was idle: the time in which the GPU ran no selected work, split by the activity of the
+-- thread that launched the operation after each gap (`idle_gaps` lists the gaps, `idle_ranges` the thread's ranges). It
+-- covers the active span of each GPU: the edges of the capture and excluded warm-up do not count as idle, nor does a
+-- start in which work from before the capture may still run: a launch right at the start whose operation, the first of
+-- its stream, starts over 1 ms later. The rows add up to the active span less busy time and such a start, over all
+-- GPUs. Nested calls count with the outermost. synchronization, copy call, launch call, allocation, module loading,
+-- other CUDA call, OS runtime call: inside such a call; host code: outside all of them, for example Python (`idle_code`
+-- lists its functions if the report has CPU samples); launch latency: the call had returned, so the launch was in
+-- flight or waited for other work; between operations: gaps shorter than `min_ns`, not analyzed; page migration: pages
+-- of unified memory follow, which no call launches; unknown: the report has no call for the next operation.
 -- page: idle
 -- show: reason 180, share_pct bar 120, idle_ns, gaps, longest_ns, range 260, function 200
 -- prefetch: part
@@ -20,12 +18,12 @@
 -- selects: part
 -- once: functions, idle
 -- param: min_ns = 2000 shorter gaps count as "between operations"
--- column: reason = CPU activity during gap | text | | what the thread that launched the next operation did during the gap
--- column: idle_ns | ns | | idle time in which the CPU did this
+-- column: reason = CPU activity during gap | text | | activity of the thread that launched the next operation, during the gap
+-- column: idle_ns | ns | | idle time with this CPU activity
 -- column: share_pct | % | .1f | share of the idle time
--- column: window_pct | % | .1f | share of the time from the first to the last operation, over these GPUs
+-- column: window_pct | % | .1f | share of the active span, over these GPUs
 -- column: gaps | count | | gaps in which this took longest
--- column: longest_ns = Longest gap | ns | | the longest of these gaps
+-- column: longest_ns = Longest gap | ns | | duration of the longest of these gaps
 -- column: function = Mostly in function | text | | function that took most of the time
 -- column: range = Mostly in range | text | | path of the innermost range that the thread had open for most of this time, with a star for its last numbers; empty outside all ranges
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)

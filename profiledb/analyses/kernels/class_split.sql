@@ -1,6 +1,6 @@
 -- title: GPU time by kernel class
--- How the time of the kernels divides among classes such as matmul and attention (classes.toml). The share is of the
--- sum of kernel durations, so kernels that run at the same time both count.
+-- Kernel time by class, such as matmul and attention (classes.toml). Shares refer to the sum of kernel durations, so
+-- concurrent kernels both count.
 -- page: summary
 -- show: class 190, share_pct bar 130, total_ns, calls
 -- prefetch: part
@@ -8,7 +8,7 @@
 -- needs: kernel
 -- includes: selection
 -- selects: part
--- column: class | class | | kernel class; `other` is what no pattern matched
+-- column: class | class | | kernel class; `other` if no pattern matches
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations shown
 -- column: calls = Launches | count | | number of launches

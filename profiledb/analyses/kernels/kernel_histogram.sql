@@ -1,17 +1,17 @@
 -- title: Distribution of the durations of a kernel
--- How many launches of one kernel took how long. A bin holds low_ns <= duration < high_ns, the last one its upper end
--- too. Bins are never narrower than 32 ns, the step of the GPU's clock on many models, so that no comb appears.
+-- Number of launches of one kernel by duration. A bin holds low_ns <= duration < high_ns; the last one includes its
+-- upper end. Bins are never narrower than 32 ns, the GPU clock resolution of many models, to avoid a comb pattern.
 -- page: kernel
 -- needs: kernel
 -- includes: selection
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- param: bins = 60 at most this many bins
--- param: scale = auto (auto, linear, log) width of the bins: equal, growing by a factor, or log where max exceeds 20 times min
+-- param: scale = auto (auto, linear, log) bin width: equal, growing by a factor, or log if max exceeds 20 times min
 -- column: bin | count | | number of the bin, from 0
 -- column: low_ns | ns | .1f | lower end of the bin
 -- column: high_ns | ns | .1f | upper end of the bin
--- column: launches | count | | launches in the bin
+-- column: launches | count | | number of launches in the bin
 -- column: total_ns | ns | | sum of their durations
 -- column: scale | text | | linear or log
 WITH duration AS (

@@ -1,5 +1,5 @@
 -- title: Longest launches of a kernel
--- Single launches of one kernel, the longest first.
+-- Launches of one kernel, longest first.
 -- page: kernel
 -- show: duration_ns, since_start_ns, gpu_id, stream, grid 120, block 100, registers, shared_bytes, correlation_id
 -- needs: kernel
@@ -7,7 +7,7 @@
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- param: limit = 100 at most this many rows
--- param: skip = 0 skips this many rows first
+-- param: skip = 0 number of rows to skip first
 -- column: kernel_id | text | | number of the launch
 -- column: since_start_ns = Start | ns | | start, from the start of the capture
 -- column: duration_ns | ns | | duration of the launch
@@ -17,7 +17,7 @@
 -- column: block | text | | threads per block in x, y and z
 -- column: registers | count | | registers per thread
 -- column: shared_bytes | bytes | | shared memory per block, static and dynamic
--- column: correlation_id = Correlation | id | | joins the API call that launched it
+-- column: correlation_id = Correlation | id | | correlation id of the API call that launched it
 WITH chosen AS (
     SELECT kernel_id, end_ns - start_ns AS ns FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
     ORDER BY ns DESC, kernel_id LIMIT $limit::BIGINT OFFSET $skip::BIGINT

@@ -1,7 +1,7 @@
 -- title: Kernels by operator
--- One row per kernel, PyTorch operator, input shapes and module: the innermost operator around the launch. Operators
--- of a Systems report are those of the trace of the PyTorch profiler that it is linked to; durations are its own.
--- Launches that the trace lacks, or that no operator made, have an empty operator. The longest total comes first.
+-- One row per kernel, PyTorch operator, input shapes and module: the innermost operator around the launch. A Systems
+-- report takes operators from its linked PyTorch profiler trace; durations are its own. Launches that the trace lacks,
+-- or that no operator made, have an empty operator. Longest total first.
 -- page: kernels
 -- prefetch: part
 -- needs: kernel
@@ -9,19 +9,19 @@
 -- includes: selection, traced
 -- selects: part
 -- joins: trace
--- param: kernel =  number of a kernel, or a full name; all where missing
--- param: launch =  row of one kernel (kernel_id), alone
+-- param: kernel =  number of a kernel, or a full name; empty: all
+-- param: launch =  row of a single kernel (kernel_id)
 -- column: kernel | text | | number of the kernel in this report
--- column: name = Kernel | text | | readable name: without templates and arguments
--- column: operator | text | | innermost operator around the launch, as PyTorch calls it
--- column: shapes = Input shapes | text | | sizes of the inputs, a list per input; 500 characters at most
+-- column: name = Kernel | text | | readable name without templates and arguments
+-- column: operator | text | | innermost operator around the launch, in PyTorch's name
+-- column: shapes = Input shapes | text | | sizes of the inputs, one list per input; 500 characters at most
 -- column: types = Input types | text | | types of the inputs; 500 characters at most
--- column: modules = Module | text | | modules around the operator, the outermost first; of a backward operator those of its forward one
+-- column: modules = Module | text | | modules around the operator, outermost first; for a backward operator those of its forward one
 -- column: calls = Launches | count | | number of launches
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the kernel time of all rows
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: stack = Python stack | text | | Python frames around the operator, or its forward one, the innermost first, without those of PyTorch and of built-in functions; of several those of most time
+-- column: stack = Python stack | text | | Python frames around the operator or its forward one, innermost first, without PyTorch and built-in functions; the most time-consuming stack if there are several
 WITH RECURSIVE chosen AS MATERIALIZED (
     SELECT kernel.kernel_id, name_id, end_ns - start_ns AS ns FROM selected_kernel AS kernel
     WHERE ($kernel::VARCHAR IS NULL OR name_id IN (FROM kernel_ids($kernel::VARCHAR)))
@@ -39,7 +39,7 @@ WITH RECURSIVE chosen AS MATERIALIZED (
 ), source AS (
     SELECT DISTINCT range_id AS source_id, start_ns, end_ns, global_tid
     FROM trace_range JOIN whole ON source_id = range_id
-), frame AS ( -- the last call that began before, and those around it
+), frame AS ( -- the last call that started before, and those around it
     SELECT source_id, source.end_ns AS until_ns, call.global_tid, call.parent_id, name_id, call.end_ns, 0 AS depth
     FROM source ASOF JOIN trace_python_call AS call
         ON call.global_tid = source.global_tid AND source.start_ns >= call.start_ns

@@ -1,6 +1,6 @@
 -- title: Durations of a kernel over the capture
--- Launches of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as
--- many bins and of each the shortest and the longest launch are kept: outliers stay, the middle is thinned out.
+-- Launches of one kernel in time order. More launches than `points` are reduced: the capture is cut into half as many
+-- bins, and each keeps its shortest and longest launch. Outliers stay, the middle is thinned out.
 -- page: kernel
 -- needs: kernel
 -- includes: selection

@@ -1,12 +1,12 @@
 -- title: Durations of kernels, sampled
--- One row per sampled launch. A kernel has at most 2,000 of them, chosen by a hash of their numbers: the same ones each
--- time, in an order that has nothing to do with time. Of a kernel with no more launches all are there.
+-- One row per sampled launch. A kernel has at most 2,000 of them, chosen by a hash of their numbers: always the same,
+-- in an order unrelated to time. A kernel with no more than that has all of them.
 -- page: compare
 -- needs: kernel
 -- includes: selection
 -- selects: part
 -- column: kernel | text | | number of the kernel in this report
--- column: place | count | | place in the sample of this kernel, from 1
+-- column: place | count | | position in the sample of this kernel, from 1
 -- column: duration_ns | ns | | duration of the launch
 WITH chosen AS (
     SELECT kernel, arg_min(end_ns - start_ns, hash(kernel_id), 2000) AS durations

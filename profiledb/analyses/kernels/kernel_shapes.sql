@@ -1,10 +1,10 @@
 -- title: Launch shapes of a kernel
--- The launches of one kernel by grid, block, registers and shared memory, with the occupancy that these allow on the
--- GPU. Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator): blocks of an SM are limited by warps
--- (threads per block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the SM's
--- registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from 8.0 on
--- 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can be set
--- to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
+-- Launches of one kernel by grid, block, registers and shared memory, with their theoretical occupancy on the GPU.
+-- Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator). Blocks per SM are limited by warps
+-- (threads per block rounded up to warps); by registers, which warps allocate in units of 256 from a quarter of the
+-- SM's registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic plus 1024
+-- bytes for the driver from 8.0 on, in units of 128 bytes from 8.0 on and 256 before, of the SM's maximum
+-- configuration; and by the number of blocks. Unknown GPU properties give no limit and no occupancy.
 -- page: kernel
 -- show: grid 120, block 100, calls, share_pct bar 110, total_ns, avg_ns, occupancy_pct, limiter 120, blocks_per_sm
 -- show: waves, registers, static_shared_bytes, dynamic_shared_bytes, local_bytes
@@ -22,18 +22,18 @@
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
 -- column: registers | count | | registers per thread
--- column: static_shared_bytes | bytes | | shared memory per block that it declares
--- column: dynamic_shared_bytes | bytes | | shared memory per block asked for at launch
+-- column: static_shared_bytes | bytes | | static shared memory per block
+-- column: dynamic_shared_bytes | bytes | | dynamic shared memory per block, requested at launch
 -- column: local_bytes | bytes | | local memory per thread: spills and indexed arrays
 -- column: gpu | text | | product name
 -- column: warps | count | | warps per block
--- column: limit_warps | count | | blocks that the warps allow on an SM
--- column: limit_registers | count | | blocks that the registers allow on an SM; empty if registers do not limit
--- column: limit_shared | count | | blocks that the shared memory allows on an SM; empty if it does not limit
--- column: limit_blocks | count | | most blocks of any kind on an SM
+-- column: limit_warps | count | | blocks per SM that the warps allow
+-- column: limit_registers | count | | blocks per SM that the registers allow; empty if registers do not limit
+-- column: limit_shared | count | | blocks per SM that the shared memory allows; empty if it does not limit
+-- column: limit_blocks | count | | maximum number of blocks per SM
 -- column: blocks_per_sm = Blocks / SM | count | | blocks of this launch that an SM can hold
 -- column: occupancy_pct | % | .1f | theoretical occupancy: warps of this launch that an SM can hold, as a share of its maximum
--- column: limiter = Limited by | text | | what limits the theoretical occupancy: warps, blocks, registers or shared memory; several if equal
+-- column: limiter = Limited by | text | | limiter of the theoretical occupancy: warps, blocks, registers or shared memory; several if equal
 -- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 WITH shape AS (
     SELECT device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread AS registers,

@@ -1,31 +1,31 @@
 -- title: One kernel
--- A single row: name, class, share and durations of one kernel, and which kernels stand before and after it when they
--- are ordered by total time. No row where the selection has no such kernel.
+-- One row: name, class, share and durations of one kernel, and its neighbors in the order of total time. No row if the
+-- selection lacks the kernel.
 -- page: kernel
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- column: kernel | text | | number of the kernel
--- column: name | text | | readable name: without templates and arguments
+-- column: name | text | | readable name without templates and arguments
 -- column: demangled | text | | full name with template arguments
 -- column: mangled | text | | mangled name, if captured
 -- column: class | class | | kernel class
 -- column: rank | count | | rank by total time, from 1
--- column: kernels | count | | how many different kernels the selection has
+-- column: kernels | count | | number of different kernels in the selection
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: calls = Launches | count | | number of launches
 -- column: avg_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
--- column: p95_ns | ns | .1f | 95 % of the launches take at most this long
+-- column: p95_ns | ns | .1f | 95th percentile of the launch durations
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: first_ns | ns | | start of the first launch, from the start of the capture
 -- column: last_ns | ns | | end of the last launch, from the start of the capture
--- column: devices | count | | GPUs it ran on
--- column: streams | count | | streams it ran on
+-- column: devices | count | | number of GPUs it ran on
+-- column: streams | count | | number of streams it ran on
 -- column: previous_kernel | text | | number of the kernel with the next larger total
 -- column: next_kernel | text | | number of the kernel with the next smaller total
 WITH total AS (

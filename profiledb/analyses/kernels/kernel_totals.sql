@@ -1,16 +1,15 @@
 -- title: Kernels with their names in other reports
--- One row per kernel with what identifies it in another report: the name that the linker knows, and the full name
--- without what profilers write differently (casts, return types, parameters, const, spaces). The longest total comes
--- first.
+-- One row per kernel with its identity in other reports: the linker's name, and the full name without the parts that
+-- profilers write differently (casts, return types, parameters, const, spaces). Longest total first.
 -- page: compare
 -- needs: kernel
 -- includes: selection, pair, attention
 -- selects: part
 -- column: kernel | text | | number of the kernel in this report
--- column: name | text | | readable name: without templates and arguments
+-- column: name | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: mangled | text | | mangled name, if captured
--- column: normal_name | text | | full name without what profilers write differently
+-- column: normal_name | text | | full name without the parts that profilers write differently
 -- column: total_ns | ns | | sum of durations
 -- column: calls = Launches | count | | number of launches
 -- column: threads | count | | sum of threads over all launches: blocks of the grid times threads per block

@@ -1,6 +1,6 @@
 -- title: Kernels
--- One row per kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
--- the filter keeps. Full names that differ only in their mangled form are one kernel.
+-- One row per kernel, longest total first. Shares refer to the sum of all kernel durations of the selection, regardless
+-- of the filter. Full names that differ only in their mangled form are one kernel.
 -- page: kernels
 -- show: name 300, share_pct bar 110, total_ns, class 184, calls, avg_ns, median_ns, min_ns, max_ns, stddev_ns
 -- show: grid 110, block 100, registers
@@ -11,24 +11,24 @@
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part
--- param: search =  keeps kernels whose full name contains this text, in upper or lower case; not a pattern
+-- param: search =  keeps kernels whose full name contains this text, ignoring case; not a pattern
 -- param: class =  keeps kernels of this class
 -- param: limit =  at most this many rows
--- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: kernel | text | | number of the kernel in this report, as kernel_summary and similar analyses accept it
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: calls = Launches | count | | number of launches
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: median_ns | ns | .1f | half of the launches take at most this long
+-- column: median_ns | ns | .1f | median launch duration
 -- column: min_ns | ns | | shortest launch
 -- column: max_ns | ns | | longest launch
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
--- column: grid | text | | blocks in x, y and z, or how many different ones
--- column: block | text | | threads per block in x, y and z, or how many different ones
--- column: shapes | count | | different launches: grid, block, registers and shared memory
--- column: registers | count | | registers per thread, the most of all launches
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
+-- column: grid | text | | blocks in x, y and z, or the number of different grids
+-- column: block | text | | threads per block in x, y and z, or the number of different blocks
+-- column: shapes | count | | different launch shapes: grid, block, registers and shared memory
+-- column: registers | count | | registers per thread, maximum over all launches
 -- column: demangled | text | | full name with template arguments
 WITH total AS (
     SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM selected_kernel AS kernel GROUP BY name_id

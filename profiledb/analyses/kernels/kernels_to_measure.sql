@@ -7,8 +7,8 @@
 -- selects: part
 -- param: share = 80  the kernels that make this many percent of the kernel time together
 -- param: limit = 12  at most this many kernels
--- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: kernel | text | | number of the kernel in this report, as in the analysis `kernels`
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: short | text | | name as ncu matches it by default: without templates and arguments
 -- column: mangled | text | | name as the linker knows it, where captured
 -- column: total_ns | ns | | sum of durations

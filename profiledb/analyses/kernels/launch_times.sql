@@ -1,9 +1,9 @@
 -- title: Launch, queue and execution times of kernels
--- What a kernel took on its way: the call that launched it, the queue from the end of the call to the start of the
--- kernel (only where the kernel did not begin before), and its execution; by kernel, the longest total of the calls
--- first. The row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter
--- than its call and began at most `idle_ns` after it: the GPU waited for the CPU. Kernels without a call in the report
--- are left out, and so are nodes of CUDA graphs, of which one call launches many.
+-- Times of kernel launches: the call that launched the kernel, the queue time from the end of the call to the start of
+-- the kernel (unless it started before), and the execution; by kernel, longest total of calls first. The first row,
+-- without a kernel, covers all. A launch is host bound if the kernel is shorter than its call and starts at most
+-- `idle_ns` after it: the GPU waited for the CPU. Kernels without a call in the report are left out, and so are CUDA
+-- graph nodes, because one call launches many.
 -- page: idle
 -- show: name 190, launches, call_ns, queue_ns, kernel_ns, median_call_ns, median_queue_ns, median_kernel_ns
 -- show: host_bound_pct, class 184
@@ -12,8 +12,8 @@
 -- needs: api_call
 -- includes: selection
 -- selects: part
--- param: idle_ns = 5000 longest queue time of a kernel that the GPU was waiting for
--- column: kernel | text | | number of the kernel, empty for all of them
+-- param: idle_ns = 5000 longest queue time of a kernel for which the GPU was waiting
+-- column: kernel | text | | number of the kernel, empty for all kernels
 -- column: name = Kernel | text | | name without templates and arguments
 -- column: class | class | | kernel class
 -- column: launches | count | | number of launches

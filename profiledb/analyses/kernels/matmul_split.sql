@@ -1,7 +1,6 @@
 -- title: Matmul against the rest, by phase
--- One row per phase (phases.toml) and one for all of them: how much of the kernel time is matrix products, the class
--- `matmul`. Fused attention and convolutions belong to the rest. `phase_split` says what a phase is, and which steps
--- count.
+-- One row per phase (phases.toml) and one for all phases: the share of matrix products (class `matmul`) in the kernel
+-- time. Fused attention and convolutions count as the rest. `phase_split` defines phases and the steps that count.
 -- page: phases
 -- show: phase 120, share_pct bar 110, total_ns, matmul_pct, rest_pct, matmul_ns, rest_ns, calls, pass_ns
 -- show: pass_calls
@@ -13,16 +12,16 @@
 -- column: phase | text | | phase; `none`: outside all phases, `all`: everything
 -- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
--- column: matmul_ns | ns | | sum of durations of matmul kernels
--- column: rest_ns | ns | | sum of durations of all others
+-- column: matmul_ns | ns | | sum of matmul kernel durations
+-- column: rest_ns | ns | | sum of all other kernel durations
 -- column: matmul_pct | % | .2f | share of matmul in the kernel time of the phase
 -- column: rest_pct | % | .2f | share of everything else
 -- column: calls = Launches | count | | number of launches
--- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
--- column: pass_ns = Time per step | ns | .1f | mean kernel time in a step
--- column: pass_matmul_ns = Matmul per step | ns | .1f | mean matmul time in a step
--- column: pass_rest_ns = Rest per step | ns | .1f | mean time of all others in a step
--- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
+-- column: passes = Steps | count | | steps of the selection that count; empty if no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean kernel time per step
+-- column: pass_matmul_ns = Matmul per step | ns | .1f | mean matmul time per step
+-- column: pass_rest_ns = Rest per step | ns | .1f | mean time of all other kernels per step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 WITH kind AS (
     SELECT phase, is_matmul(class) AS matmul, in_pass, total_ns, calls, passes
     FROM selected_phase_time(selected_mode()) LEFT JOIN kernel_name USING (name_id)

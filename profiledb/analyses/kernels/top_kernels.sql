@@ -1,7 +1,6 @@
 -- title: Top kernels by phase
--- The kernels that take the most time in each phase (phases.toml) and in all of them together, how often they are
--- called, and which of them lead among those that are no matmul. `phase_split` says what a phase is, and which steps
--- count.
+-- The kernels with the most time in each phase (phases.toml) and in all phases together, with their number of launches
+-- and their rank among the non-matmul kernels. `phase_split` defines phases and the steps that count.
 -- page: phases
 -- show: rank 60, name 300, share_pct bar 110, total_ns, calls, pass_calls, pass_ns, avg_ns, class 184
 -- prefetch: part limit=12
@@ -10,21 +9,21 @@
 -- includes: selection, phase
 -- selects: part, mode, phases
 -- once: steps
--- param: phase =  these phases together as one, with commas between: forward,backward; without it each, and `all`
+-- param: phase =  phases to merge, separated by commas: forward,backward; empty: each one, and `all`
 -- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
--- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or what was asked for
+-- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or the requested phases
 -- column: rank | count | | rank in the phase by total time, from 1
 -- column: rest_rank | count | | rank among the non-matmul kernels; empty for a matmul
--- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: kernel | text | | number of the kernel in this report, as kernel_summary and similar analyses accept it
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the kernel time of the phase
 -- column: calls = Launches | count | | number of launches
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
--- column: pass_ns = Time per step | ns | .1f | mean time of the kernel in a step
--- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
+-- column: passes = Steps | count | | steps of the selection that count; empty if no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean time of the kernel per step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 -- column: demangled | text | | full name with template arguments
 WITH wanted AS (
     SELECT CASE WHEN $phase::VARCHAR IS NULL THEN phase ELSE $phase::VARCHAR END AS phase, name_id, in_pass, total_ns,

@@ -1,9 +1,9 @@
 -- title: Memcpy and memset by direction
--- Memcpy and memset operations on the GPU by direction, the longest total first, with the bandwidth that they reached:
--- bytes over the time in which they ran, each for itself. The peak is that of what limits them: the memory of the GPU
--- for copies inside it and for memsets, else the link to the host as the data sheet of the GPU states it; no row where
--- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes. A
--- share above 105 % of the peak is impossible: it stays empty, and `contradiction` says why.
+-- Memcpy and memset operations on the GPU by direction, longest total first, with their achieved bandwidth: bytes over
+-- the sum of their durations. The peak is that of the limiter: GPU memory for copies inside a GPU and for memsets, else
+-- the link to the host from the GPU's data sheet; rows that mix operations with different peaks have none. A copy
+-- inside a GPU reads and writes, so its traffic is twice its bytes. A share above 105 % of the peak is impossible: it
+-- stays empty, and `contradiction` gives the reason.
 -- page: memory
 -- show: direction 190, total_ns, count, bytes, avg_bytes, bytes_per_s, peak_pct bar 130, peak_bytes_per_s
 -- show: traffic_bytes_per_s
@@ -19,10 +19,10 @@
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
 -- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
--- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the limiting memory or link moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else what was copied
+-- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | bytes moved by the limiting memory or link: copies inside a GPU read and write each byte, so twice the copied bytes; else the copied bytes
 -- column: peak_bytes_per_s = Peak | bytes/s | .0f | peak of the GPU memory, from the report; or of the link to the host, from the GPU's data sheet, because no nsys report has it; a slot or machine may be slower
 -- column: peak_pct = Traffic of peak | % | .1f | traffic as a share of the peak; for copies inside a GPU, reads and writes both count; empty above 105 %, which is impossible
--- column: contradiction | text | | why the share is empty although both are known
+-- column: contradiction | text | | reason for an empty share although both values are known
 SELECT direction, kind, total_ns, count, bytes, avg_bytes, bytes_per_s, traffic_bytes_per_s, peak_bytes_per_s,
     share_of_peak(traffic_bytes_per_s, peak_bytes_per_s) AS peak_pct,
     peak_contradiction(traffic_bytes_per_s, peak_bytes_per_s, 'B', direction,

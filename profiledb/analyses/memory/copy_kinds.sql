@@ -1,10 +1,10 @@
 -- title: Memcpy and memset by kind of memory and function
--- Memcpy and memset operations by direction, kind of memory on both sides and function, the longest total of the calls
--- first. `held` says why the CPU had to wait in the call. synchronous: a Memcpy without Async, but for those that
--- return early, which are copies to the GPU of 64,000 bytes or less and copies inside one GPU; a Memset without Async
--- of pinned or managed memory. pageable: an asynchronous copy with pageable memory on one side, which blocks the CPU
--- until the data is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here
--- also for functions of the driver and counted once each.
+-- Memcpy and memset operations by direction, memory kind on both sides and function, longest total of calls first.
+-- `held` is the reason why the CPU waits in the call. synchronous: a Memcpy without Async, except those that return
+-- early: copies to the GPU of 64,000 bytes or less and copies inside one GPU; a Memset without Async of pinned or
+-- managed memory. pageable: an asynchronous copy with pageable memory on one side, which blocks the CPU until the data
+-- is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here also for
+-- driver functions and counted once each.
 -- page: memory
 -- show: direction 150, source, destination, function 180, held 182, call_ns, longest_call_ns, copy_ns, count, bytes
 -- show: bytes_per_s
@@ -13,14 +13,14 @@
 -- includes: memory
 -- selects: part
 -- column: direction | text | | memcpy direction, or memset
--- column: source = From | text | | kind of memory of the source
--- column: destination = To | text | | kind of memory of the destination, or of the memory that is set
--- column: function | text | | function that was called, without its version suffix
--- column: held = Blocked the CPU because | text | | why the CPU had to wait in the call; empty if it did not wait
+-- column: source = From | text | | memory kind of the source
+-- column: destination = To | text | | memory kind of the destination, or of the memory that is set
+-- column: function | text | | called function, without its version suffix
+-- column: held = Blocked the CPU because | text | | reason why the CPU waits in the call; empty if it does not wait
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: copy_ns = GPU | ns | | sum of durations on the GPU
--- column: call_ns = CPU | ns | | sum of durations of the calls, on the CPU
+-- column: call_ns = CPU | ns | | sum of call durations on the CPU
 -- column: longest_call_ns | ns | | duration of the longest call
 -- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations on the GPU
 WITH copy AS (

@@ -1,7 +1,7 @@
 -- title: Memcpy and memset bandwidth by size
--- Memcpy and memset operations by direction, size and reached bandwidth, in cells of a quarter octave each, the most
--- operations first: what limits small copies is their latency, and large ones their link. Operations without a duration
--- or size have no bandwidth and are left out.
+-- Memcpy and memset operations by direction, size and achieved bandwidth, in cells of a quarter octave each, most
+-- operations first: latency limits small copies, the link limits large ones. Operations without a duration or size have
+-- no bandwidth and are left out.
 -- page: memory
 -- prefetch: part
 -- needs: memop
@@ -9,9 +9,9 @@
 -- selects: part
 -- param: points = 2000 at most this many cells
 -- column: direction | text | | memcpy direction, or memset
--- column: bytes | bytes | .0f | mean size of the operations of the cell (geometric)
--- column: bytes_per_s | bytes/s | .0f | mean bandwidth of the operations of the cell (geometric)
--- column: count | count | | operations of the cell
+-- column: bytes | bytes | .0f | mean size of the operations in the cell (geometric)
+-- column: bytes_per_s | bytes/s | .0f | mean bandwidth of the operations in the cell (geometric)
+-- column: count | count | | number of operations in the cell
 -- column: total_ns | ns | | sum of their durations
 WITH copy AS (
     SELECT direction, log2(bytes) AS size, log2(bytes * 1e9 / duration_ns) AS rate, duration_ns

@@ -1,6 +1,6 @@
 -- title: Memcpy and memset
--- The sums of `copies` under the names of nsys: by kind and direction, the longest total first, in exact bytes. The
--- rate is bytes over the time in which copies of this direction ran, each for itself.
+-- The sums of `copies` under nsys names: by kind and direction, longest total first, in exact bytes. The rate is bytes
+-- over the sum of durations.
 -- page: summary
 -- show: operation 260, total_ns, count, bytes, avg_bytes, bytes_per_s
 -- prefetch: part

@@ -1,14 +1,14 @@
 -- title: GPU memory over the capture
--- Device memory that the program held after each allocation and release (`memory_use` says what counts). Where a GPU
--- has more events than `points`, the capture is cut into bins and of each the least, the most and the last are kept:
--- peaks stay.
+-- Device memory that the program held after each allocation and free (`memory_use` defines the count). If a GPU has
+-- more events than `points`, the capture is cut into bins, and each keeps its minimum, maximum and last value: peaks
+-- stay.
 -- page: memory
 -- prefetch: part
 -- needs: memory_event
 -- includes: selection, memory
 -- param: points = 1000 at most this many rows per GPU
 -- column: gpu_id | id | | number of the GPU
--- column: time_ns | ns | | moment, from the start of the capture; 0 for what was held before
+-- column: time_ns | ns | | time, from the start of the capture; 0 for memory held before
 -- column: held_bytes | bytes | | device memory held from then on
 WITH held AS (
     SELECT device_id, event_id, greatest(0, moment_ns - start_ns) AS time_ns, held_bytes

@@ -1,23 +1,23 @@
 -- title: GPU memory in use
--- Device memory that the program held, by GPU: allocated minus freed, variables of modules
--- included, as the capture saw them. Where it released more than it was seen to allocate, the difference was held from
--- the start. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
--- themselves. The selection keeps GPUs, never times.
+-- Device memory that the program held, by GPU: allocated minus freed, as seen in the capture, module variables
+-- included. If a program freed more than its visible allocations, the difference was held from the start. Memory of the
+-- CUDA context and of other processes is excluded. Host and managed memory count separately. The selection filters
+-- GPUs, never times.
 -- page: memory
 -- prefetch: part
 -- needs: memory_event
 -- includes: selection, memory
 -- column: gpu_id | id | | number of the GPU
--- column: peak_bytes | bytes | | most device memory held at once
--- column: peak_ns | ns | | when it was first held, from the start of the capture
+-- column: peak_bytes | bytes | | maximum device memory held at once
+-- column: peak_ns | ns | | time of the first peak, from the start of the capture
 -- column: end_bytes | bytes | | device memory held at the end
--- column: allocations | count | | allocations of device memory
--- column: releases | count | | releases of device memory
--- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
--- column: peak_pct | % | .1f | most device memory held as a share of it
+-- column: allocations | count | | number of device memory allocations
+-- column: releases | count | | number of device memory frees
+-- column: gpu_bytes | bytes | | memory of the GPU, if the report states it
+-- column: peak_pct | % | .1f | maximum held, as a share of the GPU's memory
 -- column: capture_ns | ns | | length of the capture
--- column: host_bytes | bytes | | pinned host memory, allocated minus freed; empty where there is none
--- column: managed_bytes | bytes | | managed memory, allocated minus freed; empty where there is none
+-- column: host_bytes | bytes | | pinned host memory, allocated minus freed; empty if there is none
+-- column: managed_bytes | bytes | | managed memory, allocated minus freed; empty if there is none
 WITH device AS (
     SELECT device_id, event_id, moment_ns, held_bytes FROM memory_held
 ), peak AS (

@@ -1,18 +1,18 @@
 -- title: Distributed run of a process
--- The rank of the process, the number of ranks of its run, and the time of its capture on the clock of its machine:
--- they tell which reports belong to one run. A trace states the rank itself; in a report of Nsight Systems it comes
--- from the environment that the launcher (torchrun, SLURM, MPI) gave the program. No row if neither tells it.
+-- Rank of the process, number of ranks, and the time of its capture on the machine's clock: identifies reports of one
+-- run. A trace states the rank itself; in a report of Nsight Systems it comes from the environment that the launcher
+-- (torchrun, SLURM, MPI) gave the program. No row if neither states it.
 -- page: scaling
 -- needs: distributed or system_info
 -- includes: selection
 -- column: rank | count | | rank of the process
--- column: ranks | count | | processes of the run; empty if the report does not tell
--- column: backend | text | | for example nccl
+-- column: ranks | count | | number of processes of the run; empty if the report does not state it
+-- column: backend | text | | communication backend, for example nccl
 -- column: run_id | text | | hash of the launcher's name of the run; empty if it has none
 -- column: restarts | count | | restarts of the run before this process; empty if the launcher does not count them
--- column: host | text | | name of the machine; empty if the report does not tell
--- column: begin_ns | ns | | start of the capture, since 1970 UTC; empty if the report does not tell
--- column: end_ns | ns | | end of the capture
+-- column: host | text | | name of the machine; empty if the report does not state it
+-- column: begin_ns | ns | | start of the capture, since 1970 UTC; empty if the report does not state it
+-- column: end_ns | ns | | end of the capture, since 1970 UTC
 WITH fact AS (
     SELECT any_value(value) FILTER (name = 'RUN_RANK') AS rank, any_value(value) FILTER (name = 'RUN_RANKS') AS ranks,
         any_value(value) FILTER (name = 'RUN_ID') AS run_id,

@@ -1,41 +1,40 @@
 -- title: Operations of NCCL
--- One row per kernel of NCCL (its name begins with nccl). Operation, data type, algorithm and protocol are read from
--- the name. NCCL has one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py),
--- called RING_LL and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one.
--- Bytes and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group
--- that launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not
--- known. Where the PyTorch profiler captured it, they follow from the elements and types that it keeps of collectives.
--- A duration holds the wait for the ranks that came later.
+-- One row per NCCL kernel (its name starts with nccl). Operation, data type, algorithm and protocol come from the name.
+-- NCCL uses one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py), usually named
+-- RING_LL and Sum: the actual protocol may differ, and signed integers are named unsigned. Bytes and reduction come
+-- from the NVTX payload of NCCL's call: the sum over a group that launched one kernel for several calls, for sends and
+-- receives the larger of both; empty if unknown. In PyTorch profiler traces they follow from the recorded elements and
+-- types of collectives. A duration includes the wait for late ranks.
 -- page: scaling
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
--- param: steps = ranges (ranges, kernels, nothing) what tells the steps
+-- param: steps = ranges (ranges, kernels, nothing) source of the steps
 -- param: points = 100000 at most this many rows, the first ones
 -- column: operation | text | | AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, SendRecv, AlltoAll ...; other
--- column: bytes | bytes | | message as NCCL counts it: of AllGather, ReduceScatter and AlltoAll the part of one rank
--- column: size_bytes | bytes | | size as nccl-tests counts it: the whole of these parts; empty where the ranks are not known
+-- column: bytes | bytes | | message size of NCCL: for AllGather, ReduceScatter and AlltoAll the part of one rank
+-- column: size_bytes | bytes | | size as nccl-tests counts it: the whole of these parts; empty if the ranks are unknown
 -- column: duration_ns | ns | | duration on the GPU
 -- column: algbw_gb_per_s | GB/s | .2f | size over duration, 10^9 bytes per second
 -- column: start_ns | ns | | start, from the start of the capture
--- column: step | count | | number of the step that launched it, empty outside of steps
+-- column: step | count | | number of the step that launched it, empty outside steps
 -- column: gpu_id | id | | number of the GPU
 -- column: stream | id | | number of the CUDA stream
--- column: pid | text | | process
+-- column: pid | text | | process id
 -- column: data_type | text | | type of the elements
--- column: reduction | text | | reduction operation, as NCCL says of the call
--- column: algorithm | text | | algorithm in the name of the kernel
--- column: protocol | text | | protocol in the name of the kernel
--- column: calls | count | | calls of the program that the kernel stands for
+-- column: reduction | text | | reduction operation, from NCCL's call
+-- column: algorithm | text | | algorithm in the kernel's name
+-- column: protocol | text | | protocol in the kernel's name
+-- column: calls | count | | number of program calls that the kernel serves
 -- column: communicator | text | | number of the communicator, or the process group with its ranks
--- column: sequence | count | | number of the operation in its process group, the same on all ranks, where captured
--- column: ranks | count | | ranks of the communicator, or those that the program says that it has
+-- column: sequence | count | | number of the operation in its process group, the same on all ranks, if captured
+-- column: ranks | count | | ranks of the communicator, or the number that the program states
 -- column: kernel | text | | name of the kernel
 WITH step AS MATERIALIZED (
     FROM selected_step_time($steps)
 ), op AS MATERIALIZED (
     SELECT *, pid_of(global_pid) AS pid FROM selected_nccl_op ORDER BY start_ns, kernel_id LIMIT $points::BIGINT
-), around AS ( -- a thread that autograd drives has the range of NCCL itself around the call, and that of its driver
+), around AS ( -- on a thread that autograd drives, both NCCL's range around the call and the driver's range match
     SELECT kernel_id, pid, process_range FROM op
     UNION ALL SELECT kernel_id, pid, further.process_range FROM op JOIN call_range AS further USING (call_id)
 ), by_range AS (

@@ -1,32 +1,32 @@
 -- title: Time of a rank: compute, communication, copies, idle
--- What a GPU did in the steps of its process, one row per GPU, process and step. Compute is the time in which a kernel
--- ran that is no communication (NCCL, and the class "communication"), and whole CUDA graphs, of which nothing else is
--- known; communication is hidden where compute ran at the same time, and exposed where none did; copies (and memory
--- sets) count where no kernel ran, idle is the rest. All are unions of intervals, exact, and their sum is the step.
--- Steps are those of `iterations` without what looks like a warm-up: from the start of the range, or later, when the
--- GPU was done with the steps before, to the end of the range, or later, of its last operation. Told by `kernels` they
--- are those of `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process
--- is one. Of that, hidden over hidden and exposed is the overlap of HolisticTraceAnalysis, which rounds every kernel to
--- whole microseconds within it; its temporal breakdown takes exposed communication and copies as one.
+-- Activity of a GPU in the steps of its process, one row per GPU, process and step. Compute is the time of kernels
+-- other than communication (NCCL, and the class "communication") and of whole CUDA graphs, whose content is unknown;
+-- communication is hidden while compute ran, and exposed otherwise; copies (and memsets) count while no kernel ran;
+-- idle is the rest. All are exact unions of intervals, and they sum up to the step. Steps come from `iterations`,
+-- without warm-up: from the start of the range, or later, when the GPU finished the steps before, to the end of the
+-- range, or of its last operation if later. With `kernels` they come from `detected_iterations`, a guess; with
+-- `nothing` the time from the first to the last kernel of the process is one step. Hidden over hidden plus exposed is
+-- the overlap of HolisticTraceAnalysis, which rounds every kernel to whole microseconds within it; its temporal
+-- breakdown merges exposed communication and copies.
 -- page: scaling
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
--- param: steps = ranges (ranges, kernels, nothing) what tells the steps
+-- param: steps = ranges (ranges, kernels, nothing) source of the steps
 -- param: by = step (step, total) one row per step, or one for all steps of a GPU
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name
--- column: pid | text | | process
--- column: step | count | | number of the step; of a total empty
+-- column: pid | text | | process id
+-- column: step | count | | number of the step; empty for a total
 -- column: name | text | | name of its range
--- column: steps | count | | steps of the row
+-- column: steps | count | | number of steps in the row
 -- column: start_ns | ns | | start, from the start of the capture
 -- column: duration_ns | ns | | length of the step, or the sum of them
--- column: compute_ns | ns | | kernels other than communication ran
--- column: exposed_ns | ns | | communication ran without compute
+-- column: compute_ns | ns | | time of kernels other than communication
+-- column: exposed_ns | ns | | time of communication without compute
 -- column: hidden_ns | ns | | communication that overlapped compute; part of compute_ns
--- column: copy_ns | ns | | memcpy or memset ran without kernels
--- column: idle_ns | ns | | nothing ran
+-- column: copy_ns | ns | | time of memcpy or memset without kernels
+-- column: idle_ns | ns | | time without any work
 WITH step AS MATERIALIZED (
     FROM selected_step_time($steps)
 ), work AS (
@@ -37,24 +37,24 @@ WITH step AS MATERIALIZED (
     UNION ALL SELECT device_id, pid_of(global_pid), start_ns, end_ns, 'm' FROM selected_memop
 ), lane AS (
     SELECT device_id, pid_of(global_pid) AS pid FROM selected_kernel WHERE device_id IS NOT NULL GROUP BY ALL
-), swept AS ( -- how far earlier work had reached: what a row adds to each union of kinds
+), swept AS ( -- latest end of earlier work: shows what a row adds to each union of kinds
     SELECT *, max(end_ns) FILTER (kind = 'c') OVER before AS c, max(end_ns) FILTER (kind = 'n') OVER before AS n,
         max(end_ns) FILTER (kind = 'm') OVER before AS m
     FROM work SEMI JOIN lane ON work.device_id = lane.device_id AND work.pid = lane.pid WHERE end_ns > start_ns
     WINDOW before AS (PARTITION BY device_id, pid ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), placed AS ( -- the step in which a row begins, if it begins in one
+), placed AS ( -- the step in which a row starts, if any
     SELECT swept.*, number, step.end_ns AS until_ns FROM swept ASOF LEFT JOIN step
         ON swept.pid = step.pid AND swept.start_ns >= step.start_ns
 ), inside AS (
     SELECT device_id, pid, number, kind, start_ns AS low, end_ns AS high, start_ns, end_ns, c, n, m
     FROM placed WHERE end_ns <= until_ns
-    UNION ALL -- few: what runs across an edge is cut there
+    UNION ALL -- few: work that crosses an edge is cut there
     SELECT device_id, one.pid, step.number, kind, step.start_ns, step.end_ns, one.start_ns, one.end_ns, c, n, m
     FROM (FROM placed WHERE until_ns IS NULL OR end_ns > until_ns) AS one
     JOIN step ON step.pid = one.pid AND step.start_ns < one.end_ns AND step.end_ns > one.start_ns
 ), added AS (
     SELECT device_id, pid, number, kind, greatest(low, start_ns) AS s, least(high, end_ns) AS e, c, n,
-        greatest(c, n) AS k, greatest(c, n, m) AS a FROM inside -- what is NULL does not count among them
+        greatest(c, n) AS k, greatest(c, n, m) AS a FROM inside -- NULL values do not count
 ), summed AS (
     SELECT device_id, pid, number,
         coalesce(sum(greatest(0, e - greatest(s, c))) FILTER (kind = 'c'), 0)::BIGINT AS compute_ns,

@@ -1,10 +1,10 @@
 -- title: What is behind the speed of light
--- Compute and memory throughput are each the largest of many units. One row per launch and unit, the largest first, for
--- those that ncu names as their breakdown and that the report has.
+-- Compute and memory throughput are each the maximum over many units. One row per launch and unit, largest first, for
+-- the units in ncu's breakdown that the report has.
 -- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: side | text | | compute or memory
 -- column: rank | count | | 1 for the largest of its side

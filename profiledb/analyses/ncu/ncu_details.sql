@@ -3,13 +3,13 @@
 -- page: kernel_profiles
 -- show: section 240, label 280, value, unit, text, metric 360
 -- needs: ncu_detail
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: section | text | | title of the section
--- column: label = Row | text | | what the row shows
--- column: value | number | | value in the base unit, empty where it is a text or was not measured; the unit stands beside it
+-- column: label = Row | text | | name of the value
+-- column: value | number | | value in the base unit, empty for text or if not measured; the unit is in the next column
 -- column: unit | text | | base unit of the value
--- column: text | text | | value if it is text
+-- column: text | text | | value, if it is text
 -- column: metric | text | | metric behind it, if known
 SELECT launch_id, section, label, value, unit, "text", metric
 FROM ncu_detail

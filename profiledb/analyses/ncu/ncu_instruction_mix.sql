@@ -1,15 +1,15 @@
 -- title: Instructions of a launch by pipe and by opcode
--- One row per launch and pipe of the SM, or opcode, the largest first. A pipe is measured in two ways: by instructions
--- that it executed, and by cycles in which it was busy; a report may have one of them, or only some pipes.
+-- One row per launch and SM pipe, or opcode, largest first. Pipes are measured in two ways: by executed instructions
+-- and by busy cycles; a report may have only one of them, or only some pipes.
 -- page: kernel_profiles
 -- needs: ncu_metric
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
--- column: kind | text | | what the row measures: pipe_instructions, pipe_cycles, opcode
+-- column: kind | text | | measured quantity: pipe_instructions, pipe_cycles, opcode
 -- column: name | text | | pipe, as in ncu's metrics, or opcode
--- column: active_pct | % | .1f | share of what the pipe can do in the cycles in which the SM was active
--- column: elapsed_pct | % | .1f | share of what the pipe can do in all cycles of the launch
+-- column: active_pct | % | .1f | share of the pipe's peak over the SM's active cycles
+-- column: elapsed_pct | % | .1f | share of the pipe's peak over all cycles of the launch
 -- column: instructions | count | .0f | executed instructions of an opcode
 -- column: share_pct | % | .1f | share of the opcode in all instructions
 WITH pipe AS (

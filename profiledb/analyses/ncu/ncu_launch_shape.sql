@@ -1,25 +1,25 @@
 -- title: Grid, waves, tail and divergence of the launches
--- One row per launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be
--- partly filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all
--- blocks take as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
+-- One row per launch. A wave is the number of blocks that fit on the GPU at once. The last of several waves may be
+-- partly filled and still take as long as a full one: tail_pct is its largest possible share of the time, if all blocks
+-- take equally long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: selection, launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
--- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report has no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: grid_size | count | | blocks of the grid
 -- column: block_size | count | | threads per block
 -- column: threads | count | | threads of the grid
 -- column: sm_count | count | .0f | multiprocessors of the GPU
 -- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: full_waves | count | | waves that are filled
--- column: last_wave_pct | % | .1f | how far the last wave is filled; 100 where no wave is partly filled
--- column: tail_pct | % | .1f | share of the time that a partly filled last wave takes at most, 0 where there is none
--- column: cluster_size | count | .0f | blocks of a cluster; 0 where the launch has no clusters
--- column: threads_active | count | .1f | threads of a warp that take part in an instruction, of 32
--- column: threads_predicated_on | count | .1f | threads of a warp that are not predicated off, of 32
+-- column: full_waves | count | | number of full waves
+-- column: last_wave_pct | % | .1f | fill level of the last wave; 100 if no wave is partly filled
+-- column: tail_pct | % | .1f | largest possible share of the time in a partly filled last wave, 0 if there is none
+-- column: cluster_size | count | .0f | blocks of a cluster; 0 if the launch has no clusters
+-- column: threads_active | count | .1f | mean threads of a warp that take part in an instruction, of 32
+-- column: threads_predicated_on | count | .1f | mean threads of a warp that are not predicated off, of 32
 WITH metric AS (
     SELECT launch_id, max(value) FILTER (name = 'launch__cluster_size') AS cluster_size,
         max(value) FILTER (name IN ('launch__sm_count', 'device__attribute_multiprocessor_count')) AS sm_count,

@@ -1,18 +1,18 @@
 -- title: Caches, memory and their traffic, by launch
--- One row per launch and figure; the value is empty where the report lacks the metrics behind it. A sector has 32
--- bytes: fewer bytes used of it, or more sectors for a request than the accesses need, say that threads read apart from
--- each other. A request of shared memory takes a wavefront, and one more for each conflict of banks.
+-- One row per launch and figure; the value is empty if the report lacks its metrics. A sector has 32 bytes: few used
+-- bytes of it, or more sectors per request than needed, indicate scattered accesses. A shared memory request takes one
+-- wavefront, and one more per bank conflict.
 -- page: kernel_profiles
 -- needs: ncu_launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: part | text | | L1, L2, DRAM, global loads and stores, shared loads and stores, local memory
--- column: figure | text | | what the value is
--- column: value | text | | value in the base unit; the unit stands beside it
+-- column: figure | text | | name of the value
+-- column: value | text | | value in the base unit; the unit is in the next column
 -- column: unit | text | | %, byte, byte/s, or empty for a number
 -- column: metric | text | | metrics behind the value
 WITH formula AS (
-    -- value = factor * (a + plus) / (b + below); of several for a figure the first whose metrics are there.
+    -- value = factor * (a + plus) / (b + below); if a figure has several, the first with all its metrics.
     FROM (VALUES
         (1, 'L1', 'Throughput of the peak', '%', 1, 'l1tex__throughput.avg.pct_of_peak_sustained_active', NULL, NULL,
             NULL),
@@ -85,7 +85,7 @@ WITH formula AS (
 ), metric AS (
     SELECT launch_id, map_from_entries(list((name, value))) AS by_name
     FROM ncu_metric JOIN named USING (metric_id)
-    WHERE value IS NOT NULL AND NOT (value = 0 AND name LIKE '%\_average\_%' ESCAPE '\') -- 0 of no request at all
+    WHERE value IS NOT NULL AND NOT (value = 0 AND name LIKE '%\_average\_%' ESCAPE '\') -- 0: no request at all
         AND ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
     GROUP BY launch_id
 ), answer AS (

@@ -3,13 +3,13 @@
 -- page: kernel_profiles
 -- show: name 520, value, unit 110, text 260
 -- needs: ncu_metric
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- param: search =  keeps metrics whose name contains this text, in upper or lower case; not a pattern
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
+-- param: search =  keeps metrics whose name contains this text, ignoring case; not a pattern
 -- column: launch_id | id | | number of the launch
 -- column: name = Metric | text | | name of the metric
--- column: value | number | | value in the base unit, empty where it is a text; the unit stands beside it
+-- column: value | number | | value in the base unit, empty for text; the unit is in the next column
 -- column: unit | text | | base unit of the value
--- column: text | text | | value if it is text
+-- column: text | text | | value, if it is text
 SELECT launch_id, name, value, unit, "text"
 FROM ncu_metric JOIN ncu_metric_name USING (metric_id)
 WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)

@@ -1,24 +1,23 @@
 -- title: Occupancy of the launches
--- One row per launch: occupancy in theory and as measured, and what limits it: the smallest of the numbers of blocks
--- that registers, shared memory, warps, blocks and barriers of an SM allow. Where several are the smallest all are
--- named.
+-- One row per launch: theoretical and achieved occupancy, and its limiter: the smallest number of blocks that
+-- registers, shared memory, warps, blocks and barriers of an SM allow. Ties are all named.
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
 -- column: kernel | text | | full name with template arguments
--- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, as a share of those that the SM can hold
--- column: achieved_pct | % | .1f | mean active warps, as a share of those that the SM can hold
+-- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, as a share of the SM's maximum
+-- column: achieved_pct | % | .1f | mean active warps, as a share of the SM's maximum
 -- column: theoretical_warps | count | .1f | warps that the launch allows on an SM
 -- column: max_warps | count | .0f | warps that an SM can hold
--- column: limiter | text | | what allows the fewest blocks: registers, shared_mem, warps, blocks or barriers; several with commas between
--- column: limit_blocks | count | .0f | blocks that it allows on an SM: the smallest of the limits
--- column: limit_registers | count | .0f | blocks that the registers allow on an SM
--- column: limit_shared_mem | count | .0f | blocks that the shared memory allows
--- column: limit_warps | count | .0f | blocks that the number of warps allows
--- column: limit_sm | count | .0f | blocks that an SM holds at most
--- column: limit_barriers | count | .0f | blocks that the barriers allow
+-- column: limiter | text | | resource that allows the fewest blocks: registers, shared_mem, warps, blocks or barriers; several separated by commas
+-- column: limit_blocks | count | .0f | blocks per SM that the limiter allows: the smallest of the limits
+-- column: limit_registers | count | .0f | blocks per SM that the registers allow
+-- column: limit_shared_mem | count | .0f | blocks per SM that the shared memory allows
+-- column: limit_warps | count | .0f | blocks per SM that the number of warps allows
+-- column: limit_sm | count | .0f | maximum number of blocks on an SM
+-- column: limit_barriers | count | .0f | blocks per SM that the barriers allow
 -- column: block_size | count | | threads per block
 -- column: warps_per_block | count | | warps in each block
 -- column: registers | count | | registers per thread

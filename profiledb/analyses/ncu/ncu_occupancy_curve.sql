@@ -1,16 +1,16 @@
 -- title: Theoretical occupancy if the launch were another
--- What ncu works out for other numbers of registers, amounts of shared memory and block sizes, all else as it was.
--- Nothing for a launch of which the report has no such curve, as in text that ncu printed.
+-- ncu's estimates for other register counts, shared memory sizes and block sizes, all else unchanged. No rows for
+-- launches without this curve, for example in ncu's text output.
 -- page: kernel_profiles
 -- needs: ncu_launch
 -- includes: launch
--- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); empty: all launches
 -- column: launch_id | id | | number of the launch
--- column: what | text | | what is changed: registers per thread, shared_mem per block in bytes, block_size in threads
--- column: x | text | | the number of registers, bytes or threads
+-- column: what | text | | varied quantity: registers per thread, shared_mem per block in bytes, block_size in threads
+-- column: x | text | | number of registers, bytes or threads
 -- column: warps | count | .0f | warps that an SM would hold
--- column: occupancy_pct | % | .1f | of those that it can hold
--- column: is_current | text | | whether this is the point of the launch: the first that is not below it
+-- column: occupancy_pct | % | .1f | share of the warps that it can hold
+-- column: is_current | text | | whether this is the point of the launch: the first not below it
 WITH point AS (
     SELECT launch_id,
         replace(replace(regexp_extract(name, '_occupancy_per_(\w+)$', 1), '_count', 's'), '_size', '') AS what,

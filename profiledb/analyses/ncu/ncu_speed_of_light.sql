@@ -1,9 +1,9 @@
 -- title: Speed of light of the launches
 -- One row per launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of
--- ncu's own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the
--- grid does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else
--- compute or memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control
--- only.
+-- ncu's own SpeedOfLight rule: latency bound below 60 % of both peaks, else memory or compute bound by the busier one,
+-- by compute and the device memory where the two are less than 10 points apart; without both percentages it is not
+-- measured. The reason also tells what the rule says beyond that: near its peak from 80 % on, and a grid that does not
+-- fill the GPU once. A duration holds under ncu's clock control only.
 -- page: kernel_profiles
 -- show: launch_id 56, name 264, class 184, duration_ns, compute_pct bar 104, memory_pct bar 104, verdict 120
 -- show: occupancy_pct, theoretical_occupancy_pct, waves_per_sm, dram_pct, l2_hit_pct, l1_hit_pct, grid 100
@@ -12,17 +12,17 @@
 -- includes: selection
 -- param: launch =  keeps this launch only
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
--- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: name = Kernel | text | | readable name without templates and arguments
 -- column: class | class | | kernel class
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
--- column: verdict | text | | what limits the launch, by the thresholds of ncu's own speed-of-light rule
+-- column: verdict | text | | memory bound, compute bound, latency bound or not measured
 -- column: reason | text | | the numbers behind the verdict, or what is missing for one
 -- column: occupancy_pct | % | .1f | achieved occupancy
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report has no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: registers | count | | registers per thread
 -- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak
@@ -38,20 +38,14 @@
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled
 ), launch AS (
-    SELECT *, ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict
+    SELECT *, ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict
     FROM ncu_launch LEFT JOIN name ON demangled = kernel
     WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
 )
 SELECT launch_id, readable_name(coalesce(short, kernel), kernel) AS name, class, duration_ns,
     sm_throughput_pct AS compute_pct, memory_throughput_pct AS memory_pct, verdict,
-    CASE
-        WHEN sm_throughput_pct IS NULL AND memory_throughput_pct IS NULL THEN 'speed of light was not collected'
-        WHEN sm_throughput_pct IS NULL THEN 'compute throughput was not collected'
-        WHEN memory_throughput_pct IS NULL THEN 'memory throughput was not collected'
-        ELSE format('compute {:.1f} %, memory {:.1f} %', sm_throughput_pct, memory_throughput_pct)
-            || CASE WHEN verdict = 'small grid' THEN format(', {:.2f} waves', waves_per_sm)
-                WHEN verdict = 'latency bound' AND waves_per_sm IS NULL THEN ', waves were not collected' ELSE '' END
-    END AS reason,
+    verdict_reason(verdict, sm_throughput_pct, memory_throughput_pct, dram_throughput_pct, waves_per_sm)
+        AS reason,
     occupancy_pct, theoretical_occupancy_pct, waves_per_sm,
     coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, registers_per_thread AS registers,

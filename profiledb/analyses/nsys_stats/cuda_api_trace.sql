@@ -1,15 +1,15 @@
 -- title: CUDA API trace
--- CUDA calls in the order of their starts, a row each, as `nsys stats -r cuda_api_trace` prints them. Calls
--- with the same start keep the order of the export.
+-- One row per CUDA call in order of start, as `nsys stats -r cuda_api_trace` prints them. Calls with the same start
+-- keep the order of the export.
 -- needs: api_call
 -- includes: selection, nsys
 -- selects: part
 -- column: Start (ns) | ns | | start of the call
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Name | text | | name of the function without its version suffix
--- column: Result | code | | what the function returned, 0 is success
--- column: CorrID | id | | joins the operations of the same process
--- column: Pid | id | | process
+-- column: Result | code | | return value of the function, 0 is success
+-- column: CorrID | id | | correlation id, joins the operations of the same process
+-- column: Pid | id | | process id
 -- column: Tid | id | | thread
 -- column: T-Pri | number | | priority of the thread
 -- column: Thread Name | text | | name of the thread

@@ -1,10 +1,10 @@
 -- title: CUDA GPU kernel/grid/block summary
 -- Durations of kernels by name and launch shape, as `nsys stats -r cuda_gpu_kern_gb_sum` prints them (`by=short` is its
--- option `base`). Rows of equal total, count and name, which nsys leaves in any order, are ordered by shape.
--- Kernels with an end before their start are left out, which nsys does not do.
+-- option `base`). Rows of equal total, count and name, unordered in nsys, are ordered by shape. Kernels with an end
+-- before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations
@@ -13,7 +13,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: GridXYZ | blocks | | blocks of the grid in x, y and z, each in four characters or more
 -- column: BlockXYZ | threads | | threads per block in x, y and z, each in four characters or more
 -- column: Name | text | | name of the kernel

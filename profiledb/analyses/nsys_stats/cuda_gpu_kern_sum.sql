@@ -1,9 +1,9 @@
 -- title: CUDA GPU kernel summary
 -- Durations of kernels by name, as `nsys stats -r cuda_gpu_kern_sum` prints them (`by=short` is its option `base`).
--- Kernels with an end before their start are left out, which nsys does not do.
+-- Kernels with an end before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations
@@ -12,7 +12,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Name | text | | name of the kernel
 WITH summary AS (
     SELECT name_key, any_value(name) AS name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,

@@ -1,6 +1,6 @@
 -- title: CUDA GPU memory operations summary (by size)
 -- Sizes of memcpy and memset operations by name, as `nsys stats -r cuda_gpu_mem_size_sum` prints them: in MB of
--- 1,000,000 bytes with three decimals, so that small sizes show as 0.000 as they do there.
+-- 1,000,000 bytes with three decimals, so small sizes show as 0.000.
 -- needs: memop
 -- includes: selection, nsys
 -- selects: part
@@ -10,7 +10,7 @@
 -- column: Med (MB) | MB | .3f | median size
 -- column: Min (MB) | MB | .3f | smallest size
 -- column: Max (MB) | MB | .3f | largest size
--- column: StdDev (MB) | MB | .3f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (MB) | MB | .3f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Operation | text | | kind and direction
 WITH summary AS (
     SELECT operation, sum(bytes)::BIGINT AS total, count(*) AS num, avg(bytes) AS mean, median(bytes) AS med,

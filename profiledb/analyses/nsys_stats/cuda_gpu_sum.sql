@@ -1,10 +1,10 @@
 -- title: CUDA GPU summary (kernels and memory operations)
 -- Durations of kernels, memcpy and memset operations by name, as `nsys stats -r cuda_gpu_sum` prints them (`by=short`
--- is its option `base`). Graphs that were traced as a whole are not in it, as there. Of equal totals the smaller name
--- comes first. Operations with an end before their start are left out, which nsys does not do.
+-- is its option `base`). CUDA graphs traced as a whole are missing, as in nsys. Equal totals are ordered by name.
+-- Operations with an end before their start are left out, unlike in nsys.
 -- includes: nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel or memop
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations
@@ -13,7 +13,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Category | text | | CUDA_KERNEL or MEMORY_OPER
 -- column: Operation | text | | name of the kernel, or kind and direction of the memory operation
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

@@ -1,15 +1,15 @@
 -- title: CUDA GPU trace
--- Kernels, memcpy and memset operations in the order of their starts, a row each, as `nsys stats -r cuda_gpu_trace`
--- prints them (`by=short` is its option `base`). Those with the same start keep the order of the export, kernels first.
--- The throughput is bytes times the whole part of 1e9 / duration, as there: long operations show less than they
--- reached. Operations with an end before their start are left out, which nsys does not do.
+-- One row per kernel, memcpy and memset operation in order of start, as `nsys stats -r cuda_gpu_trace` prints them
+-- (`by=short` is its option `base`). Operations with the same start keep the order of the export, kernels first.
+-- Throughput is bytes times the integer part of 1e9 / duration, as in nsys: long operations show less than they
+-- reached. Operations with an end before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to show
+-- param: by = demangled (demangled, short, mangled) kernel name to show
 -- needs: kernel or memop
 -- column: Start (ns) | ns | | start on the GPU
 -- column: Duration (ns) | ns | | time on the GPU
--- column: CorrId | id | | joins the CUDA call of the same process
+-- column: CorrId | id | | correlation id, joins the CUDA call of the same process
 -- column: GrdX | blocks | | blocks in x
 -- column: GrdY | blocks | | blocks in y
 -- column: GrdZ | blocks | | blocks in z
@@ -17,12 +17,12 @@
 -- column: BlkY | threads | | threads per block in y
 -- column: BlkZ | threads | | threads per block in z
 -- column: Reg/Trd | count | | registers per thread
--- column: StcSMem (MB) | MB | .3f | shared memory per block, declared
--- column: DymSMem (MB) | MB | .3f | shared memory per block, asked for at launch
+-- column: StcSMem (MB) | MB | .3f | static shared memory per block
+-- column: DymSMem (MB) | MB | .3f | dynamic shared memory per block, requested at launch
 -- column: Bytes (MB) | MB | .3f | size of the memory operation
--- column: Throughput (MB/s) | MB/s | .3f | size by time of the memory operation
--- column: SrcMemKd | text | | kind of the memory that is read, or that is set
--- column: DstMemKd | text | | kind of the memory that is written by a copy
+-- column: Throughput (MB/s) | MB/s | .3f | size over time of the memory operation
+-- column: SrcMemKd | text | | memory kind of the source, or of the memory that is set
+-- column: DstMemKd | text | | memory kind of the destination of a copy
 -- column: Device | text | | GPU with its number
 -- column: Ctx | id | | CUDA context
 -- column: GreenCtx | id | | green context

@@ -1,12 +1,11 @@
 -- title: CUDA kernel launch and execution time summary
--- Times of calls that launched kernels, of the wait in the queue and of the kernels, by thread, GPU, function and
--- kernel, as `nsys stats -r cuda_kern_exec_sum` prints them (`by=short` is its option `base`). Only kernels that did
--- not begin before their call returned have a queue time, and QCount counts these. Kernels without a call in the report
--- are not in it. Rows with the same mean total are ordered by thread, GPU and names.
--- Kernels and calls with an end before their start are left out, which nsys does not do.
+-- Times of launch calls, queues and kernels by thread, GPU, function and kernel, as `nsys stats -r cuda_kern_exec_sum`
+-- prints them (`by=short` is its option `base`). Only kernels that did not start before their call returned have a
+-- queue time, and QCount counts these. Kernels without a call in the report are missing. Rows with the same mean total
+-- are ordered by thread, GPU and names. Kernels and calls with an end before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: kernel
 -- needs: api_call
 -- column: PID | id | | process of the call
@@ -14,26 +13,26 @@
 -- column: DevId | id | | GPU
 -- column: Count | count | | number of kernels
 -- column: QCount | count | | number of kernels with a queue time
--- column: TAvg (ns) | ns | .1f | mean: from start of the call to end of both
--- column: TMed (ns) | ns | .1f | median: from start of the call to end of both
--- column: TMin (ns) | ns | | shortest: from start of the call to end of both
--- column: TMax (ns) | ns | | longest: from start of the call to end of both
--- column: TStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: from start of the call to end of both
--- column: AAvg (ns) | ns | .1f | mean: the call
--- column: AMed (ns) | ns | .1f | median: the call
--- column: AMin (ns) | ns | | shortest: the call
--- column: AMax (ns) | ns | | longest: the call
--- column: AStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: the call
--- column: QAvg (ns) | ns | .1f | mean: queue times
--- column: QMed (ns) | ns | .1f | median: queue times
--- column: QMin (ns) | ns | | shortest: queue times
--- column: QMax (ns) | ns | | longest: queue times
--- column: QStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one or none, as nsys prints: queue times
--- column: KAvg (ns) | ns | .1f | mean: the kernel
--- column: KMed (ns) | ns | .1f | median: the kernel
--- column: KMin (ns) | ns | | shortest: the kernel
--- column: KMax (ns) | ns | | longest: the kernel
--- column: KStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: the kernel
+-- column: TAvg (ns) | ns | .1f | mean time from start of the call to end of both
+-- column: TMed (ns) | ns | .1f | median time from start of the call to end of both
+-- column: TMin (ns) | ns | | shortest time from start of the call to end of both
+-- column: TMax (ns) | ns | | longest time from start of the call to end of both
+-- column: TStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one, of the time from start of the call to end of both
+-- column: AAvg (ns) | ns | .1f | mean duration of the call
+-- column: AMed (ns) | ns | .1f | median duration of the call
+-- column: AMin (ns) | ns | | shortest duration of the call
+-- column: AMax (ns) | ns | | longest duration of the call
+-- column: AStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one, of the call
+-- column: QAvg (ns) | ns | .1f | mean queue time
+-- column: QMed (ns) | ns | .1f | median queue time
+-- column: QMin (ns) | ns | | shortest queue time
+-- column: QMax (ns) | ns | | longest queue time
+-- column: QStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one or none, as in nsys, of queue times
+-- column: KAvg (ns) | ns | .1f | mean duration of the kernel
+-- column: KMed (ns) | ns | .1f | median duration of the kernel
+-- column: KMin (ns) | ns | | shortest duration of the kernel
+-- column: KMax (ns) | ns | | longest duration of the kernel
+-- column: KStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one, of the kernel
 -- column: API Name | text | | name of the function without its version suffix
 -- column: Kernel Name | text | | name of the kernel
 WITH functions AS (

@@ -1,17 +1,16 @@
 -- title: CUDA kernel launch and execution time trace
--- Kernels with the call that launched each, in the order of the calls, as `nsys stats -r cuda_kern_exec_trace` prints
--- them (`by=short` is its option `base`). A kernel that began before its call returned has no queue time. Kernels
--- without a call in the report have no row. Calls with the same start, and kernels of the same call, keep the order of
--- the export.
--- Kernels and calls with an end before their start are left out, which nsys does not do.
+-- Kernels with their launch calls, in the order of the calls, as `nsys stats -r cuda_kern_exec_trace` prints them
+-- (`by=short` is its option `base`). A kernel that started before its call returned has no queue time. Kernels without
+-- a call in the report have no row. Calls with the same start, and kernels of the same call, keep the order of the
+-- export. Kernels and calls with an end before their start are left out, unlike in nsys.
 -- includes: selection, nsys
 -- selects: part
--- param: by = demangled (demangled, short, mangled) which name of the kernel to show
+-- param: by = demangled (demangled, short, mangled) kernel name to show
 -- needs: kernel
 -- needs: api_call
 -- column: API Start (ns) | ns | | start of the call on the CPU
 -- column: API Dur (ns) | ns | | duration of the call
--- column: Queue Start (ns) | ns | | end of the call, where the kernel began after it
+-- column: Queue Start (ns) | ns | | end of the call, if the kernel started after it
 -- column: Queue Dur (ns) | ns | | from the end of the call to the start of the kernel
 -- column: Kernel Start (ns) | ns | | start of the kernel on the GPU
 -- column: Kernel Dur (ns) | ns | | duration of the kernel

@@ -1,9 +1,8 @@
 -- title: CUDA synchronous memsets
--- Memsets that block the CPU until they are done, those of pinned and of unified memory, the longest first, as
--- `nsys analyze -r cuda_memset_sync:rows=-1` prints them.
--- Operations are matched with calls by their correlation alone, as nsys does: where processes of one capture count the
--- same correlations, an operation also appears with a call of the other process. Of equal durations the one whose call
--- the report has first comes first.
+-- Memsets of pinned and unified memory, which block the CPU until they are done, longest first, as `nsys analyze -r
+-- cuda_memset_sync:rows=-1` prints them. Operations and calls match by correlation id alone, as in nsys: if processes
+-- of one capture use the same ids, an operation also appears with a call of the other process. Equal durations keep the
+-- order of the calls in the report.
 -- needs: memop
 -- needs: api_call
 -- includes: selection, nsys
@@ -12,12 +11,12 @@
 -- column: Start (ns) | ns | | start of the memset on the GPU
 -- column: Memory Kind | text | | kind of the memory that is set
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes
--- column: PID | text | | process
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context
--- column: Green Context ID | text | | green context, where there is one
+-- column: Green Context ID | text | | green context, if any
 -- column: Stream ID | text | | CUDA stream
--- column: API Name | text | | function that was called, with its version suffix
+-- column: API Name | text | | called function, with its version suffix
 SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", destination AS "Memory Kind",
     bytes / 1e6 AS "Bytes (MB)",
     pid_of(global_pid) AS "PID", device_id AS "Device ID", context_id AS "Context ID",

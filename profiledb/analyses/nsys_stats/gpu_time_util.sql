@@ -1,21 +1,21 @@
 -- title: GPU time utilization
--- Times in which a GPU worked little for a process, the least use first, as
--- `nsys analyze -r gpu_time_util:threshold=PERCENT:chunks=NUMBER:rows=-1` prints them. The time from the first to the
--- last kernel, copy or memset of a process on a GPU is cut into chunks of equal length, the last one ends with the
--- last operation; neighbors below the threshold are one row, with the mean weighted by length. Operations that run at
--- the same time all count, so a use can exceed 100 % and hide idle time: gpu_busy has the union, in which each moment
--- counts once. Flushes of the profiler count as use, by the three names that nsys 2023.4 knows for them. Whole CUDA
--- graphs, and workloads of Vulkan, OpenGL and Direct3D 12, do not count.
+-- Times of low GPU use by a process, lowest use first, as `nsys analyze -r
+-- gpu_time_util:threshold=PERCENT:chunks=NUMBER:rows=-1` prints them. The time from the first to the last kernel, copy
+-- or memset of a process on a GPU is cut into chunks of equal length, the last one ends with the last operation;
+-- adjacent chunks below the threshold share a row, with the mean weighted by length. Concurrent operations all count,
+-- so use can exceed 100 % and hide idle time: gpu_busy has the union, which counts each moment once. Profiler flushes
+-- count as use, recognized by the three names that nsys 2023.4 uses. Whole CUDA graphs, and Vulkan, OpenGL and Direct3D
+-- 12 workloads, do not count.
 -- needs: kernel or memop
 -- includes: nsys
 -- selects: part
--- param: threshold = 50 list chunks with a use below this, percent
+-- param: threshold = 50 lists chunks with a use below this, percent
 -- param: chunks = 30 number of chunks, 1 to 1000
 -- column: Row# | count | | rank of the row
--- column: In-Use (%) | % | .1f | sum of the times of operations as a share of the length
+-- column: In-Use (%) | % | .1f | sum of operation times as a share of the length
 -- column: Duration (ns) | ns | | length of the chunks of this row
--- column: Start (ns) | ns | | start of the first of them
--- column: PID | text | | process
+-- column: Start (ns) | ns | | start of the first chunk
+-- column: PID | text | | process id
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the last operation of this process on this GPU
 WITH span AS (
@@ -25,16 +25,16 @@ WITH span AS (
     FROM selected_operation GROUP BY pid, device_id HAVING high > low
 ), work AS (
     SELECT pid, device_id, start_ns, end_ns FROM selected_operation
-    UNION ALL  -- a flush halts every GPU of its process; one that reaches beyond the operations is left out as a whole
+    UNION ALL  -- a flush halts every GPU of its process; one that extends beyond the operations is left out as a whole
     SELECT pid, device_id, start_ns, end_ns
     FROM profiler_flush JOIN span USING (pid) WHERE start_ns > low AND end_ns < high
-), placed AS (  -- few groups whatever the number of operations; times from the first operation keep the sums short
+), placed AS (  -- few groups for any number of operations; times from the first operation keep the sums short
     SELECT pid, device_id, size, (start_ns - low) // size AS first_chunk, (end_ns - 1 - low) // size AS last_chunk,
         count(*)::HUGEINT AS num, sum(start_ns - low) AS starts, sum(end_ns - low) AS ends
     FROM work JOIN span USING (pid, device_id)
     WHERE end_ns > start_ns
     GROUP BY ALL
-), used AS (  -- inside of its first and last chunk an operation is there from edge to edge
+), used AS (  -- between its first and last chunk an operation fills each chunk
     SELECT pid, device_id, chunk, sum(
             CASE chunk WHEN last_chunk THEN ends ELSE num * (chunk + 1) * size END
             - CASE chunk WHEN first_chunk THEN starts ELSE num * chunk * size END

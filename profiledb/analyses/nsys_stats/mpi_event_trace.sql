@@ -1,10 +1,9 @@
 -- title: MPI event trace
--- MPI calls in the order of their starts, a row each, as `nsys stats -r mpi_event_trace` prints them: sizes in MB of
--- 1,000,000 bytes with three decimals, so that small ones show as 0.000 as they do there. Of calls with the same start
--- messages come first, then starts and waits, other calls, and collectives, each in the order of the export. A call
--- whose end was not recorded has no end and no duration.
--- Calls with an end before their start are left out, which nsys does not do. Where the export lists no ranks at all
--- nsys prints nothing, and this the calls without a rank.
+-- One row per MPI call in order of start, as `nsys stats -r mpi_event_trace` prints them: sizes in MB of 1,000,000
+-- bytes with three decimals, so small sizes show as 0.000. Among calls with the same start, messages come first, then
+-- starts and waits, other calls, and collectives, each in the order of the export. Calls without a recorded end have no
+-- end and no duration. Calls with an end before their start are left out, unlike in nsys. If the export lists no ranks,
+-- nsys prints nothing; here the calls have no rank.
 -- needs: mpi_call
 -- includes: selection
 -- selects: part
@@ -12,7 +11,7 @@
 -- column: End (ns) | ns | | end of the call
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Event | text | | name of the function
--- column: Pid | id | | process
+-- column: Pid | id | | process id
 -- column: Tid | id | | thread
 -- column: Tag | number | | tag of the message
 -- column: Rank | number | | rank of the thread

@@ -1,8 +1,8 @@
 -- title: NVTX GPU projection summary
 -- Ranges that launched work by name, each from the start of its first operation on the GPU to the end of its last one,
--- as `nsys stats -r nvtx_gpu_proj_sum` prints them. A range is not reduced by the ranges inside it. The mode `process`
--- adds what threads launched that the thread of a range drives; nsys does not.
--- Differences to nsys are those of nvtx_gpu_proj_trace.
+-- as `nsys stats -r nvtx_gpu_proj_sum` prints them. Nested ranges do not reduce a range. The mode `process` adds
+-- launches of threads that the range's thread drives; nsys does not. Differences to nsys are those of
+-- nvtx_gpu_proj_trace.
 -- needs: range
 -- needs: api_call
 -- needs: kernel or memop
@@ -17,11 +17,11 @@
 -- column: Proj Med (ns) | ns | .1f | median projected duration
 -- column: Proj Min (ns) | ns | | shortest projected duration
 -- column: Proj Max (ns) | ns | | longest projected duration
--- column: Proj StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: Proj StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Total GPU Ops | count | | calls that launched work; a CUDA graph counts once
--- column: Avg GPU Ops | count | .1f | mean of these by range
--- column: Avg Range Lvl | count | .1f | mean number of ranges around it
--- column: Avg Num Child | count | .1f | mean number of ranges directly inside it that launched work
+-- column: Avg GPU Ops | count | .1f | mean of these per range
+-- column: Avg Range Lvl | count | .1f | mean number of enclosing ranges
+-- column: Avg Num Child | count | .1f | mean number of directly nested ranges that launched work
 WITH projected AS (
     SELECT name, style, projection.end_ns - projection.start_ns AS length, range.end_ns - range.start_ns AS duration,
         launches, level, range_id, parent_id

@@ -1,12 +1,12 @@
 -- title: NVTX GPU projection trace
 -- Ranges that launched work, each from the start of its first operation on the GPU to the end of its last one, as `nsys
--- stats -r nvtx_gpu_proj_trace` prints them, in the order of the export. The mode `process` adds what threads launched
--- that the thread of a range drives; nsys does not. Newer nsys prints a colon before names of the default domain, and
--- 2023.4 a row without a name for what lies in no range: so does this where the report was exported by one. Of that row
--- the process and thread are those of the operation that ends last. Of two ranges with the same bounds the first
--- encloses the second; nsys makes each the parent of the other and prints neither level nor stack. Where two ranges are
--- equally tight, the parent may be another than in nsys. CUDA graphs that were traced as a whole are work here; nsys
--- leaves them out. A call counts once even where two ranges of its thread share its correlation id.
+-- stats -r nvtx_gpu_proj_trace` prints them, in the order of the export. The mode `process` adds launches of threads
+-- that the range's thread drives; nsys does not. As in the exporting nsys, newer versions print a colon before names of
+-- the default domain, and 2023.4 a row without a name for work outside ranges; its process and thread are those of the
+-- operation that ends last. Of two ranges with equal bounds the first encloses the second; nsys makes each the parent
+-- of the other and prints neither level nor stack. If two ranges are equally tight, the parent may differ from nsys.
+-- CUDA graphs traced as a whole count as work; nsys leaves them out. A call counts once even if two ranges of its
+-- thread share its correlation id.
 -- needs: range
 -- needs: api_call
 -- needs: kernel or memop
@@ -14,18 +14,18 @@
 -- selects: part, mode
 -- column: Name | text | | domain:name, or the name alone
 -- column: Projected Start (ns) | ns | | start of the first operation
--- column: Projected Duration (ns) | ns | | to the end of the last operation, holes included
+-- column: Projected Duration (ns) | ns | | time to the end of the last operation, gaps included
 -- column: Orig Start (ns) | ns | | start of the range on the CPU
 -- column: Orig Duration (ns) | ns | | duration of the range on the CPU
 -- column: Style | text | | PushPop or StartEnd
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread
 -- column: NumGPUOps | count | | calls that launched work; a CUDA graph counts once
--- column: Lvl | count | | ranges around it
--- column: NumChild | count | | ranges directly inside it that launched work
+-- column: Lvl | count | | number of enclosing ranges
+-- column: NumChild | count | | number of directly nested ranges that launched work
 -- column: RangeId | id | | row of the range in the export
--- column: ParentId | id | | range around it
--- column: RangeStack | text | | the numbers of the ranges around it, and its own
+-- column: ParentId | id | | enclosing range
+-- column: RangeStack | text | | numbers of the enclosing ranges, and its own
 WITH RECURSIVE projected AS (
     SELECT range.*, projection.start_ns AS low, projection.end_ns - projection.start_ns AS length, launches
     FROM projection JOIN selected_range AS range USING (range_id) WHERE mode = selected_mode()
@@ -36,7 +36,7 @@ WITH RECURSIVE projected AS (
     JOIN range ON range.parent_id = stack.range_id
 ), child AS (
     SELECT parent_id AS range_id, count(*) AS children FROM projected GROUP BY parent_id
-), loose AS (  -- in no range, but launched by a call
+), loose AS (  -- outside ranges, but launched by a call
     SELECT min(one.start_ns) AS low, max(one.end_ns) - min(one.start_ns) AS length,
         count(DISTINCT one.correlation_id) AS launches, arg_max(global_tid, one.end_ns) AS tid
     FROM (
@@ -58,5 +58,5 @@ SELECT name AS "Name", low AS "Projected Start (ns)", length AS "Projected Durat
     duration AS "Orig Duration (ns)", style AS "Style", pid AS "PID", tid AS "TID", launches AS "NumGPUOps",
     level AS "Lvl", children AS "NumChild", range_id AS "RangeId", parent_id AS "ParentId", stack AS "RangeStack"
 FROM line
--- nsys 2023.4 asks for an order by start and, by a slip, gets this one
+-- nsys 2023.4 means to order by start, but by mistake uses this order
 ORDER BY range_id NULLS FIRST;

@@ -1,19 +1,18 @@
 -- title: NVTX range kernel summary
--- Kernels by the ranges that their calls lie in, as `nsys stats -r nvtx_kern_sum` prints them (`by=short` is its option
--- `base`). A kernel counts in every range around its call, and in a range inside another one of the same name twice.
--- Kernels in no range stand under an empty name. The mode `process` adds what threads launched that the thread of a
--- range drives; nsys does not.
--- Newer nsys prints a colon before names of the default domain: so does this where the report was exported by one.
--- A kernel whose correlation id two calls of its process share counts once, by the first of them.
+-- Kernels by the ranges around their calls, as `nsys stats -r nvtx_kern_sum` prints them (`by=short` is its option
+-- `base`). A kernel counts in every range around its call, and twice in nested ranges of the same name. Kernels outside
+-- ranges have an empty name. The mode `process` adds launches of threads that the range's thread drives; nsys does not.
+-- Newer nsys prints a colon before names of the default domain; this follows the exporting version. A kernel whose
+-- correlation id two calls of its process share counts once, for the first of them.
 -- includes: selection, nsys, energy
 -- selects: part, mode
--- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
+-- param: by = demangled (demangled, short, mangled) kernel name to group by
 -- needs: range
 -- needs: kernel
 -- needs: api_call
 -- column: NVTX Range | text | | domain:name, or the name alone
 -- column: Style | text | | PushPop or StartEnd
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread of the calls
 -- column: NVTX Inst | count | | ranges of the name that launched the kernel
 -- column: Kern Inst | count | | launches of the kernel
@@ -22,7 +21,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Kernel Name | text | | name of the kernel
 WITH RECURSIVE names AS (
     FROM kernel_names($by)
@@ -32,7 +31,7 @@ WITH RECURSIVE names AS (
     SELECT kernel_id, range_by_mode(thread_range, process_range) AS pre, call_id, name_key,
         kernel.end_ns - kernel.start_ns AS ns
     FROM selected_kernel AS kernel JOIN names USING (name_id)
-), further AS (  -- where ranges cross
+), further AS (  -- if ranges cross
     SELECT kernel_id, range_by_mode(one.thread_range, one.process_range) AS pre, call_id, name_key, ns
     FROM call_range AS one JOIN launched USING (call_id)
 ), held AS (

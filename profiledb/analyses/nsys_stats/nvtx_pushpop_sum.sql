@@ -1,9 +1,8 @@
 -- title: NVTX push/pop range summary
--- Durations of NVTX push/pop ranges on the CPU by name, as `nsys stats -r nvtx_pushpop_sum` prints them.
--- A range that was never closed ends with the NVTX data. Of equal totals the smaller name comes first. Ranges that end
--- before they start are left out, and a domain that two threads of a process registered counts once; nsys does neither.
--- Newer nsys prints a colon before names of the default domain (`:forward`): so does this where the report was exported
--- by one (schema after 3.7).
+-- Durations of NVTX push/pop ranges on the CPU by name, as `nsys stats -r nvtx_pushpop_sum` prints them. Unclosed
+-- ranges end with the NVTX data. Equal totals are ordered by name. Ranges that end before they start are left out, and
+-- a domain registered by two threads of a process counts once, unlike in nsys. Newer nsys prints a colon before names
+-- of the default domain (`:forward`); this follows the exporting version (schema after 3.7).
 -- needs: range
 -- includes: nsys
 -- selects: part
@@ -14,7 +13,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Range | text | | domain:name, or the name alone
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",

@@ -1,31 +1,30 @@
 -- title: NVTX push/pop range trace
--- Push/pop ranges in the order of their starts, with the push/pop ranges around each, as `nsys stats
--- -r nvtx_pushpop_trace` prints them.
--- Newer nsys prints a colon before names of the default domain: so does this where the report was exported by one. Of
--- two ranges with the same bounds the first encloses the second; nsys makes each the parent of the other and leaves
--- both out. Ranges that end before they start are left out, which nsys does not do.
+-- Push/pop ranges in order of start, with the push/pop ranges around each, as `nsys stats -r nvtx_pushpop_trace` prints
+-- them. Newer nsys prints a colon before names of the default domain; this follows the exporting version. Of two ranges
+-- with equal bounds the first encloses the second; nsys makes each the parent of the other and leaves both out. Ranges
+-- that end before they start are left out, unlike in nsys.
 -- needs: range
 -- includes: selection, nsys
 -- selects: part
 -- column: Start (ns) | ns | | start
 -- column: End (ns) | ns | | end
 -- column: Duration (ns) | ns | | duration
--- column: DurChild (ns) | ns | | sum of the durations of the ranges directly inside it
--- column: DurNonChild (ns) | ns | | the rest
+-- column: DurChild (ns) | ns | | sum of the durations of directly nested ranges
+-- column: DurNonChild (ns) | ns | | rest of the duration
 -- column: Name | text | | domain:name, or the name alone
--- column: PID | id | | process
+-- column: PID | id | | process id
 -- column: TID | id | | thread
--- column: Lvl | count | | ranges around it
--- column: NumChild | count | | ranges directly inside it
+-- column: Lvl | count | | number of enclosing ranges
+-- column: NumChild | count | | number of directly nested ranges
 -- column: RangeId | id | | row of the range in the export
--- column: ParentId | id | | range around it
--- column: RangeStack | text | | the numbers of the ranges around it, and its own
--- column: NameTree | text | | two dashes a level, and the name; nothing where it has none
+-- column: ParentId | id | | enclosing range
+-- column: RangeStack | text | | numbers of the enclosing ranges, and its own
+-- column: NameTree | text | | two dashes per level, and the name; empty if it has none
 WITH RECURSIVE crossing AS (
-    -- threads on which the tightest range around another is not always the one that nests with it
+    -- threads on which the tightest range around another may differ from the one that nests with it
     SELECT DISTINCT one.global_tid FROM range AS one LEFT JOIN range AS around ON around.pre = one.outer_pre
     WHERE one.parent_id IS DISTINCT FROM around.range_id AND one.end_ns > one.start_ns AND one.end_global_tid IS NULL
-), climb AS (  -- start/end ranges between a range and the push/pop range around it are passed over
+), climb AS (  -- skips start/end ranges between a range and the push/pop range around it
     SELECT range_id, parent_id AS up FROM range ANTI JOIN crossing USING (global_tid) WHERE style = 'PushPop'
     UNION ALL
     SELECT climb.range_id, range.parent_id FROM climb JOIN range ON range.range_id = up WHERE style <> 'PushPop'

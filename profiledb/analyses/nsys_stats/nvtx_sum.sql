@@ -1,9 +1,9 @@
 -- title: NVTX range summary
--- Durations of NVTX ranges on the CPU by name and style, as `nsys stats -r nvtx_sum` prints them.
--- A range that was never closed ends with the NVTX data; nsys leaves its times empty where no event of the report has
--- an end. Ranges that end before they start are left out, and a domain that two threads of a process registered counts
--- once; nsys does neither. Newer nsys prints a colon before names of the default domain (`:forward`): so does this
--- where the report was exported by one (schema after 3.7).
+-- Durations of NVTX ranges on the CPU by name and style, as `nsys stats -r nvtx_sum` prints them. Unclosed ranges end
+-- with the NVTX data; nsys leaves their times empty if no event of the report has an end. Ranges that end before they
+-- start are left out, and a domain registered by two threads of a process counts once, unlike in nsys. Newer nsys
+-- prints a colon before names of the default domain (`:forward`); this follows the exporting version (schema after
+-- 3.7).
 -- needs: range
 -- includes: nsys
 -- selects: part
@@ -14,7 +14,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Style | text | | PushPop or StartEnd
 -- column: Range | text | | domain:name, or the name alone
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

@@ -1,7 +1,7 @@
 -- title: OpenACC summary
--- Durations of OpenACC events on the CPU by event and place in the source, as `nsys stats -r openacc_sum` prints them.
--- An event that encloses others counts their time too, as there. Of equal totals the names are in alphabetical order.
--- Events with an end before their start are left out, which nsys does not do.
+-- Durations of OpenACC events on the CPU by event and source location, as `nsys stats -r openacc_sum` prints them.
+-- Times include nested events, as in nsys. Equal totals are ordered by name. Events with an end before their start are
+-- left out, unlike in nsys.
 -- needs: openacc_event
 -- includes: nsys
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
@@ -11,8 +11,8 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
--- column: Name | text | | event@file:line, or the event alone where its source is not known
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
+-- column: Name | text | | event@file:line, or the event alone if its source is unknown
 WITH named AS (
     SELECT CASE WHEN source_id IS NULL THEN event.value
             ELSE event.value || '@' || file.value || ':' || line END AS name,

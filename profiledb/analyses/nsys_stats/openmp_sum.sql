@@ -1,8 +1,7 @@
 -- title: OpenMP summary
--- Durations of OpenMP events on the CPU by event, as `nsys stats -r openmp_sum` prints them. An event that encloses
--- others counts their time too, and one that the runtime never closed lasts until the end of the session, as there.
--- `openmp_regions` cuts both. Of equal totals the kind that comes first in the alphabet comes first.
--- Events with an end before their start are left out, which nsys does not do.
+-- Durations of OpenMP events on the CPU by event, as `nsys stats -r openmp_sum` prints them. Times include nested
+-- events, and unclosed events last until the end of the session, as in nsys. `openmp_regions` removes both. Equal
+-- totals are ordered alphabetically by kind. Events with an end before their start are left out, unlike in nsys.
 -- needs: openmp_event
 -- includes: selection, nsys
 -- selects: part
@@ -13,7 +12,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Name | text | | name of the event
 WITH summary AS (
     SELECT kind, name_id, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,

@@ -1,6 +1,6 @@
 -- title: OS runtime summary
--- Durations of the calls into the operating system by name, as `nsys stats -r osrt_sum` prints them.
--- Of equal totals the call that was named first in the report comes first.
+-- Durations of OS runtime calls by name, as `nsys stats -r osrt_sum` prints them. Equal totals are ordered by the first
+-- appearance of the name in the report.
 -- needs: osrt_call
 -- includes: selection, nsys
 -- selects: part
@@ -11,7 +11,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 -- column: Name | text | | name of the function
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,

@@ -1,19 +1,18 @@
 -- title: Unified memory totals
 -- Migrations and page faults of unified memory in one row, as `nsys stats -r um_total_sum` prints them: sizes in MB of
--- 1,000,000 bytes with three decimals, so that small ones show as 0.000 as they do there. As there, the addresses are
--- empty unless migrations in both directions and faults of both CPU and GPU have some.
--- Copies and groups of GPU faults with an end before their start are left out, which nsys does not do, and the address
--- of a fault in the upper half of the address space is no negative number, as it is there. Where memory was set but
--- never copied nsys prints nothing, and this a row without sizes.
+-- 1,000,000 bytes with three decimals, so small sizes show as 0.000. As in nsys, the addresses are empty unless
+-- migrations in both directions and faults of both CPU and GPU have some. Copies and groups of GPU faults with an end
+-- before their start are left out, and addresses in the upper half of the address space are not negative, unlike in
+-- nsys. If memory was set but never copied, nsys prints nothing; here the row has no sizes.
 -- needs: um_cpu_page_fault
 -- needs: um_gpu_page_fault
 -- needs: memop
 -- includes: selection
 -- selects: part
--- column: Total HtoD Migration Size (MB) | MB | .3f | size of what moved to GPUs
--- column: Total DtoH Migration Size (MB) | MB | .3f | size of what moved to the host
--- column: Total CPU Page Faults | count | | faults of the CPU
--- column: Total GPU PageFaults | count | | faults of GPUs
+-- column: Total HtoD Migration Size (MB) | MB | .3f | size of migrations to GPUs
+-- column: Total DtoH Migration Size (MB) | MB | .3f | size of migrations to the host
+-- column: Total CPU Page Faults | count | | number of CPU page faults
+-- column: Total GPU PageFaults | count | | number of GPU page faults
 -- column: Minimum Virtual Address | text | | lowest address of these pages, hexadecimal
 -- column: Maximum Virtual Address | text | | highest address of these pages, hexadecimal
 WITH cpu AS (

@@ -1,20 +1,20 @@
 -- title: Operators in a nutshell
--- A single row: what operators and their launches come to, and how much ran outside of any.
+-- One row: totals of operators and their launches, and of work outside operators.
 -- page: operators
 -- prefetch: part
 -- needs: operator
 -- includes: selection, operator_time
 -- selects: part
--- column: operators | count | | operators that began in the selection
--- column: names | count | | different names
--- column: device_ns | ns | | GPU time of what operators launched: kernels, memcpy and memset
--- column: outside_ns | ns | | GPU time of what no operator launched, for example kernels of a compiled model
--- column: host_ns = CPU time | ns | | CPU time of operators that lie in no other
--- column: shaped | count | | operators whose shapes the trace has
+-- column: operators | count | | operators that started in the selection
+-- column: names | count | | number of different names
+-- column: device_ns | ns | | GPU time launched by operators: kernels, memcpy and memset
+-- column: outside_ns | ns | | GPU time not launched by operators, for example kernels of a compiled model
+-- column: host_ns = CPU time | ns | | CPU time of outermost operators
+-- column: shaped | count | | operators with shapes in the trace
 -- column: flops | FLOP | .0f | floating-point operations of the trace or of the model
--- column: modeled_pct | % | .2f | share of the GPU time of operators that ran in those with FLOPs
--- column: modules | count | | calls of modules in the trace
--- column: frames | count | | Python functions in the trace, and operators with a stack of their own
+-- column: modeled_pct | % | .2f | share of the operators' GPU time in those with FLOPs
+-- column: modules | count | | module calls in the trace
+-- column: frames | count | | Python functions in the trace, and operators with their own stack
 WITH kept AS (
     SELECT count(*) FILTER (is_kept) AS operators, count(DISTINCT name_id) AS names,
         coalesce(sum(device_self_ns), 0)::BIGINT AS device_ns, count(dims_id) FILTER (is_kept) AS shaped,

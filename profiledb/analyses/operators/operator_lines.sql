@@ -1,8 +1,7 @@
 -- title: Operators by source line
--- One row per function of the program that calls operators: of the Python functions around an operator that lies in no
--- other, the innermost one that is not PyTorch's own, a built-in or of Python's library. What a backward operator ran
--- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022,
--- these decide.
+-- One row per program function that calls operators: the innermost Python function around an outermost operator,
+-- excluding PyTorch, built-ins and Python's library. Work of a backward operator belongs to the line of its forward
+-- operator. If operators have their own stacks, as in traces before 2022, these decide.
 -- page: operators
 -- show: line 390, device_ns, share_pct bar 100, forward_device_ns, backward_device_ns, calls, host_ns
 -- show: backward_host_ns, operators 280
@@ -10,15 +9,15 @@
 -- includes: operator_time, program_frame
 -- selects: part
 -- param: limit =  at most this many rows
--- column: line | text | | file, line and function, as the trace has them; empty where no function of the program is known
--- column: calls | count | | operators that the line called, of those that lie in no other
+-- column: line | text | | file, line and function, as in the trace; empty if no program function is known
+-- column: calls | count | | outermost operators that the line called
 -- column: device_ns = GPU time | ns | | GPU time of the forward and the backward pass
 -- column: share_pct | % | .2f | share of the GPU time of all operators
--- column: forward_device_ns = GPU forward | ns | | GPU time of what these operators launched
--- column: backward_device_ns = GPU backward | ns | | GPU time of what their backward operators launched
+-- column: forward_device_ns = GPU forward | ns | | GPU time that these operators launched
+-- column: backward_device_ns = GPU backward | ns | | GPU time that their backward operators launched
 -- column: host_ns = CPU forward | ns | | CPU time of these operators, from start to end
 -- column: backward_host_ns = CPU backward | ns | | CPU time of their backward operators
--- column: operators | text | | the operators with the most time
+-- column: operators | text | | operators with the most time
 WITH RECURSIVE top AS MATERIALIZED (
     SELECT top.range_id, top.pre, top.post, top.start_ns, top.end_ns, top.global_tid, forward_range_id,
         stack.value AS stack

@@ -1,9 +1,8 @@
 -- title: Modules
--- One row per module of the model, in the order of the tree: calls and times of its forward pass, and of what belongs
--- to it in the backward pass. A backward operator belongs to the modules around its forward operator
--- (operator.forward_range_id), and so does all that it launched, unless it runs a module itself, as activation
--- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside. A module in more than 31
--- others is one with the module around it.
+-- One row per module of the model, in tree order: calls and times of its forward pass, and of its share of the backward
+-- pass. A backward operator belongs to the modules around its forward operator (operator.forward_range_id), and so do
+-- its launches, unless it runs a module itself, as in activation checkpointing: that counts as forward. Times and FLOPs
+-- include nested modules. A module nested in more than 31 others merges with the module around it.
 -- page: operators
 -- show: name 280, share_pct bar 100, device_ns, device_self_ns, forward_device_ns, backward_device_ns, calls
 -- show: forward_host_ns, backward_host_ns, flops 96, flops_per_s 110
@@ -12,18 +11,18 @@
 -- selects: part
 -- param: depth =  keeps modules down to this level, from 1
 -- param: limit =  at most this many rows, those with the most time
--- column: path | text | | modules from the outermost one in, by slashes
--- column: name = Module | text | | class, and number among those of the class
--- column: level | count | | modules around it
--- column: calls | count | | forward calls that began in the selection
+-- column: path | text | | modules from the outermost one, separated by slashes
+-- column: name = Module | text | | class, and number among the modules of the class
+-- column: level | count | | number of enclosing modules
+-- column: calls | count | | forward calls that started in the selection
 -- column: device_ns = GPU time | ns | | GPU time of the forward and the backward pass
 -- column: share_pct | % | .2f | share of all GPU time of the selection
--- column: device_self_ns = GPU self | ns | | the same, without that of the modules inside
+-- column: device_self_ns = GPU self | ns | | GPU time without nested modules
 -- column: forward_device_ns = GPU forward | ns | | GPU time of the forward pass
 -- column: backward_device_ns = GPU backward | ns | | GPU time of the backward pass
 -- column: forward_host_ns = CPU forward | ns | | CPU time of its forward calls, from start to end
 -- column: backward_host_ns = CPU backward | ns | | CPU time of the backward operators of its forward ones
--- column: flops = FLOPs | FLOP | .0f | floating-point operations of both passes, of the trace or of the model
+-- column: flops = FLOPs | FLOP | .0f | floating-point operations of both passes, from the trace or the model
 -- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over the GPU time
 WITH RECURSIVE place AS (
     SELECT path_id, CASE WHEN is_module THEN title END AS module, is_module::INTEGER AS levels

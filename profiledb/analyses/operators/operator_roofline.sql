@@ -1,8 +1,8 @@
 -- title: Roofline of operators
--- One row per operator, sizes and types of inputs for which there are FLOPs or least bytes, and GPU time. Both are
--- models: FLOPs from a formula of the shapes, unless the trace has them, and bytes as if inputs and outputs moved once.
--- The traffic that Nsight Compute measures can be more, and less where a cache holds the inputs. Roofs are dense peaks
--- of the GPU with the most kernel time. FP32 operators that ran kernels of TF32 are held against the peak of TF32.
+-- One row per operator, input sizes and types with FLOPs or minimum bytes, and GPU time. Both are models: FLOPs from a
+-- formula of the shapes, unless the trace has them, and bytes as if inputs and outputs moved once. The traffic that
+-- Nsight Compute measures can be higher, or lower if a cache holds the inputs. Roofs are dense peaks of the GPU with
+-- the most kernel time. FP32 operators that ran TF32 kernels use the TF32 peak.
 -- page: operators
 -- show: operator 240, shape 280, roof_gap_ns 136, pct_of_roof bar 130, work_ns, share_pct bar 100, calls, bound 90
 -- show: intensity, flops_per_s, least_bytes_per_s, precision 90, types 160
@@ -10,21 +10,21 @@
 -- includes: selection, operator_group, operator_peak, share
 -- selects: part
 -- param: limit =  at most this many rows
--- column: operator | text | | name as the trace has it
--- column: shape | text | | sizes of the inputs that are tensors, cut where they are many
--- column: types | text | | types of the inputs that are tensors
--- column: calls | count | | operators that began in the selection
--- column: work_ns = Time | ns | | GPU time that the work took: GPU total where there are FLOPs, else GPU self
+-- column: operator | text | | name in the trace
+-- column: shape | text | | sizes of the tensor inputs, shortened if there are many
+-- column: types | text | | types of the tensor inputs
+-- column: calls | count | | operators that started in the selection
+-- column: work_ns = Time | ns | | GPU time of the work: GPU total with FLOPs, else GPU self
 -- column: share_pct | % | .2f | share of the GPU time of all operators
--- column: precision | text | | arithmetic that it is held against, by the type of its input; empty without FLOPs
--- column: intensity | FLOP/byte | .3f | FLOPs over least bytes: no traffic of the same work can have a higher one
+-- column: precision | text | | precision of the peak, from the input type; empty without FLOPs
+-- column: intensity | FLOP/byte | .3f | FLOPs over minimum bytes: an upper bound for any traffic of the same work
 -- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over the time
--- column: least_bytes_per_s = Least traffic | bytes/s | .0f | least bytes over the time
+-- column: least_bytes_per_s = Least traffic | bytes/s | .0f | minimum bytes over the time
 -- column: peak_flops_per_s = Peak | FLOP/s | .0f | dense peak of the GPU in this precision
 -- column: peak_bytes_per_s = Memory peak | bytes/s | .0f | bandwidth of its memory
--- column: peak_from | text | | where the peak of the work is from
+-- column: peak_from | text | | source of the compute peak
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, or traffic over the bandwidth; empty above 105 %
--- column: roof_gap_ns = Time above the roof | ns | .0f | what it would save at its roof: time × (1 − roof efficiency); 0 above the roof
+-- column: roof_gap_ns = Saving at the roof | ns | .0f | time saved at the roof: time × (1 − roof efficiency); 0 above the roof
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it
 -- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %
 -- column: gpu | text | | the GPU whose roofs these are

@@ -1,7 +1,7 @@
 -- title: GPU time by range match
--- How much of the work on the GPUs ranges account for. attributed: launched by a thread that had a range open;
--- inferred: only the thread that drives the launching one had, as in a backward pass of PyTorch, so that the mode
--- `process` counts it; unattributed: in no range. The three rows add up to the selection.
+-- GPU work by its match to ranges. attributed: the launching thread had a range open; inferred: only the thread that
+-- drives the launching one had, as in a backward pass of PyTorch, which the mode `process` counts; unattributed:
+-- outside all ranges. The three rows add up to the selection.
 -- page: ranges
 -- prefetch: part
 -- needs: kernel or memop or graph_launch

@@ -1,36 +1,36 @@
 -- title: Ranges as a tree
--- One row per path, that is a stack of range names, from the roots down and in the order of time: what the ranges of
--- that path took on the CPU, and what they ran on the GPU in the mode of the selection. A range counts what the ranges
--- inside it ran, so a path and the paths below it do not add up; self time does.
+-- One row per path, a stack of range names, from the roots down in time order: CPU time of the path's ranges, and their
+-- GPU work in the mode of the selection. A range includes the work of nested ranges, so a path and the paths below it
+-- do not add up; self time does.
 -- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
 -- param: path =  keeps this path, or all paths that end with this name
--- param: search =  keeps paths whose last name contains this text, in upper or lower case; not a pattern
--- param: depth =  keeps as many levels, from the outermost one down
--- param: limit =  keeps as many paths: those that took longest, on the CPU or on the GPU, and the paths around them
+-- param: search =  keeps paths whose last name contains this text, ignoring case; not a pattern
+-- param: depth =  maximum number of levels, from the outermost down
+-- param: limit =  maximum number of paths: those with the most time on CPU or GPU, and the paths around them
 -- column: path_id | id | | number of the path
--- column: parent_id | id | | path around it
--- column: level | count | | ranges around it
+-- column: parent_id | id | | enclosing path
+-- column: level | count | | number of enclosing ranges
 -- column: name = Range | text | | last name of the path
--- column: path | text | | all names, joined by slashes, as a selection takes them
+-- column: path | text | | all names, joined by slashes, as a selection accepts them
 -- column: style | text | | PushPop, StartEnd, or both
--- column: instances | count | | ranges of this path
+-- column: instances | count | | number of ranges of this path
 -- column: threads | count | | threads that opened it
--- column: first_ns | ns | | start of the first one, from the start of the capture
+-- column: first_ns | ns | | start of the first range, from the start of the capture
 -- column: cpu_ns = CPU | ns | | time between start and end on the CPU
--- column: self_ns | ns | | on the CPU, outside the ranges inside it
+-- column: self_ns | ns | | CPU time outside nested ranges
 -- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, summed over its instances
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; overlapping operations of a range count once
 -- column: kernel_ns = Kernels | ns | | sum of the durations of their kernels
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
--- column: launched_in | count | | ranges of this path that launched anything
--- column: warmup | bool | | whether it, or a range around it, looks like a warm-up
--- column: children | count | | paths directly inside it, shown or not
+-- column: launched_in | count | | ranges of this path that launched work
+-- column: warmup | bool | | whether it, or a range around it, looks like warm-up
+-- column: children | count | | number of paths directly inside it, shown or not
 -- column: inside_gpu_ns | ns | | sum of gpu_ns of these
 -- column: inside_busy_ns | ns | | sum of busy_ns of these
--- column: paths | count | | paths that fit, shown or not
+-- column: paths | count | | number of matching paths, shown or not
 WITH RECURSIVE instance AS MATERIALIZED (
     FROM selected_timed_range(selected_mode())
 ), inside AS (

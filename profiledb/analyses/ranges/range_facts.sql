@@ -1,17 +1,17 @@
 -- title: Ranges in numbers
--- A single row: how many ranges there are, and what the outermost ones took together. Those of several threads may lie
--- beside each other, so that the sums can be longer than the capture.
+-- One row: number of ranges, and total times of the outermost ones. Ranges of several threads may overlap, so sums can
+-- exceed the capture.
 -- page: ranges
 -- prefetch: part
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
--- column: ranges | count | | instances
--- column: paths | count | | stacks of names
+-- column: ranges | count | | number of instances
+-- column: paths | count | | number of distinct name stacks
 -- column: threads | count | | threads that opened them
--- column: unclosed | count | | ranges that were never closed: their end is that of the data
--- column: cpu_ns | ns | | durations of the outermost ranges on the CPU
--- column: gpu_ns | ns | | from their first operation on the GPU to the end of the last, summed; empty where none ran any
+-- column: unclosed | count | | unclosed ranges, which end with the data
+-- column: cpu_ns | ns | | sum of durations of the outermost ranges on the CPU
+-- column: gpu_ns | ns | | from their first operation on the GPU to the end of the last, summed; empty if none ran any
 -- column: busy_ns | ns | | times in which their operations ran, summed
 -- column: operations | count | | their kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 WITH outermost AS (

@@ -1,15 +1,15 @@
 -- title: Ranges at the top levels by name
--- One row per name of the outermost ranges of the selection and of those right inside them, with a star for the last
--- number of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the
--- ranges inside it ran. In the order of time.
+-- One row per name of the outermost ranges of the selection and their direct children, with a star for the last number
+-- of a name, which merges step_0 and step_1. Times are sums over the instances; a range includes nested ranges. In time
+-- order.
 -- page: compare
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
--- param: depth = 2 how many levels, from the outermost ranges of the selection down
+-- param: depth = 2 number of levels, from the outermost ranges of the selection down
 -- column: pattern | text | | names from the outermost range of the selection down, joined by slashes
--- column: level | count | | ranges of the selection around it
--- column: instances | count | | ranges of this pattern
+-- column: level | count | | enclosing ranges of the selection
+-- column: instances | count | | number of ranges of this pattern
 -- column: cpu_ns | ns | | sum of their durations on the CPU
 -- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, gaps included
 -- column: busy_ns | ns | | sum of the times in which their operations ran

@@ -1,25 +1,25 @@
 -- title: Spread of the instances of a range
--- How much the instances of a range differ: a row for their time on the CPU (cpu), from their first operation on the
--- GPU to the end of the last (gpu), and in which their operations ran (busy). What was never closed is left out.
--- `range_instances` says which ones look like a warm-up.
+-- Spread of the instances of a range: one row each for CPU time (cpu), time from the first operation on the GPU to the
+-- end of the last (gpu), and time in which operations ran (busy). Unclosed ranges are left out. `range_instances`
+-- defines warm-up.
 -- page: ranges
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
--- param: path =  path as nvtx_tree prints it, or a name wherever it stands
--- column: measure | text | | cpu, gpu, busy; without operations of ranges only the first
--- column: instances | count | | instances that have this time
--- column: warmup | count | | how many of them look like a warm-up
+-- param: path =  path as nvtx_tree prints it, or a name at any position
+-- column: measure | text | | cpu, gpu, busy; only cpu without operations of ranges
+-- column: instances | count | | instances with this time
+-- column: warmup | count | | instances that look like warm-up
 -- column: mean_ns | ns | .1f | mean time
--- column: min_ns | ns | | shortest
--- column: median_ns | ns | .1f | half of them take at most this long
--- column: p95_ns | ns | .1f | 95 % take at most this long
--- column: max_ns | ns | | longest
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single one
--- column: cv_pct | % | .1f | standard deviation over mean: coefficient of variation
--- column: steady_median_ns | ns | .1f | median without the warm-up
--- column: steady_cv_pct | % | .1f | coefficient of variation without the warm-up
--- column: unclosed | count | | instances that were never closed
+-- column: min_ns | ns | | shortest time
+-- column: median_ns | ns | .1f | median time
+-- column: p95_ns | ns | .1f | 95th percentile
+-- column: max_ns | ns | | longest time
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single kernel
+-- column: cv_pct | % | .1f | coefficient of variation: standard deviation over mean
+-- column: steady_median_ns | ns | .1f | median without warm-up
+-- column: steady_cv_pct | % | .1f | coefficient of variation without warm-up
+-- column: unclosed | count | | unclosed instances
 WITH instance AS MATERIALIZED (
     FROM selected_instances($path::VARCHAR, selected_mode())
 ), timed AS (

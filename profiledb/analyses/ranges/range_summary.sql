@@ -1,6 +1,6 @@
 -- title: Ranges by name
--- Durations of ranges on the CPU by name and style, with the names as the program gave them. A range counts in
--- full, whatever ranges it encloses.
+-- Durations of ranges on the CPU by name and style, with the program's names. A range counts in full, including nested
+-- ranges.
 -- page: summary
 -- show: name 380, total_ns, instances, avg_ns, median_ns, max_ns, style
 -- prefetch: part
@@ -8,7 +8,7 @@
 -- needs: range
 -- includes: selection, nsys
 -- selects: part
--- column: name = Range | text | | name of the range, after its domain and a colon if it has one
+-- column: name = Range | text | | name of the range, after its domain and a colon, if any
 -- column: style | text | | PushPop or StartEnd
 -- column: total_ns | ns | | sum of durations on the CPU, between start and end
 -- column: instances | count | | number of instances
@@ -16,7 +16,7 @@
 -- column: median_ns | ns | .1f | median duration
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns = Longest | ns | | longest duration
--- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single launch
 SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS instances,
     avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
     max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns

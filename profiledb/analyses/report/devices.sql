@@ -1,10 +1,10 @@
 -- title: GPUs and streams
--- One row per GPU and CUDA stream of the whole report that ran anything, with how much.
+-- One row per GPU and CUDA stream with work in the whole report, and its totals.
 -- page: summary
 -- prefetch: whole
 -- needs: kernel or memop or graph_launch
 -- column: gpu_id | id | | number of the GPU
--- column: gpu | text | | product name, empty where the report does not tell
+-- column: gpu | text | | product name, empty if the report does not state it
 -- column: stream | id | | number of the CUDA stream
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: gpu_ns | ns | | sum of their durations

@@ -1,10 +1,9 @@
 -- title: Diagnostics
--- What the profiler and the conversion have to say: errors first, then warnings, then the rest. Equal messages are one
--- row.
+-- Messages of the profiler and the conversion: errors first, then warnings, then the rest. Equal messages share a row.
 -- page: summary
 -- prefetch: part
 -- column: severity | text | | error, warning or info
--- column: source | text | | warpdeck, or the part of the profiler that reports it
+-- column: source | text | | warpdeck, or the reporting part of the profiler
 -- column: text | text | | the message
 -- column: times | count | | number of times
 -- column: first_ns | ns | | first time, on the profiler's clock, if the message has one

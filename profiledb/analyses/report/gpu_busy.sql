@@ -1,8 +1,8 @@
 -- title: GPU busy time
--- How much of the capture each GPU worked. Busy is the union of the intervals of kernels, copies, memsets and whole
--- graphs, so work that runs at the same time counts once and no share exceeds 100 %. A GPU of the machine that the
--- program did not use has 0 operations and no times. Of a selection its own work counts, in full even
--- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
+-- Busy time of each GPU in the capture. Busy is the union of kernels, copies, memsets and whole graphs, so concurrent
+-- work counts once and no share exceeds 100 %. Unused GPUs of the machine have 0 operations and no times. For a
+-- selection, its own work counts, in full even across an edge, and shares refer to the selected time: the GPU times of
+-- its ranges.
 -- page: summary
 -- prefetch: whole
 -- prefetch: part
@@ -12,18 +12,18 @@
 -- selects: part
 -- once: busy
 -- column: gpu_id | id | | number of the GPU
--- column: gpu | text | | product name, empty where the report does not tell
+-- column: gpu | text | | product name, empty if the report does not state it
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
--- column: busy_ns | ns | | union of the times at which an operation ran
--- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
+-- column: busy_ns | ns | | union of the times of all operations
+-- column: kernel_ns | ns | | sum of kernel durations; concurrent kernels both count
 -- column: copy_ns | ns | | sum of the durations of memcpy and memset operations
--- column: copying_ns | ns | | union of the times at which a memcpy or memset ran
+-- column: copying_ns | ns | | union of the times of memcpy and memset operations
 -- column: first_ns | ns | | start of the first operation, from the start of the capture
--- column: active_ns | ns | | from the start of the first operation to the end of the last one, less what is left out
--- column: capture_ns | ns | | length of the capture, or the time of it that the selection covers
--- column: busy_pct | % | .1f | busy time as a share of that, 100 at most
--- column: busy_active_pct | % | .1f | busy time within the active span as a share of it
--- column: idle_ns | ns | | time in the active span in which nothing ran, but for that in which work may run that was launched before the capture
+-- column: active_ns | ns | | time from the start of the first operation to the end of the last one, less excluded time
+-- column: capture_ns | ns | | length of the capture, or of the selected time
+-- column: busy_pct | % | .1f | busy time as a share of capture_ns, 100 at most
+-- column: busy_active_pct | % | .1f | busy time within the active span, as a share of the span
+-- column: idle_ns | ns | | time in the active span without work, except time in which work launched before the capture may run
 -- column: idle_pct | % | .1f | idle time as a share of the active span
 WITH busy_of AS (
     SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS busy_ns, min(start_ns) AS low

@@ -1,12 +1,12 @@
 -- title: What the program uses
--- One row per trait of the whole report's program: its framework, how it runs, what it does, how it shares work among
--- GPUs, and what it uses already that advice could name. Each has the name in the report that tells it. A trait that is
--- missing is not known to be in use.
+-- One row per trait of the program in the whole report: its framework, execution, purpose, work sharing among GPUs, and
+-- techniques in use that advice could name. Each has the name in the report that proves it. A missing trait is not
+-- known to be in use.
 -- page: findings
 -- includes: program, tensor
--- column: trait | text | | what the program is or uses
--- column: evidence | text | | what tells it: kind and name
--- column: ranks | count | | of work shared among GPUs: by how many ranks, where the report tells
+-- column: trait | text | | property of the program, or technique in use
+-- column: evidence | text | | evidence: kind and name
+-- column: ranks | count | | number of ranks that share the work, if the report states it
 WITH named AS MATERIALIZED (
     SELECT trait, arg_min(source || ' ' || left(name, 100), (list_position(
             ['range', 'kernel', 'library', 'Python file', 'process group', 'collective', 'call', 'thread', 'process',
@@ -30,7 +30,7 @@ WITH named AS MATERIALIZED (
         UNION ALL SELECT product_bits(kernel), kernel FROM ncu_launch WHERE product_unit(kernel) = 'tensor'
     )
     WHERE bits < 64 GROUP BY bits
-), vector AS (  -- products with one row, as of a model that decodes one sequence
+), vector AS (  -- products with one row, as in a model that decodes one sequence
     SELECT count(*) FILTER (regexp_matches(demangled, '(?i)gemv')) AS gemv, count(*) AS products
     FROM kernel JOIN kernel_name USING (name_id) WHERE class = 'matmul'
 ), found AS MATERIALIZED (

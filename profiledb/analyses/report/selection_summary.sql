@@ -1,5 +1,5 @@
 -- title: How much of the report a selection keeps
--- A single row: the work on the GPUs that the selection keeps, that of the whole report, and the time that both cover.
+-- One row: GPU work in the selection, in the whole report, and the time that both cover.
 -- page: summary
 -- prefetch: whole
 -- prefetch: part
@@ -8,7 +8,7 @@
 -- selects: part
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs of the selection
 -- column: gpu_ns | ns | | sum of their durations
--- column: report_operations | count | | those of the whole report
+-- column: report_operations | count | | operations of the whole report
 -- column: report_gpu_ns | ns | | sum of their durations
 -- column: window_ns | ns | | time that the selection covers
 -- column: capture_ns | ns | | length of the capture

@@ -1,21 +1,22 @@
 -- title: Where the time goes
--- The time from the first to the last operation of each GPU, over all GPUs, split into parts that do not overlap and
--- add up to all of it: kernels by class, communication while nothing computes, copies while no kernel runs, and idle
--- time by what the launching thread did (`idle_reasons`), with loading of data apart. At the start of a capture work
--- may run that was launched before it and is not in the report: that time is a part of its own. A warm-up that is left
--- out is no part of it. Kernels that run at the same time share it by their durations.
+-- The active span of each GPU (first to last operation), over all GPUs, split into disjoint parts that add up to it:
+-- kernels by class, communication without compute, copies without a kernel, and idle time by activity of the launching
+-- thread (`idle_reasons`), with data loading as a part. At the start of a capture, work launched before it may run that
+-- the report lacks: that time is a part of its own. Excluded warm-up is not included. Concurrent kernels share time in
+-- proportion to their durations.
 -- page: findings
+-- prefetch: part
 -- prefetch: steady
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
 -- selects: part
 -- once: functions, idle, compute, communication, sums
 -- param: min_ns = 2000 shorter gaps count as "between operations"
--- column: part | text | | class of kernels, communication, copies, or what the launching thread did while the GPU was idle
+-- column: part | text | | kernel class, communication, copies, or activity of the launching thread while the GPU was idle
 -- column: kind | text | | kernels, communication, copies, unknown or idle
 -- column: ns = Time | ns | | time of this part
--- column: share_pct | % | .1f | share of the whole
--- column: range = Mostly in range | text | | of idle time the path of the range that was open for most of it, with a star for its last numbers
+-- column: share_pct | % | .1f | share of the total
+-- column: range = Mostly in range | text | | for idle time, path of the range open for most of it, with a star for its last numbers
 WITH hole AS (
     SELECT coalesce(sum(b - a), 0)::BIGINT AS ns,
         coalesce(sum(b - a) FILTER (b - a < $min_ns::BIGINT AND NOT is_earlier), 0)::BIGINT AS short_ns,

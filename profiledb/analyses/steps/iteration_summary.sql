@@ -1,7 +1,7 @@
 -- title: Steps in numbers
--- One row per pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
--- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest
--- are the steps that count, on every page and in every analysis that tells something of a step.
+-- One row per step pattern (see `iterations`): the first step against the rest, without warm-up, and the number of
+-- steps per second. Unclosed steps are left out. The rest are the steps that count, on every page and in every analysis
+-- with values per step.
 -- page: ranges
 -- prefetch: part
 -- prefetch: part by=gpu
@@ -9,24 +9,24 @@
 -- includes: selection, ranges
 -- selects: part, mode
 -- once: steps
--- param: by = cpu (cpu, gpu, busy) time on the CPU, from first to last operation on the GPU, or in which operations ran
+-- param: by = cpu (cpu, gpu, busy) CPU time, time from first to last operation on the GPU, or time in which operations ran
 -- column: rank | count | | rank of the pattern, from 1
--- column: steps | text | | pattern: path with a star for the number that changes
--- column: thread | text | | thread that opened them: process and thread id
--- column: count = Steps | count | | steps that count: closed, and none that looks like a warm-up
--- column: warmup | count | | further steps, which look like a warm-up
--- column: first_ns | ns | | the first step
+-- column: steps | text | | path with a star for the number that changes
+-- column: thread | text | | process and thread id of the opening thread
+-- column: count = Steps | count | | steps that count: closed, without warm-up
+-- column: warmup | count | | further steps, which look like warm-up
+-- column: first_ns | ns | | duration of the first step
 -- column: median_ns | ns | .1f | median of the rest
 -- column: mean_ns | ns | .1f | mean of the rest
 -- column: min_ns | ns | | shortest of the rest
--- column: p95_ns | ns | .1f | 95 % of the rest take at most this long
+-- column: p95_ns | ns | .1f | 95th percentile of the rest
 -- column: max_ns | ns | | longest of the rest
 -- column: stddev_ns = Std dev | ns | .1f | sample standard deviation of the rest (n - 1), empty for a single one
--- column: cv_pct | % | .1f | standard deviation over mean: coefficient of variation
+-- column: cv_pct | % | .1f | coefficient of variation: standard deviation over mean
 -- column: per_second | 1/s | .2f | steps per second on the CPU, from the start of the first of the rest to the end of the last
 -- column: total_ns | ns | | sum over the steps that count
--- column: unclosed | count | | steps that were never closed
--- column: has_gpu | bool | | whether any of them ran anything on a GPU
+-- column: unclosed | count | | unclosed steps
+-- column: has_gpu | bool | | whether any of them ran GPU work
 WITH step AS (
     SELECT *, CASE $by WHEN 'cpu' THEN cpu_ns WHEN 'gpu' THEN gpu_ns ELSE busy_ns END AS ns, NOT is_warmup AS rest
     FROM selected_step(selected_mode())

@@ -1,16 +1,15 @@
 -- title: Steps
--- The steps of loops, as ranges tell them: on each thread the ranges whose paths differ by no more than the last number
--- of each name (step_0, step_1; the pattern is step_*), or that have one path. Numbers with a hole in a batch or around
--- steps are sizes and tell loops apart (batch_1/step_*, batch_8/step_*), and so do those around steps that run other
--- kernels from number to number. They count as steps where the name says so (step, iter, iteration, batch, epoch) and
--- there are two or more, or they are those of the PyTorch profiler (ProfilerStep#5), which come before others. Where
--- none says so, it is on each thread the pattern of the most GPU time with at least three instances that cover at least
--- half of the time of the ranges around them, or of the outermost ranges of the thread; at most one range is around
--- them, and they are not called layer, block or stage. In a PyTorch trace of a training they hold work of both passes
--- and of the optimizer; operators, collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a
--- name that says so, and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of
--- those that lie in a range called warm-up are one. Where a pattern has more than `points`, the extremes of each
--- stretch are kept.
+-- Steps of loops, from ranges: on each thread the ranges whose paths differ only in the last number of each name
+-- (step_0, step_1; the pattern is step_*), or that share one path. Numbers with a hole in a batch or around steps are
+-- sizes and separate loops (batch_1/step_*, batch_8/step_*), and so do those around steps that run different kernels
+-- for different numbers. They count as steps if the name says so (step, iter, iteration, batch, epoch) and there are
+-- two or more, or if they come from the PyTorch profiler (ProfilerStep#5), which precede others. Otherwise it is on
+-- each thread the pattern with the most GPU time and at least three instances that cover at least half of the time of
+-- the enclosing ranges, or of the outermost ranges of the thread; at most one range is around them, and they are not
+-- called layer, block or stage. In a PyTorch trace of a training they hold work of both passes and of the optimizer;
+-- operators, collectives and data loader batches are not steps. Rank 1 is not warm-up, has a step name, and the most
+-- GPU time. `range_instances` defines warm-up; all steps in a warm-up range are warm-up. If a pattern has more than
+-- `points`, the extremes of each stretch are kept.
 -- page: ranges
 -- show: number, name 200, start_ns, gpu_ns, busy_ns, cpu_ns, gap_ns, operations
 -- prefetch: part rank=1
@@ -18,24 +17,24 @@
 -- includes: selection, ranges
 -- selects: part, mode
 -- once: steps
--- param: rank =  steps of this rank alone
+-- param: rank =  keeps steps of this rank
 -- param: points = 2000 at most this many rows per pattern
 -- column: rank | count | | rank of the pattern, from 1
--- column: steps | text | | pattern: path with a star for the number that changes
--- column: thread | text | | thread that opened them: process and thread id
--- column: number = Step | count | | number of the step in the order of time, from 1
+-- column: steps | text | | path with a star for the number that changes
+-- column: thread | text | | process and thread id of the opening thread
+-- column: number = Step | count | | number of the step in time order, from 1
 -- column: name = Range | text | | name of the range
--- column: path | text | | its path, as a selection takes it
+-- column: path | text | | path of the range, as a selection accepts it
 -- column: range_id | id | | number of the range in the report
 -- column: start_ns = Start | ns | | start, from the start of the capture
--- column: cpu_ns = CPU | ns | | between start and end on the CPU
+-- column: cpu_ns = CPU | ns | | duration on the CPU, from start to end
 -- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, gaps included
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran
 -- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
--- column: gap_ns = Since the last | ns | | from the end of the previous step
--- column: is_warmup | bool | | whether it looks like a warm-up
+-- column: gap_ns = Since the last | ns | | time from the end of the previous step
+-- column: is_warmup | bool | | whether it looks like warm-up
 -- column: closed | bool | | false if the capture ended inside it
--- column: instances | count | | all steps of the pattern, shown or not
+-- column: instances | count | | number of all steps of the pattern, shown or not
 WITH step AS MATERIALIZED (
     FROM selected_step(selected_mode()) WHERE $rank::INTEGER IS NULL OR rank = $rank::INTEGER
 ), kept AS (

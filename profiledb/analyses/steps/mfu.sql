@@ -1,11 +1,10 @@
 -- title: Model FLOPs utilization
--- A single row: the FLOPs that the model needs per step, over the step time and the dense peak of the GPUs that ran
--- kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
--- flops_per_step and precision of NAME.meta.json). What the program calls FP32 is TF32 where most of the time of its
--- matrix products and convolutions is that of kernels on tensor cores in 32 bits. A step is one of rank 1 of
--- `iterations` that does not look like a warm-up; its time is the median on the CPU or on the GPU, whichever is longer:
--- a CPU that does not wait for the GPU is done early. What is not known leaves the figure empty. So does a share above
--- 105 %, which is impossible: `contradiction` says what it would be and of what.
+-- One row: FLOPs that the model needs per step, over the step time and the dense peak of the GPUs that ran kernels.
+-- FLOPs and precision come from the parameters, else from the sidecar (keys flops_per_step and precision of
+-- NAME.meta.json). The program's FP32 is TF32 if most of its matrix product and convolution time is in tensor core
+-- kernels in 32 bits. Steps are those of rank 1 of `iterations` without warm-up; the step time is the median on the CPU
+-- or on the GPU, whichever is longer: a CPU that does not wait for the GPU finishes early. Unknown inputs leave the
+-- figure empty. So does a share above 105 %, which is impossible: `contradiction` states it and its inputs.
 -- page: phases
 -- prefetch: part
 -- needs: kernel
@@ -16,19 +15,19 @@
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 if nothing else is known
 -- param: step_ns =  step time in ns, instead of the measured one
 -- column: mfu_pct | % | .2f | FLOPs per step over the step time, as a share of the peak
--- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
--- column: flops_from | text | | `given`, or `meta` where the program tells
+-- column: flops_per_step | FLOP | | parameter, or value in the sidecar
+-- column: flops_from | text | | `given`, or `meta` for the sidecar
 -- column: step_ns | ns | .1f | step time
--- column: step_from | text | | `given`, or the side that is longer: `host`, `gpu`
--- column: steps | count | | steps behind the median
+-- column: step_from | text | | `given`, or the longer side: `host`, `gpu`
+-- column: steps | count | | number of steps behind the median
 -- column: flops_per_s | FLOP/s | | FLOPs per step over the step time
 -- column: precision | text | | precision of the peak
--- column: precision_from | text | | `given`, `meta`, `kernels` where these tell TF32, or `assumed`
--- column: gpus | count | | GPUs that ran kernels of the selection
--- column: gpu | text | | their product names
--- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
--- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: contradiction | text | | why MFU is empty although everything is known: what it would be, and of which FLOPs, step and precision
+-- column: precision_from | text | | `given`, `meta`, `kernels` if they prove TF32, or `assumed`
+-- column: gpus | count | | number of GPUs that ran kernels of the selection
+-- column: gpu | text | | product names of these GPUs
+-- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty if one is unknown
+-- column: peak_from | text | | source of a peak: the data sheet, or SMs x FLOPs per cycle x highest clock
+-- column: contradiction | text | | reason for an empty MFU although all inputs are known: the impossible share, and its FLOPs, step and precision
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta

@@ -1,23 +1,23 @@
 -- title: GPU time by phase and kernel class
--- How the kernel time of each phase (forward, backward, optimizer: phases.toml) divides among classes. A kernel belongs
--- to the innermost range around its launch whose name has a phase; the mode `thread` leaves out the backward pass that
--- PyTorch launches from threads of its own. The columns `pass_*` are per step: means over the steps of the loop that
--- `iterations` finds (rank 1) and that do not look like a warm-up, with the kernels inside them.
+-- Kernel time of each phase (forward, backward, optimizer: phases.toml) by class. A kernel belongs to the innermost
+-- range around its launch whose name has a phase; the mode `thread` leaves out the backward pass that PyTorch launches
+-- from its own threads. The columns `pass_*` are per step: means over the steps of the loop that `iterations` finds
+-- (rank 1), without warm-up, with the kernels inside them.
 -- page: phases
 -- prefetch: part
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
 -- once: steps
--- column: phase | text | | phase, or `none` where no range around the launch has one
+-- column: phase | text | | phase, or `none` if no range around the launch has one
 -- column: class | class | | kernel class
 -- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: phase_pct | % | .2f | share of the kernel time of the phase
 -- column: calls = Launches | count | | number of launches
--- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
--- column: pass_ns = Time per step | ns | .1f | mean kernel time in a step
--- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
+-- column: passes = Steps | count | | steps of the selection that count; empty if no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean kernel time per step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches per step
 SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (), 0) AS share_pct,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (PARTITION BY phase), 0) AS phase_pct,

@@ -1,29 +1,29 @@
 -- title: Steady part
--- The part of a program that repeats: from the begin of the first step that counts to the end of the last one, over all
--- processes (`iterations` says which count; the first that look like a warm-up do not). Where no ranges tell steps, it
--- is the part that iterations of kernels cover (`detected_iterations`). Findings judge this part alone: what a program
--- does once is no matter of its steps. There is none, and no row, with fewer than `least_steps` steps, or where less
--- than `least_pct` of the time lies outside; nor where the GPUs do less than a fifth of their work in it, unless they
--- work `denser` times as large a share of its time as outside: start-up may hold more work than a few steps do.
--- Iterations of kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave
--- `outside_pct`. Where they hold `all_pct` of the work, they may cover less of the time: start-up is long, and nothing
--- else runs on the GPU. Those that lead, of the first third, above what the others take, are a warm-up.
+-- The repeating part of a program: from the start of the first step that counts to the end of the last one, over all
+-- processes (`iterations` defines the steps that count, without warm-up). Without steps from ranges, it is the part
+-- that kernel iterations cover (`detected_iterations`). Findings judge only this part: one-time work does not belong to
+-- the steps. There is none, and no row, with fewer than `least_steps` steps, or if less than `least_pct` of the time
+-- lies outside; nor if the GPUs do less than a fifth of their work in it, unless their working share of its time is
+-- `denser` times that outside: start-up may hold more work than a few steps. Kernel iterations are a guess: they must
+-- hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`. If they hold `all_pct` of the work,
+-- they may cover less of the time: start-up is long, and nothing else runs on the GPU. Leading iterations, within the
+-- first third, that take longer than the others are warm-up.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part
 -- once: finding_steps, kernel_iterations, busy
--- param: least_steps = 4 fewer steps are no steady part
--- param: denser = 5 how many times as large a share of the time as outside the GPUs work in steps of little work
--- param: kernels_pct = 10 share of the time that iterations told by kernels cover at least, percent
--- param: all_pct = 75 share of the work in such iterations from which on any share of the time will do, percent
--- param: least_pct = 5 share of the time outside from which on it is left out, percent
--- param: outside_pct = 40 the same where kernels tell the steps, percent
+-- param: least_steps = 4 fewest steps of a steady part
+-- param: denser = 5 factor between the GPUs' working share inside and outside, for steps with little work
+-- param: kernels_pct = 10 smallest share of the time that kernel iterations must cover, percent
+-- param: all_pct = 75 share of the work in kernel iterations above which they may cover any share of the time, percent
+-- param: least_pct = 5 smallest share of the time outside for which it is excluded, percent
+-- param: outside_pct = 40 the same for steps from kernels, percent
 -- column: told_by | text | | ranges or kernels
--- column: steps | count | | steps in it, of all processes
--- column: from_ns | ns | | begin, from the start of the capture
+-- column: steps | count | | steps in it, over all processes
+-- column: from_ns | ns | | start, from the start of the capture
 -- column: to_ns | ns | | end, from the start of the capture
--- column: before_ns | ns | | from the first operation of any GPU to the begin
--- column: after_ns | ns | | from the end to that of the last operation of any GPU
+-- column: before_ns | ns | | time from the first operation of any GPU to the start
+-- column: after_ns | ns | | time from the end to that of the last operation of any GPU
 WITH named AS MATERIALIZED (SELECT start_ns, end_ns FROM finding_step
 ), told AS MATERIALIZED (
     SELECT number, start_ns, end_ns, ns, count(*) OVER () AS iterations

@@ -1,12 +1,11 @@
 -- title: Timers against ranges
--- One row per label of the timings that lie beside the report: what a timer of the program measured, beside the ranges
--- of that label. A label means the ranges of that path, with or without the name of their step, else those whose path
--- ends so, else of that name with a number behind it. They are paired by step, where a range around them or the range
--- itself is called like one (step_3) and the label does not hold that name; else by their order, where there are as
--- many of both. A label with measurements of a range and of the steps inside it, such as batch_8, has a second row for
--- these: batch_8/step_*. Measurements of a warm-up (step warmup) pair with ranges in one, and are left out with them.
--- The figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then
--- nothing is said of the overhead. Ranges that were never closed do not count.
+-- One row per label of the timings beside the report: the measurements of the program's timer, next to the ranges of
+-- that label. A label means the ranges of that path, with or without the name of their step, else those whose path ends
+-- so, else of that name followed by a number. They pair by step, if the range or one around it is named like one
+-- (step_3) and the label lacks that name; else in order, if there are as many of both. A label with measurements of a
+-- range and of the steps inside it, such as batch_8, has a second row for these: batch_8/step_*. Warm-up measurements
+-- (step warmup) pair with warm-up ranges, and are left out with them. Figures cover the pairs; if nothing pairs, all
+-- measurements and all ranges, and then no overhead is shown. Unclosed ranges do not count.
 -- page: timer_check
 -- show: label 240, timings 84, ranges 72, pairs 64, timer_mean_ns, cpu_mean_ns, gpu_mean_ns, over_cpu_ns
 -- show: over_cpu_pct, over_gpu_ns, over_gpu_pct, timer_std_ns, cpu_std_ns, gpu_std_ns, timer_p50_ns, cpu_p50_ns
@@ -16,10 +15,10 @@
 -- includes: selection, sidecar, timing
 -- selects: part, mode
 -- column: label | text | | label of the measurements; for steps inside its range, with their pattern
--- column: timings = Measured | count | | measurements of this label
--- column: ranges | count | | ranges of this label in the selection
--- column: pairs | count | | measurements paired with a range
--- column: timer_mean_ns = Timer | ns | .0f | mean of what the timer measured
+-- column: timings = Measured | count | | number of measurements of this label
+-- column: ranges | count | | number of ranges of this label in the selection
+-- column: pairs | count | | number of measurements paired with a range
+-- column: timer_mean_ns = Timer | ns | .0f | mean of the timer's measurements
 -- column: timer_std_ns = Timer std dev | ns | .0f | sample standard deviation of the timer
 -- column: timer_p50_ns = Timer P50 | ns | .0f | median of the timer
 -- column: timer_p95_ns = Timer P95 | ns | .0f | 95th percentile of the timer
@@ -33,9 +32,9 @@
 -- column: gpu_p95_ns = GPU P95 | ns | .0f | 95th percentile of the time on the GPU
 -- column: over_cpu_ns = Timer − CPU | ns | .0f | mean of timer minus range
 -- column: over_cpu_pct = Of CPU | % | .2f | the same as a share of the mean range on the CPU
--- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0: the GPU went on after the timer stopped
+-- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0: the GPU continued after the timer stopped
 -- column: over_gpu_pct = Of GPU | % | .2f | the same as a share of the mean time on the GPU
--- column: gpu_pairs | count | | pairs that ran anything on the GPU
+-- column: gpu_pairs | count | | pairs with GPU work
 WITH pair AS (
     FROM selected_timing_pair(selected_mode())
 ), counted AS (

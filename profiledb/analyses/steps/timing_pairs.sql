@@ -1,23 +1,22 @@
 -- title: Measurements of a timer with their ranges
--- One row per measurement of the timings that lie beside the report, with the range of its label and step, as
--- `timing_compare` pairs them, and one row per range without one. Where there are more than `points` rows of a label,
--- every so many is kept.
+-- One row per measurement of the timings beside the report, with the range of its label and step, paired as in
+-- `timing_compare`, and one row per unpaired range. If a label has more than `points` rows, a regular subset is kept.
 -- page: timer_check
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing
 -- selects: part, mode
--- param: label =  keeps this label, as `timing_compare` has it
+-- param: label =  keeps this label, as in `timing_compare`
 -- param: points = 2000 at most this many rows per label
--- column: label | text | | label of the measurement, as `timing_compare` has it
--- column: step | count | | step of the measurement; of a range without one its own; empty in a warm-up
--- column: is_warmup | bool | | whether the measurement is one of a warm-up
--- column: timer_ns | ns | | what the timer measured
+-- column: label | text | | label of the measurement, as in `timing_compare`
+-- column: step | count | | step of the measurement, or of an unpaired range; empty in warm-up
+-- column: is_warmup | bool | | whether the measurement belongs to warm-up
+-- column: timer_ns | ns | | measured time
 -- column: cpu_ns | ns | | duration of the range on the CPU
 -- column: gpu_ns | ns | | time of the range on the GPU, from the first operation to the end of the last
 -- column: start_ns | ns | | start of the range, from the start of the capture
--- column: is_pair | bool | | whether the measurement has its range
--- column: total | count | | rows of this label, shown or not
+-- column: is_pair | bool | | whether the measurement has a range
+-- column: total | count | | number of rows of this label, shown or not
 WITH pair AS (
     SELECT *, count(*) OVER (PARTITION BY label) AS total,
         row_number() OVER (PARTITION BY label ORDER BY step, start_ns, range_id) - 1 AS number

@@ -1,36 +1,36 @@
 -- title: Decisions of a scheduler
--- One row per decision that lies beside the report, in their order: the device and why, what was predicted and
--- measured, the regret, and what NVML said of the GPU. Of more than `points` of a policy as many are kept, evenly.
+-- One row per decision in the log beside the report, in order: device and reason, predicted and measured time, regret,
+-- and NVML readings of the GPU. If a policy has more than `points`, an even subset is kept.
 -- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
--- param: policy =  decisions of this policy alone
+-- param: policy =  keeps decisions of this policy
 -- param: points = 5000 at most this many per policy
 -- column: number | count | | number of the decision in the log, from 1
--- column: since_ns = Time | ns | .0f | when, from the first decision of the log on
--- column: policy_ns = Time | ns | .0f | when, from the first decision of its policy on
--- column: policy | text | | who decided
--- column: load | text | | what else used the GPU, as the program says: free, competing
--- column: task | text | | what was to be computed
--- column: size | count | | how large, as the program counts
--- column: device | text | | cpu, gpu, or none where it was refused or failed
+-- column: since_ns = Time | ns | .0f | time, from the first decision of the log
+-- column: policy_ns = Time | ns | .0f | time, from the first decision of its policy
+-- column: policy | text | | scheduling policy
+-- column: load | text | | other load on the GPU, from the program: free, competing
+-- column: task | text | | task to compute
+-- column: size | count | | task size, in the program's count
+-- column: device | text | | cpu, gpu, or none if it was refused or failed
 -- column: gpu = GPU | id | | number of the GPU
--- column: reason | text | | why, as the scheduler says
--- column: ns = Took | ns | .0f | time of the task as it ran; empty where the program did not tell
--- column: predicted_ns = Predicted | ns | .0f | predicted time on the device that was chosen, under the load of the moment
+-- column: reason | text | | the scheduler's reason
+-- column: ns = Took | ns | .0f | measured time of the task; empty if the program did not report it
+-- column: predicted_ns = Predicted | ns | .0f | predicted time on the chosen device, under the current load
 -- column: cpu_predicted_ns = CPU predicted | ns | .0f | predicted time on the CPU
 -- column: gpu_predicted_ns = GPU predicted | ns | .0f | predicted time on the GPU
--- column: error_pct = Error | % | .2f | of the predicted time on the device that was chosen, without its sign
--- column: cpu_ns = CPU | ns | .0f | what this size takes on the CPU under this load, median
--- column: gpu_ns = GPU | ns | .0f | what this size takes on the GPU under this load, median
--- column: regret_ns = Regret | ns | .0f | what the chosen device takes longer than the faster one by these medians
+-- column: error_pct = Error | % | .2f | absolute error as a share of the predicted time on the chosen device
+-- column: cpu_ns = CPU | ns | .0f | median time of this size on the CPU under this load
+-- column: gpu_ns = GPU | ns | .0f | median time of this size on the GPU under this load
+-- column: regret_ns = Regret | ns | .0f | time of the chosen device beyond the faster one, by these medians
 -- column: waited_ns = Waited | ns | .0f | time that the task waited for a GPU
 -- column: decision_ns = Decision | ns | .0f | time of the decision
--- column: utilization_pct = GPU use | % | .1f | use of the GPU that NVML reported last before the decision
--- column: memory_free_bytes = Memory free | bytes | .0f | free memory of the GPU, likewise
--- column: sm_clock_mhz = SM clock | MHz | .0f | clock of the SMs, likewise
--- column: power_w = Power | W | .1f | power of the GPU, likewise
--- column: reading_age_ns = Age of reading | ns | .0f | how old these readings were
+-- column: utilization_pct = GPU use | % | .1f | GPU utilization in NVML's last reading before the decision
+-- column: memory_free_bytes = Memory free | bytes | .0f | free GPU memory in NVML's last reading
+-- column: sm_clock_mhz = SM clock | MHz | .0f | SM clock in NVML's last reading
+-- column: power_w = Power | W | .1f | GPU power in NVML's last reading
+-- column: reading_age_ns = Age of reading | ns | .0f | age of NVML's last reading
 WITH counted AS (
     SELECT *, row_number() OVER (PARTITION BY policy ORDER BY number) AS place,
         count(*) OVER (PARTITION BY policy) AS many

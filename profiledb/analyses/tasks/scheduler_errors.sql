@@ -1,19 +1,18 @@
 -- title: Errors of predicted times by task
--- One row per policy, task and device whose times a scheduler predicted: how far predictions were off, and in which
--- direction.
+-- One row per policy, task and device with predicted times: the size and direction of the errors.
 -- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
--- column: policy | text | | who decided
--- column: task | text | | what was computed
+-- column: policy | text | | scheduling policy
+-- column: task | text | | task that was computed
 -- column: device | text | | cpu or gpu
--- column: runs = Tasks | count | | runs whose time was predicted
--- column: predicted_ns = Predicted | ns | .0f | sum of the predicted times
--- column: measured_ns = Took | ns | .0f | sum of the measured times
--- column: error_pct = Error | % | .2f | median of the errors, without their signs
+-- column: runs = Tasks | count | | runs with a predicted time
+-- column: predicted_ns = Predicted | ns | .0f | sum of predicted times
+-- column: measured_ns = Took | ns | .0f | sum of measured times
+-- column: error_pct = Error | % | .2f | median absolute error
 -- column: ratio = Predicted / took | ratio | .3f | median of predicted over measured: above 1 the run was faster than predicted
 -- column: worst_size | count | | size with the largest median error
--- column: worst_error_pct = Error at worst size | % | .2f | that error
+-- column: worst_error_pct = Error at worst size | % | .2f | median error at this size
 WITH own AS (
     SELECT * FROM decision WHERE error_pct IS NOT NULL
 ), sized AS (

@@ -1,17 +1,17 @@
 -- title: What the model of a scheduler looks at
--- One row per task and device of the model: what a call, a row of the matrix, a byte that is moved, an operation and a
--- byte of a large result cost. A predicted time is the sum of them (model.TASK.DEVICE.TERM of NAME.meta.json). Terms of
--- 0 do not count and are empty.
+-- One row per task and device of the model: the cost of a call, a matrix row, a moved byte, an operation and a byte of
+-- a large result. A predicted time is their sum (model.TASK.DEVICE.TERM of NAME.meta.json). Terms of 0 do not count and
+-- are empty.
 -- page: cpu_vs_gpu
 -- needs: meta
 -- includes: sidecar
--- column: task | text | | what was computed
+-- column: task | text | | task that was computed
 -- column: device | text | | cpu or gpu, copies included
 -- column: call_ns = Call | ns | .1f | cost of every run
--- column: row_ns = Row | ns | .2f | cost of a row of the matrix
--- column: bytes_per_s = Bytes | bytes/s | .3g | bytes to and from the GPU per second: the inverse of what a byte costs
--- column: operations_per_s = Operations | FLOP/s | .3g | operations per second: the inverse of what one costs
--- column: result_bytes_per_s = Large results | bytes/s | .3g | bytes of a result of more than 32 MiB per second, in addition: the inverse of what such a byte costs
+-- column: row_ns = Row | ns | .2f | cost per row of the matrix
+-- column: bytes_per_s = Bytes | bytes/s | .3g | bytes to and from the GPU per second: inverse of the cost per byte
+-- column: operations_per_s = Operations | FLOP/s | .3g | operations per second: inverse of the cost per operation
+-- column: result_bytes_per_s = Large results | bytes/s | .3g | bytes per second of results above 32 MiB, in addition: inverse of the cost per such byte
 WITH term AS (
     SELECT TRY_CAST(value AS DOUBLE) AS seconds, regexp_extract(
         key, '^model\.(.+)\.(cpu|gpu)\.(call|row|byte|operation|result_byte)$', ['task', 'device', 'term']

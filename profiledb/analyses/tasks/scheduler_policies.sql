@@ -1,33 +1,33 @@
 -- title: Policies of a scheduler
--- One row per policy and load of the decisions that lie beside the report; where a policy met several loads, also one
--- of all. Regret is the time of the tasks on the devices that were chosen over that on the faster ones, less one. What
--- a task takes on a device is the median of the runs of its size under that load, by the policy that always chooses
--- this device where there is one. Decisions about what was measured on one device alone have no regret.
+-- One row per policy and load of the decisions beside the report; a policy with several loads also has a row for all.
+-- Regret is the time of the tasks on the chosen devices over that on the faster ones, less one. The time on a device is
+-- the median of the runs of that size under that load, of the policy that always chooses this device, if any. Sizes
+-- measured on one device only have no regret.
 -- page: cpu_vs_gpu
 -- needs: task_decision
 -- includes: sidecar, scheduler
--- column: policy | text | | who decided
--- column: load | text | | what else used the GPU, as the program says: free, competing; all of them together
--- column: decisions = Tasks | count | | decisions
+-- column: policy | text | | scheduling policy
+-- column: load | text | | other load on the GPU, from the program: free, competing; all of them together
+-- column: decisions = Tasks | count | | number of decisions
 -- column: on_cpu = On CPU | count | | tasks that ran on the CPU
 -- column: on_gpu = On GPU | count | | tasks that ran on a GPU
 -- column: refused = Not run | count | | tasks that were refused, or ended with an error
--- column: total_ns = Time | ns | .0f | time of the tasks as they ran, without waiting
+-- column: total_ns = Time | ns | .0f | measured time of the tasks, without waiting
 -- column: waited_ns = Waited | ns | .0f | time that tasks waited for a GPU
--- column: joules = Energy | J | .1f | energy of all GPUs in that time, as the program measured it (queue.POLICY.LOAD.joules of NAME.meta.json)
--- column: judged | count | | decisions that have a regret
--- column: single_runs | count | | those of them whose size ran once on one of the devices, so that no median evens out chance
--- column: measured_ns | ns | .0f | time of the decisions that have a regret, as they ran
--- column: expected_ns | ns | .0f | the same by the medians of their sizes on the devices that were chosen
+-- column: joules = Energy | J | .1f | energy of all GPUs in that time, measured by the program (queue.POLICY.LOAD.joules of NAME.meta.json)
+-- column: judged | count | | decisions with a regret
+-- column: single_runs | count | | decisions with a regret whose size ran only once on a device, so that no median evens out chance
+-- column: measured_ns | ns | .0f | measured time of the decisions with a regret
+-- column: expected_ns | ns | .0f | expected time of these, from the medians of their sizes on the chosen devices
 -- column: best_ns = Best time | ns | .0f | time of these on the faster devices
--- column: regret_ns = Regret | ns | .0f | what these took longer on the devices that were chosen
--- column: regret_pct = Regret | % | .2f | the same of best_ns
+-- column: regret_ns = Regret | ns | .0f | excess time of these on the chosen devices
+-- column: regret_pct = Regret | % | .2f | the same as a share of best_ns
 -- column: cpu_regret_pct = Always CPU | % | .2f | regret of sending all of these to the CPU
 -- column: gpu_regret_pct = Always GPU | % | .2f | regret of sending all of these to the GPU
--- column: predicted | count | | tasks that ran where their time was predicted
--- column: error_pct = Error | % | .2f | median of the errors of the predicted times
+-- column: predicted | count | | tasks that ran on a device with a predicted time
+-- column: error_pct = Error | % | .2f | median error of the predicted times
 -- column: decision_ns = Decision | ns | .0f | median time of a decision
--- column: decision_p99_ns = Decision P99 | ns | .0f | 99th percentile of it
+-- column: decision_p99_ns = Decision P99 | ns | .0f | 99th percentile of the decision time
 WITH energy AS (
     SELECT regexp_extract(key, '^queue\.(.+)\.([^.]+)\.joules$', ['policy', 'load']) AS told,
         TRY_CAST(value AS DOUBLE) AS joules

@@ -1,84 +1,83 @@
 -- title: Features of tasks for machine learning
--- One row per task and size of the times that lie beside the report: the times, the GPU, and what the profile says of
--- the ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
--- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
--- median. What the report does not tell is empty: without such ranges all that comes from the profile, except for what
--- the program tells itself.
+-- One row per task and size of the timings beside the report: the times, the GPU, and the profile of the ranges
+-- TASK_SIZE/gpu, such as matmul_1024/gpu, without warm-up. Selections have no effect. Counts, bytes and sums of
+-- durations of the profile are means per repetition, except those called median. Unknown values are empty: without such
+-- ranges all profile values, except those that the program itself reports.
 -- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: selection, sidecar, memory, peak, task, task_energy, share
--- column: gpu_name | text | | product name of the GPU that worked most
--- column: compute_capability | text | | its compute capability, major.minor
--- column: sm_count | count | | its streaming multiprocessors
--- column: sm_clock_hz | Hz | | its highest SM clock
--- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of its memory
--- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
+-- column: gpu_name | text | | product name of the GPU with the most work
+-- column: compute_capability | text | | compute capability, major.minor
+-- column: sm_count | count | | number of streaming multiprocessors
+-- column: sm_clock_hz | Hz | | highest SM clock
+-- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of the GPU memory
+-- column: precision | text | | precision of the program, from NAME.meta.json: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
--- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: cpu_name | text | | processor; where the report does not tell, cpu_name of NAME.meta.json
--- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
--- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
--- column: task | text | | what was computed
--- column: size | count | | how large, as the program counts
--- column: flops | FLOP | | operations of the task, where the program tells
--- column: cpu_repetitions | count | | whole repetitions on the CPU that were timed
--- column: gpu_repetitions | count | | whole repetitions on the GPU that were timed
--- column: cpu_total_median_ns | ns | | median of all parts on the CPU together
--- column: cpu_total_std_ns | ns | | sample standard deviation of it
--- column: cpu_compute_median_ns | ns | | median of computing on the CPU
--- column: cpu_allocate_median_ns | ns | | median of allocating on the CPU
--- column: gpu_total_median_ns | ns | | median of all parts on the GPU together
--- column: gpu_total_std_ns | ns | | sample standard deviation of it
--- column: gpu_compute_median_ns | ns | | median of computing on the GPU
--- column: gpu_allocate_median_ns | ns | | median of allocating on the GPU
+-- column: peak_from | text | | source of the peak: the data sheet, or SMs x FLOPs per cycle x highest clock
+-- column: cpu_name | text | | processor; cpu_name of NAME.meta.json if the report lacks it
+-- column: cpu_backend | text | | library used on the CPU (backends.cpu of NAME.meta.json)
+-- column: gpu_backend | text | | library used on the GPU (backends.gpu of NAME.meta.json)
+-- column: task | text | | task that was computed
+-- column: size | count | | task size, in the program's count
+-- column: flops | FLOP | | operations of the task, if the program reports them
+-- column: cpu_repetitions | count | | complete timed repetitions on the CPU
+-- column: gpu_repetitions | count | | complete timed repetitions on the GPU
+-- column: cpu_total_median_ns | ns | | median CPU time of all parts together
+-- column: cpu_total_std_ns | ns | | sample standard deviation of this CPU time
+-- column: cpu_compute_median_ns | ns | | median of compute on the CPU
+-- column: cpu_allocate_median_ns | ns | | median of allocation on the CPU
+-- column: gpu_total_median_ns | ns | | median GPU time of all parts together
+-- column: gpu_total_std_ns | ns | | sample standard deviation of this CPU time
+-- column: gpu_compute_median_ns | ns | | median of compute on the GPU
+-- column: gpu_allocate_median_ns | ns | | median of allocation on the GPU
 -- column: gpu_to_device_median_ns | ns | | median of the copies to the GPU
 -- column: gpu_to_host_median_ns | ns | | median of the copy back
--- column: gpu_other_median_ns | ns | | median of all parts on the GPU with other names
--- column: transfer_share_pct | % | | to_device and to_host, of the time on the GPU
--- column: gpu_energy_j | J | | energy that the GPUs drew for all parts of one repetition on the GPU: from its repetitions beside a power log (tasks --energy-seconds)
--- column: gpu_mean_w | W | | their mean power meanwhile
--- column: gpu_idle_w | W | | the lowest power that the log tells: about what they draw when nothing runs
+-- column: gpu_other_median_ns | ns | | median of all other parts on the GPU
+-- column: transfer_share_pct | % | | to_device and to_host as a share of the GPU time
+-- column: gpu_energy_j | J | | energy of the GPUs for all parts of one repetition on the GPU: from its repetitions beside a power log (tasks --energy-seconds)
+-- column: gpu_mean_w | W | | mean power of the GPUs meanwhile
+-- column: gpu_idle_w | W | | lowest power in the log: approximately the idle power
 -- column: speedup_total | ratio | | CPU median over GPU median, all parts
--- column: speedup_compute | ratio | | the same of computing alone
--- column: cpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the CPU
--- column: gpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the GPU
--- column: profiled_repetitions | count | | ranges that were looked at
+-- column: speedup_compute | ratio | | CPU median over GPU median, compute only
+-- column: cpu_compute_flops_per_s | FLOP/s | | FLOPs over the median of compute on the CPU
+-- column: gpu_compute_flops_per_s | FLOP/s | | FLOPs over the median of compute on the GPU
+-- column: profiled_repetitions | count | | number of analyzed ranges
 -- column: host_median_ns | ns | | median duration of the range on the CPU
--- column: api_calls | count | | CUDA calls of a repetition
--- column: api_ns | ns | | sum of their durations; those inside others count twice
--- column: launch_calls | count | | those that launch kernels or graphs
+-- column: api_calls | count | | CUDA calls per repetition
+-- column: api_ns | ns | | sum of their durations; nested calls count twice
+-- column: launch_calls | count | | calls that launch kernels or graphs
 -- column: launch_ns | ns | | sum of their durations
--- column: kernels | count | | kernels of a repetition; empty where graphs hide them
--- column: distinct_kernels | count | | different full names of kernels
--- column: kernel_ns | ns | | sum of the durations of the kernels
--- column: kernel_median_ns | ns | | median of that sum
--- column: gpu_busy_ns | ns | | time in which kernels, copies or memsets ran: their union
+-- column: kernels | count | | kernels per repetition; empty if graphs hide them
+-- column: distinct_kernels | count | | number of different full kernel names
+-- column: kernel_ns | ns | | sum of kernel durations
+-- column: kernel_median_ns | ns | | median of this sum
+-- column: gpu_busy_ns | ns | | union of the times of kernels, copies and memsets
 -- column: copies_to_device | count | | copies from host to device
--- column: bytes_to_device | bytes | | their sizes; where no profile tells, bytes_by_task less result_bytes_by_task of NAME.meta.json
+-- column: bytes_to_device | bytes | | sum of their sizes; without a profile, bytes_by_task less result_bytes_by_task of NAME.meta.json
 -- column: copy_to_device_ns | ns | | sum of their durations
 -- column: copies_to_host | count | | copies from device to host
--- column: bytes_to_host | bytes | | their sizes; where no profile tells, result_bytes_by_task of NAME.meta.json
+-- column: bytes_to_host | bytes | | sum of their sizes; without a profile, result_bytes_by_task of NAME.meta.json
 -- column: copy_to_host_ns | ns | | sum of their durations
 -- column: copies_other | count | | all other copies
--- column: bytes_other | bytes | | their sizes
--- column: copy_ns | ns | | sum of the durations of all copies
--- column: top_kernel_name | text | | kernel and launch shape with the most time: its full name
--- column: top_kernel_class | text | | its class
--- column: top_kernel_share_pct | % | | its share of the time of the kernels
--- column: top_kernel_median_ns | ns | | median duration of one launch
--- column: top_kernel_launches | count | | its launches
--- column: grid_x | count | | its blocks in x
--- column: grid_y | count | | its blocks in y
--- column: grid_z | count | | its blocks in z
--- column: block_x | count | | threads of its blocks in x
--- column: block_y | count | | threads of its blocks in y
--- column: block_z | count | | threads of its blocks in z
+-- column: bytes_other | bytes | | sum of their sizes
+-- column: copy_ns | ns | | sum of all copy durations
+-- column: top_kernel_name | text | | full name of the kernel and launch shape with the most time
+-- column: top_kernel_class | text | | class of this kernel
+-- column: top_kernel_share_pct | % | | share of this kernel in the kernel time
+-- column: top_kernel_median_ns | ns | | median duration of one launch of this kernel
+-- column: top_kernel_launches | count | | launches of this kernel
+-- column: grid_x | count | | grid size in x, blocks
+-- column: grid_y | count | | grid size in y, blocks
+-- column: grid_z | count | | grid size in z, blocks
+-- column: block_x | count | | block size in x, threads
+-- column: block_y | count | | block size in y, threads
+-- column: block_z | count | | block size in z, threads
 -- column: registers_per_thread | count | | 32-bit registers per thread
--- column: static_shared_bytes | bytes | | shared memory of its blocks, declared
--- column: dynamic_shared_bytes | bytes | | shared memory of its blocks, asked for at launch
--- column: kernel_flops_per_s | FLOP/s | | flops over the median of the sum of the durations of the kernels
--- column: kernel_peak_pct | % | | that of the peak; empty above 105 %, which is impossible
--- column: kernel_peak_contradiction | text | | why that share is empty although everything is known: what it would be, and of what
+-- column: static_shared_bytes | bytes | | static shared memory per block
+-- column: dynamic_shared_bytes | bytes | | dynamic shared memory per block, requested at launch
+-- column: kernel_flops_per_s | FLOP/s | | FLOPs over the median of the summed kernel durations
+-- column: kernel_peak_pct | % | | kernel_flops_per_s as a share of the peak; empty above 105 %, which is impossible
+-- column: kernel_peak_contradiction | text | | reason for an empty share although all inputs are known: the impossible share and its inputs
 WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
@@ -124,7 +123,7 @@ WITH program AS (
     FROM copied GROUP BY range_id
 ), kept AS (
     SELECT range_id, busy_ns FROM projection WHERE mode = 'process'
-), repetition AS (  -- what was traced and has no row is 0
+), repetition AS (  -- traced tables without a row count as 0
     SELECT task, size, host_ns, CASE WHEN traced.calls THEN 0 END AS no_calls,
         CASE WHEN traced.gpu THEN 0 END AS nothing,
         CASE WHEN hidden.range_id IS NULL THEN nothing END AS no_kernel, coalesce(called.calls, no_calls) AS api_calls,
@@ -147,7 +146,7 @@ WITH program AS (
         avg(down) AS copies_to_host, avg(down_bytes) AS bytes_to_host, avg(down_ns) AS copy_to_host_ns,
         avg(others) AS copies_other, avg(other_bytes) AS bytes_other, avg(copy_ns) AS copy_ns
     FROM repetition GROUP BY task, size
-), shape AS (  -- grouped by numbers: by texts takes twice as long
+), shape AS (  -- grouped by numbers: texts take twice as long
     SELECT task, size, kernel, sum(ns) AS ns, median(ns) AS top_kernel_median_ns, count(*) AS top_kernel_launches,
         grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
         dynamic_shared_bytes

@@ -1,19 +1,19 @@
 -- title: Parts of the same work on CPU and GPU
--- One row per task, size, device and part of the times that lie beside the report, in the order in which they ran. The
--- shares of a task, size and device add up to 100.
+-- One row per task, size, device and part of the timings beside the report, in execution order. The shares of a task,
+-- size and device add up to 100.
 -- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: sidecar, task, attention
--- column: task | text | | what was computed
--- column: size | count | | how large, as the program counts
+-- column: task | text | | task that was computed
+-- column: size | count | | task size, in the program's count
 -- column: device | text | | cpu or gpu
--- column: part | text | | allocate, to_device, compute, to_host, or what the program calls it
--- column: repetitions | count | | how often it was measured
+-- column: part | text | | allocate, to_device, compute, to_host, or the program's name for it
+-- column: repetitions | count | | number of measurements
 -- column: median_ns | ns | .0f | median over the repetitions
 -- column: mean_ns | ns | .0f | mean over the repetitions
--- column: min_ns | ns | .0f | least
--- column: max_ns | ns | .0f | most
--- column: share_pct | % | .2f | of the time of all parts, over the repetitions that have all of them
+-- column: min_ns | ns | .0f | minimum
+-- column: max_ns | ns | .0f | maximum
+-- column: share_pct | % | .2f | share of the time of all parts, over the repetitions that have all of them
 WITH whole AS (
     SELECT part.*, CASE WHEN is_whole THEN ns END AS whole_ns, min(part.row) OVER (PARTITION BY task) AS task_row
     FROM task_repetition AS part JOIN task_run USING (task, size, device, repetition)

@@ -1,31 +1,31 @@
 -- title: The same work on CPU and GPU
--- One row per task and size of the times that lie beside the report: all parts of a device together, and computing
--- alone, as if the data were there already. The n-th row of a part is its n-th repetition; a repetition that lacks a
--- part has no total. The speed-up is the median of the CPU over that of the GPU.
+-- One row per task and size of the timings beside the report: all parts of a device together, and compute alone, as if
+-- the data were already there. The n-th row of a part is its n-th repetition; a repetition that lacks a part has no
+-- total. The speed-up is the CPU median over the GPU median.
 -- page: cpu_vs_gpu
 -- needs: task_time
 -- includes: sidecar, task
--- column: task | text | | what was computed
--- column: size | count | | how large, as the program counts
+-- column: task | text | | task that was computed
+-- column: size | count | | task size, in the program's count
 -- column: cpu_repetitions = CPU reps | count | | complete repetitions on the CPU
 -- column: gpu_repetitions = GPU reps | count | | complete repetitions on the GPU
--- column: partial_repetitions | count | | repetitions of both that lack a part and are left out of the totals
--- column: cpu_median_ns = CPU | ns | .0f | median of all parts on the CPU together
--- column: cpu_mean_ns = CPU mean | ns | .0f | mean of all parts on the CPU together
--- column: cpu_std_ns = CPU std dev | ns | .0f | sample standard deviation of all parts on the CPU together; empty for one repetition
--- column: cpu_min_ns = CPU min | ns | .0f | minimum of all parts on the CPU together
+-- column: partial_repetitions | count | | repetitions of both that lack a part, excluded from the totals
+-- column: cpu_median_ns = CPU | ns | .0f | median CPU time of all parts together
+-- column: cpu_mean_ns = CPU mean | ns | .0f | mean CPU time of all parts together
+-- column: cpu_std_ns = CPU std dev | ns | .0f | sample standard deviation of the CPU time of all parts together; empty for one repetition
+-- column: cpu_min_ns = CPU min | ns | .0f | minimum CPU time of all parts together
 -- column: cpu_max_ns | ns | .0f | maximum of it
--- column: gpu_median_ns = GPU | ns | .0f | median of all parts on the GPU together
--- column: gpu_mean_ns = GPU mean | ns | .0f | mean of all parts on the GPU together
--- column: gpu_std_ns = GPU std dev | ns | .0f | sample standard deviation of all parts on the GPU together; empty for one repetition
--- column: gpu_min_ns = GPU min | ns | .0f | minimum of all parts on the GPU together
+-- column: gpu_median_ns = GPU | ns | .0f | median GPU time of all parts together
+-- column: gpu_mean_ns = GPU mean | ns | .0f | mean GPU time of all parts together
+-- column: gpu_std_ns = GPU std dev | ns | .0f | sample standard deviation of the GPU time of all parts together; empty for one repetition
+-- column: gpu_min_ns = GPU min | ns | .0f | minimum GPU time of all parts together
 -- column: gpu_max_ns | ns | .0f | maximum of it
--- column: cpu_compute_median_ns = CPU compute | ns | .0f | median of computing on the CPU
+-- column: cpu_compute_median_ns = CPU compute | ns | .0f | median of compute on the CPU
 -- column: cpu_compute_mean_ns | ns | .0f | mean of it
 -- column: cpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
 -- column: cpu_compute_min_ns | ns | .0f | minimum of it
 -- column: cpu_compute_max_ns | ns | .0f | maximum of it
--- column: gpu_compute_median_ns = GPU compute | ns | .0f | median of computing on the GPU
+-- column: gpu_compute_median_ns = GPU compute | ns | .0f | median of compute on the GPU
 -- column: gpu_compute_mean_ns | ns | .0f | mean of it
 -- column: gpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
 -- column: gpu_compute_min_ns | ns | .0f | minimum of it
@@ -34,11 +34,11 @@
 -- column: gpu_allocate_ns = Allocate | ns | .0f | median of the part allocate on the GPU
 -- column: gpu_to_device_ns = To the GPU | ns | .0f | median of the part to_device on the GPU
 -- column: gpu_to_host_ns = To the host | ns | .0f | median of the part to_host on the GPU
--- column: gpu_other_ns = Other | ns | .0f | median of all parts on the GPU with other names
--- column: transfer_share_pct = Transfers | % | .2f | share of to_device and to_host in the time on the GPU, over all complete repetitions; empty if there is neither part
+-- column: gpu_other_ns = Other | ns | .0f | median of all other parts on the GPU
+-- column: transfer_share_pct = Transfers | % | .2f | share of to_device and to_host in the GPU time, over all complete repetitions; empty without both parts
 -- column: speedup_total = Speed-up | ratio | .4f | CPU median over GPU median, all parts
--- column: speedup_compute = Speed-up computing | ratio | .4f | the same for computing alone, as if the data were already on the GPU
--- column: flops | FLOP | .0f | operations of the task, where the program tells
--- column: cpu_flops_per_s = CPU | FLOP/s | .0f | FLOPs (flops_by_task) over the median of computing on the CPU
--- column: gpu_flops_per_s = GPU | FLOP/s | .0f | FLOPs (flops_by_task) over the median of computing on the GPU
+-- column: speedup_compute = Speed-up computing | ratio | .4f | speed-up of compute alone, as if the data were already on the GPU
+-- column: flops | FLOP | .0f | operations of the task, if the program reports them
+-- column: cpu_flops_per_s = CPU | FLOP/s | .0f | FLOPs (flops_by_task) over the median of compute on the CPU
+-- column: gpu_flops_per_s = GPU | FLOP/s | .0f | FLOPs (flops_by_task) over the median of compute on the GPU
 SELECT * EXCLUDE (task_row) FROM task_figure ORDER BY task_row, size;

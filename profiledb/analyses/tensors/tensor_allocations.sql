@@ -1,25 +1,25 @@
 -- title: Allocations of tensors
--- The allocations of the selection by the operator that made them, or the module around it, in a memory snapshot by
--- line of the program or by stack (`tensor_peak` says which).
--- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
--- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
+-- Allocations in the selection by the operator that made them, or the module around it; in a memory snapshot by program
+-- line or stack (see `tensor_peak`). Net is the part that is not freed in the capture. With `innermost`, count, bytes
+-- and net are "Allocation Count", "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, which assigns a
+-- free to the allocating operator.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
 -- once: tensors
--- param: by = any (any, operator, module, innermost, line, stack) what to group by; any: line, else operator
+-- param: by = any (any, operator, module, innermost, line, stack) grouping; any: line, else operator
 -- param: limit = 500 rows per device
 -- column: device | text | | CPU, or GPU with its number
--- column: name | text | | operator, module, line or stack; empty where there is none
--- column: allocations | count | | in the selection
+-- column: name | text | | operator, module, line or stack; empty if there is none
+-- column: allocations | count | | number of allocations in the selection
 -- column: bytes | bytes | | sum of their sizes
 -- column: share_pct | % | .1f | share of the sizes of all allocations of the device
 -- column: avg_bytes = Average | bytes | .1f | mean size
--- column: largest_bytes = Largest | bytes | | the largest of them
--- column: median_ns = Median lifetime | ns | .1f | median time until they are released; empty where none is
--- column: net_bytes = Net | bytes | | not released in the capture
+-- column: largest_bytes = Largest | bytes | | size of the largest allocation
+-- column: median_ns = Median lifetime | ns | .1f | median time until they are freed; empty if none is
+-- column: net_bytes = Net | bytes | | bytes not freed in the capture
 WITH made AS (
     SELECT device, bytes, gone IS NULL AS is_kept, end_ns - start_ns AS life_ns,
         tensor_name($by, operator, module, innermost, line, stack) AS name

@@ -1,22 +1,22 @@
 -- title: Fragmentation of memory
--- What the allocator held of each device when a memory snapshot was taken (`tensor_segments`), all segments together.
--- An allocation that is larger than the largest free block makes the allocator take more of the device, however much is
--- free: the rest is scattered.
+-- Allocator memory of each device at the time of a memory snapshot (`tensor_segments`), all segments together. An
+-- allocation larger than the largest free block makes the allocator take more of the device, no matter how much is free
+-- in total: the rest is scattered.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part
 -- column: device | text | | CPU, or GPU with its number
--- column: segments | count | | segments of the device
--- column: bytes = Reserved | bytes | | taken from the device
--- column: used_bytes = Used | bytes | | asked for by tensors that are alive
--- column: rounding_bytes = Rounding | bytes | | what their blocks are larger
--- column: awaiting_bytes = Awaiting | bytes | | released, but still used by a stream
--- column: free_bytes = Free | bytes | | in no tensor
--- column: empty_bytes = In empty segments | bytes | | free memory that torch.cuda.empty_cache() would give back
--- column: largest_free_bytes = Largest free block | bytes | | the most that one allocation finds
--- column: scattered_pct = Scattered | % | .1f | share of the free memory that is not in the largest free block of its segment
+-- column: segments | count | | number of segments of the device
+-- column: bytes = Reserved | bytes | | memory taken from the device
+-- column: used_bytes = Used | bytes | | bytes requested by live tensors
+-- column: rounding_bytes = Rounding | bytes | | excess of their blocks over the requested bytes
+-- column: awaiting_bytes = Awaiting | bytes | | bytes freed, but still used by a stream
+-- column: free_bytes = Free | bytes | | bytes outside tensors
+-- column: empty_bytes = In empty segments | bytes | | free memory that torch.cuda.empty_cache() would return
+-- column: largest_free_bytes = Largest free block | bytes | | largest possible allocation from free memory
+-- column: scattered_pct = Scattered | % | .1f | share of the free memory outside the largest free block of its segment
 WITH block AS (
     SELECT segment_id, sum(requested_bytes) FILTER (state = 'active_allocated') AS used_bytes,
         sum(bytes - requested_bytes) FILTER (state = 'active_allocated') AS rounding_bytes,

@@ -1,6 +1,6 @@
 -- title: Lifetimes of the largest tensors
--- The largest allocations of the selection, and those before the capture that it sees released: who made them, when
--- they were released and by which operator. A block of memory that is allocated again is another allocation.
+-- The largest allocations of the selection, and those made before the capture and freed in it: allocating code, time
+-- and operator of the free. A block that is allocated again is another allocation.
 -- page: memory
 -- show: bytes, start_ns 110, end_ns 110, duration_ns, operator 230, module 230, line 300, stack 300, freed_by 230
 -- prefetch: part
@@ -8,17 +8,17 @@
 -- includes: selection, tensors
 -- selects: part
 -- once: tensors
--- param: limit = 100 rows per device, the largest first
+-- param: limit = 100 rows per device, largest first
 -- column: device | text | | CPU, or GPU with its number
--- column: bytes = Size | bytes | | as the allocator rounds it
--- column: start_ns = Allocated | ns | | when, from the start of the capture; empty: before the capture
--- column: end_ns = Released | ns | | when; empty: it lives past the end of the capture
--- column: duration_ns = Lifetime | ns | | from one to the other
--- column: operator | text | | operator that allocated it; empty outside of operators, and before the capture
--- column: module | text | | module around it; of a backward operator that of its forward one
--- column: line = Source line | text | | line of the program that allocated it, memory snapshots only
--- column: stack | text | | its stack, the innermost function first
--- column: freed_by = Released in | text | | operator, or line, in which it was released; empty outside of them
+-- column: bytes = Size | bytes | | size, rounded by the allocator
+-- column: start_ns = Allocated | ns | | time, from the start of the capture; empty: before the capture
+-- column: end_ns = Released | ns | | time; empty: it lives past the end of the capture
+-- column: duration_ns = Lifetime | ns | | time from allocation to free
+-- column: operator | text | | operator that allocated it; empty outside operators, and before the capture
+-- column: module | text | | module around it; for a backward operator that of its forward one
+-- column: line = Source line | text | | program line that allocated it, memory snapshots only
+-- column: stack | text | | stack of the allocation, innermost function first
+-- column: freed_by = Released in | text | | operator, or line, in which it was freed; empty outside them
 WITH life AS MATERIALIZED (
     SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept
         ON kept.event_id = coalesce(life.event_id, life.freed_by)

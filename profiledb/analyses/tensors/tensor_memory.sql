@@ -1,10 +1,10 @@
 -- title: Memory of tensors
--- What the framework's allocator gave to tensors, by device (`profile_memory=True` of torch.profiler, or a memory
--- snapshot, which counts sizes as they were asked for). Peak, reserved
--- and unused memory are the largest of the selection. Reserved is what the allocator took from the device and
--- keeps; what of it no tensor holds is unused: cached for later, or too fragmented to be used. The start and
--- the end are those of the capture. Where the trace does not state what is allocated, it is allocations less releases.
--- As in TensorBoard's plugin the peak is the most that "Total Allocated" says; it counts CPU and GPUs apart, too.
+-- Memory that the framework's allocator gave to tensors, by device (`profile_memory=True` of torch.profiler, or a
+-- memory snapshot, which counts requested sizes). Peak, reserved and unused memory are the maxima of the selection.
+-- Reserved is the memory that the allocator took from the device and keeps; unused is the part of it that no tensor
+-- holds: cached for later, or too fragmented. The start and the end are those of the capture. If the trace does not
+-- state the allocated memory, it is allocations less frees. As in TensorBoard's plugin the peak is the maximum of
+-- "Total Allocated", here also separate for CPU and GPUs.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_event
@@ -12,23 +12,23 @@
 -- selects: part
 -- once: tensors
 -- column: device | text | | CPU, or GPU with its number
--- column: peak_bytes | bytes | | most that tensors held at once in the selection
--- column: peak_ns | ns | | when they first did, from the start of the capture
--- column: capture_peak_bytes | bytes | | most in the whole capture
--- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
--- column: peak_pct | % | .1f | peak as a share of the memory of the GPU
--- column: before_bytes | bytes | | held when the capture began
--- column: end_bytes | bytes | | held when it ended
--- column: allocations | count | | in the selection
+-- column: peak_bytes | bytes | | maximum that tensors held at once in the selection
+-- column: peak_ns | ns | | time of the first peak, from the start of the capture
+-- column: capture_peak_bytes | bytes | | maximum in the whole capture
+-- column: gpu_bytes | bytes | | memory of the GPU, if the report states it
+-- column: peak_pct | % | .1f | peak as a share of the GPU's memory
+-- column: before_bytes | bytes | | held at the start of the capture
+-- column: end_bytes | bytes | | held at the end of the capture
+-- column: allocations | count | | number of allocations in the selection
 -- column: allocated_bytes | bytes | | sum of their sizes
--- column: releases | count | | in the selection
--- column: unseen | count | | releases of what was allocated before the capture
--- column: reserved_bytes | bytes | | most that the allocator held of the device; empty where it keeps nothing
--- column: unused_bytes | bytes | | most of it that no tensor held
--- column: unused_pct | % | .1f | that as a share of what was reserved then
--- column: unused_ns | ns | | when that was first so, from the start of the capture
--- column: out_of_memory | count | | allocations that failed
--- column: is_stated | bool | | whether the trace states what is allocated
+-- column: releases | count | | number of allocations in the selection
+-- column: unseen | count | | frees of memory allocated before the capture
+-- column: reserved_bytes | bytes | | maximum device memory held by the allocator; empty if it keeps none
+-- column: unused_bytes | bytes | | maximum part of it that no tensor held
+-- column: unused_pct | % | .1f | unused memory as a share of the memory reserved then
+-- column: unused_ns | ns | | time of the first maximum, from the start of the capture
+-- column: out_of_memory | count | | number of failed allocations
+-- column: is_stated | bool | | whether the trace states the allocated memory
 -- column: capture_ns | ns | | length of the capture
 WITH level AS (
     SELECT level.*,

@@ -1,7 +1,7 @@
 -- title: Memory of tensors over the capture
--- What tensors held, and what the allocator had reserved, after each allocation and release (`tensor_memory`), over the
--- whole capture. Where a device has more events than `points`, the capture is cut into bins and of each the
--- least, the most and the last are kept, and the most reserved: peaks stay. The selection keeps GPUs, never times.
+-- Memory of tensors, and reserved memory of the allocator, after each allocation and free (`tensor_memory`), over the
+-- whole capture. If a device has more events than `points`, the capture is cut into bins, and each keeps the minimum,
+-- maximum and last value, and the maximum reserved: peaks stay. The selection filters GPUs, never times.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_event
@@ -10,9 +10,9 @@
 -- once: tensors
 -- param: points = 2000 at most this many rows per device
 -- column: device | text | | CPU, or GPU with its number
--- column: time_ns | ns | | moment, from the start of the capture
+-- column: time_ns | ns | | time of the sample, from the start of the capture
 -- column: allocated_bytes | bytes | | held by tensors from then on
--- column: reserved_bytes | bytes | | held by the allocator from then on; empty where it keeps nothing
+-- column: reserved_bytes | bytes | | held by the allocator from then on; empty if it keeps none
 WITH level AS (
     SELECT device, nth, greatest(0, time_ns - start_ns) AS time_ns, allocated_bytes, reserved_bytes
     FROM tensor_level CROSS JOIN capture_window WHERE selected_tensor_device(device_type, device_id)

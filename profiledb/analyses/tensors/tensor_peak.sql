@@ -1,24 +1,24 @@
 -- title: What holds memory at the peak
--- The allocations that live when tensors hold most in the selection (`tensor_memory`), by the operator that made them,
--- or the module around it; in a memory snapshot by line of the program, or by stack. What was allocated before the
--- capture, or was not seen, is a part of its own: the peak less all that was seen. Operators that
--- only allocate for others (`aten::empty`) count as the operator around them, unlike in TensorBoard's plugin;
--- `innermost` counts as there. Backward operators belong to the module of their forward ones.
+-- Live allocations at the tensor memory peak of the selection (`tensor_memory`), by the operator that made them, or the
+-- module around it; in a memory snapshot by program line, or by stack. Memory allocated before the capture, or unseen,
+-- is a part of its own: the peak less all seen memory. Operators that only allocate for others (`aten::empty`) count as
+-- the operator around them, unlike in TensorBoard's plugin; `innermost` counts as there. Backward operators belong to
+-- the module of their forward ones.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part
 -- once: tensors
--- param: by = any (any, operator, module, innermost, line, stack) what to group by; any: line, else operator
--- param: limit = 200 rows per device; what is left is one row
+-- param: by = any (any, operator, module, innermost, line, stack) grouping; any: line, else operator
+-- param: limit = 200 rows per device; the rest is one row
 -- column: device | text | | CPU, or GPU with its number
--- column: part | text | | named; none: outside of all of them; before: allocated before the capture; rest: further names
+-- column: part | text | | named; none: outside all of them; before: allocated before the capture; rest: further names
 -- column: name | text | | operator, module, line or stack
--- column: tensors | count | | allocations that live at the peak; empty for those before the capture
--- column: bytes | bytes | | what they hold
+-- column: tensors | count | | live allocations at the peak; empty for those before the capture
+-- column: bytes | bytes | | sum of their sizes
 -- column: share_pct | % | .1f | share of the peak
--- column: largest_bytes = Largest | bytes | | the largest of them
+-- column: largest_bytes = Largest | bytes | | size of the largest allocation
 WITH live AS (
     SELECT life.device, bytes, tensor_name($by, operator, module, innermost, line, stack) AS name
     FROM tensor_life AS life JOIN selected_tensor_peak AS peak USING (device) LEFT JOIN tensor_place USING (event_id)

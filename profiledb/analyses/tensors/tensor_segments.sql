@@ -1,7 +1,7 @@
 -- title: Segments of the allocator
--- What the allocator held of each device when a memory snapshot was taken, and how full it was: it takes memory of the
--- device in segments and divides these into blocks. Free memory between blocks serves an allocation only where one free
--- block is as large: that is fragmentation. Rounding is what blocks are larger than what was asked for. Numbers are
+-- Allocator memory of each device at the time of a memory snapshot, and its use: the allocator takes memory of the
+-- device in segments and divides these into blocks. Free memory between blocks serves an allocation only if one free
+-- block is large enough: that is fragmentation. Rounding is the excess of blocks over the requested bytes. Numbers are
 -- those of `stats` of PyTorch's viewer (torch/cuda/_memory_viz.py): free external, free internal.
 -- page: memory
 -- show: device, pool, stream, bytes, used_bytes, rounding_bytes, free_bytes, free_pct bar 110, largest_free_bytes
@@ -10,20 +10,20 @@
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part
--- param: limit = 1000 rows per device, those with most free memory first
+-- param: limit = 1000 rows per device, most free memory first
 -- column: device | text | | CPU, or GPU with its number
--- column: address | text | | of its first byte
+-- column: address | text | | address of the first byte
 -- column: stream | text | | CUDA stream that it serves
--- column: pool | text | | small or large allocations, or the private pool, as of a CUDA graph
--- column: bytes = Size | bytes | | taken from the device
--- column: used_bytes = Used | bytes | | asked for by tensors that are alive
--- column: rounding_bytes = Rounding | bytes | | what their blocks are larger
--- column: free_bytes = Free | bytes | | in no tensor, a release that a stream still waits for included
+-- column: pool | text | | small or large allocations, or the private pool, for example of a CUDA graph
+-- column: bytes = Size | bytes | | memory taken from the device
+-- column: used_bytes = Used | bytes | | bytes requested by live tensors
+-- column: rounding_bytes = Rounding | bytes | | excess of their blocks over the requested bytes
+-- column: free_bytes = Free | bytes | | bytes outside tensors, including freed memory that a stream still uses
 -- column: free_pct | % | .1f | share of the segment
--- column: largest_free_bytes = Largest free block | bytes | | the most that one allocation finds in it
--- column: free_blocks | count | | pieces of the free memory
--- column: tensors | count | | blocks that tensors hold
--- column: line = Source line | text | | line of the program that made the allocator take it, where captured
+-- column: largest_free_bytes = Largest free block | bytes | | largest possible allocation from it
+-- column: free_blocks | count | | number of free blocks
+-- column: tensors | count | | number of blocks that tensors hold
+-- column: line = Source line | text | | program line that made the allocator take it, if captured
 WITH block AS (
     SELECT segment_id,
         sum(requested_bytes) FILTER (is_held) AS used_bytes,

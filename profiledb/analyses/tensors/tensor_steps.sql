@@ -1,6 +1,6 @@
 -- title: Memory of tensors from step to step
--- What tensors hold when each step begins, and at most within it. Steps are those of `iterations` without what looks
--- like a warm-up, of the best loop. `tensor_growth` says whether it grows.
+-- Tensor memory at the start of each step, and its maximum within it. Steps are those of the best loop of `iterations`,
+-- without warm-up. `tensor_growth` tests for growth.
 -- page: memory
 -- show: step, name, start_ns, start_bytes, change_bytes, peak_bytes, kept_bytes
 -- prefetch: whole warmup=exclude
@@ -14,10 +14,10 @@
 -- column: step | count | | number of the step
 -- column: name | text | | name of its range
 -- column: start_ns | ns | | start, from the start of the capture
--- column: start_bytes = At its start | bytes | | held when it begins
--- column: change_bytes = Change | bytes | | that less what was held when the step before began
--- column: peak_bytes = Peak | bytes | | most held within it, its start included
--- column: kept_bytes = Kept | bytes | | allocated within it and not released in the capture
+-- column: start_bytes = At its start | bytes | | held at the start of the step
+-- column: change_bytes = Change | bytes | | start value less that of the step before
+-- column: peak_bytes = Peak | bytes | | maximum within the step, its start included
+-- column: kept_bytes = Kept | bytes | | allocated within it and not freed in the capture
 WITH step AS MATERIALIZED (FROM selected_tensor_step
 ), kept AS (
     SELECT life.device, number, TRY_CAST(sum(bytes) AS BIGINT) AS kept_bytes

@@ -1,7 +1,7 @@
 -- title: Stacks that hold memory at the peak
--- The allocations of a memory snapshot that live when tensors hold most in the selection (`tensor_memory`), by their
--- stacks from the outermost function in: a row for each way that leads to memory, what a flame graph draws. The rows
--- with the most bytes are answered, each with all that stand around it. A way ends after 64 functions.
+-- Live allocations of a memory snapshot at the tensor memory peak of the selection (`tensor_memory`), by stack,
+-- outermost function first: one row per distinct path to memory, as in a flame graph. The rows with the most bytes are
+-- returned, each with its ancestors. A path ends after 64 functions.
 -- page: memory
 -- prefetch: part
 -- needs: tensor_segment
@@ -11,12 +11,12 @@
 -- param: limit = 600 at most this many rows per device
 -- column: device | text | | CPU, or GPU with its number
 -- column: node_id | id | | number of the row
--- column: parent_id | id | | row of the function that called it; none for an outermost one
--- column: level | count | | functions around it
--- column: function | text | | function, with file and line; without a stack, how it was allocated
--- column: tensors | count | | allocations in this function called this way, and in what it called
--- column: bytes | bytes | | what they hold
--- column: self_bytes = Self | bytes | | of these, what was allocated in the function itself
+-- column: parent_id | id | | row of the calling function; empty for an outermost one
+-- column: level | count | | number of enclosing functions
+-- column: function | text | | function, with file and line; without a stack, the kind of allocation
+-- column: tensors | count | | allocations in this function on this path, callees included
+-- column: bytes | bytes | | sum of their sizes
+-- column: self_bytes = Self | bytes | | part of the bytes allocated in the function itself
 -- column: share_pct | % | .1f | share of the peak
 WITH live AS (
     SELECT life.device, stack_id, count(*) AS tensors, sum(life.bytes) AS bytes

@@ -137,7 +137,7 @@ def explain_change(a: Side, b: Side) -> str:
         (item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1])
     )
     listing = ", ".join(f"{title} {format_difference(ns)}" for title, ns in largest)
-    return f"Wall time {format_difference(whole)}: {listing}."
+    return f"Wall time {format_difference(whole)}, of which {listing}."
 
 
 def _overlap_ns(metrics: dict[str, Change], letter: str) -> float:

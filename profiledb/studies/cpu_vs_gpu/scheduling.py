@@ -79,7 +79,7 @@ def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Remark:
     off = errors[errors["error_pct"] > ERROR_PCT].head(3).to_dict("records")
     where = "; ".join(
         f"{shortened(one['task'], _LENGTH)} on the {_DEVICES.get(one['device'], 'device')}, which took"
-        f" {significant(1 / one['ratio'])} times what was predicted"
+        f" {significant(1 / one['ratio'])} × the predicted time"
         for one in off
         if one["ratio"] > 0
     )
@@ -91,9 +91,9 @@ def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Remark:
     if regret is None:
         return Remark("No regret: no task was measured on both devices.")
     words = (
-        f"Its choices cost {duration(row['regret_ns'])} more than the faster devices: {percent(regret)} of their"
-        f" {duration(row['best_ns'])}. Always CPU would cost {percent(row['cpu_regret_pct'])} more, always GPU"
-        f" {percent(row['gpu_regret_pct'])}."
+        f"The scheduler's choices take {percent(regret)} longer than always choosing the faster device:"
+        f" {duration(row['regret_ns'])} more than its {duration(row['best_ns'])}. Always CPU takes"
+        f" {percent(row['cpu_regret_pct'])} longer, always GPU {percent(row['gpu_regret_pct'])}."
     )
     if regret <= REGRET_PCT:
         return Remark(words)
@@ -114,7 +114,7 @@ def _state_better_rules(policies: pd.DataFrame, policy: str) -> Remark | None:
         if mine is not None and other is not None and mine > other + _FEW_PCT:
             where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
             better.append(f"{policy_title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
-    return Remark(f"Simpler rules have less regret: {'; '.join(better)}.", missed=True) if better else None
+    return Remark(f"Simpler rules lose less time: {'; '.join(better)}.", missed=True) if better else None
 
 
 def _state_single_runs(policies: pd.DataFrame, row: "pd.Series[Any]") -> Remark | None:

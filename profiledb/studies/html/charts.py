@@ -18,21 +18,45 @@ _STRIP = 90
 _MOST_GPUS = 8
 _MOST_STEPS = 200
 _LONGEST = 32
+_NAMED_PCT = 3.0
+"""Least share of a part of the time that is named."""
+
+
+def draw_time(answers: Answers) -> list[str]:
+    """Draw where the time of the GPUs goes: one bar that adds up to 100 %, its largest parts named below."""
+    rows = answers.rows("time_split")
+    shapes, left, named = [], 0.0, []
+    for place, row in enumerate(rows.to_dict("records")):
+        wide = WIDTH * float(row["share_pct"]) / 100
+        shade = 0.35 if row["kind"] == "idle" else 1.0
+        shapes.append(
+            _rect(left, 0, max(wide - 1, 0.5), _ROW).replace("/>", f' fill-opacity="{shade - place % 2 * 0.15}"/>')
+        )
+        left += wide
+        title = class_title(row["part"]) if row["kind"] == "kernels" else str(row["part"]).capitalize()
+        if float(row["share_pct"]) >= _NAMED_PCT:
+            named.append(f"{title} {words.percent(row['share_pct'])}".replace("\\", ""))
+    idle = float(rows.loc[rows["kind"] == "idle", "share_pct"].sum())
+    title = f"{words.duration(rows['ns'].sum())} of GPU time, {words.percent(idle)} idle (pale)"
+    legend = f"<p>{escape(', '.join(named))}</p>"
+    return [_draw_figure(title, _ROW, shapes).replace("</figure>", f"{legend}</figure>")] if len(rows) else []
 
 
 def draw_busy(answers: Answers) -> list[str]:
-    """Draw how busy each GPU was over the capture."""
+    """Draw how busy each GPU was over the selected time, with a scale."""
     rows = answers.rows("busy_timeline")
     drawn = []
     for gpu, part in list(rows.groupby("gpu_id"))[:_MOST_GPUS]:
-        last = float(part["end_ns"].max() or 1)
-        scale, shares = WIDTH / last, part["busy_pct"].astype(float) / 100
+        first, last = float(part["start_ns"].min()), float(part["end_ns"].max())
+        scale, shares = WIDTH / ((last - first) or 1), part["busy_pct"].astype(float) / 100
         bars = [
-            _rect(begin * scale, _STRIP * (1 - share), (end - begin) * scale, _STRIP * share)
+            _rect((begin - first) * scale, _STRIP * (1 - share), (end - begin) * scale, _STRIP * share)
             for begin, end, share in zip(part["start_ns"], part["end_ns"], shares, strict=True)
             if share
         ]
-        ends = f'<text x="0" y="{_STRIP + 18}">0</text>' + _right(_STRIP + 18, words.duration(last))
+        ends = f'<text x="0" y="{_STRIP + 18}">{words.duration(first)}, axis 0 to 100 %</text>' + _right(
+            _STRIP + 18, words.duration(last)
+        )
         drawn.append(_draw_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
     return drawn
 
@@ -68,7 +92,7 @@ def draw_steps(answers: Answers) -> list[str]:
     return [_draw_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
 
 
-CHARTS: Sequence[Callable[[Answers], list[str]]] = (draw_busy, draw_classes, draw_kernels, draw_steps)
+CHARTS: Sequence[Callable[[Answers], list[str]]] = (draw_time, draw_busy, draw_classes, draw_kernels, draw_steps)
 """The charts in the order of the page; each raises NotCapturedError if the report lacks its data."""
 
 

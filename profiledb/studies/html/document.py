@@ -1,10 +1,11 @@
-"""The HTML file: the summary, charts, and all findings with their advice.
+"""The HTML file: what to do first, where the time goes, the findings, then the tables of the summary, on a few screens.
 
 Summary and findings are the Markdown of other commands, so that no figure has a second source. The file has no scripts,
 and its own policy allows none: any name is text.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
@@ -12,8 +13,9 @@ from typing import Any
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.findings import judge, output
-from profiledb.library.catalog import Manifest
+from profiledb.findings import judge, sentences
+from profiledb.findings.finding import Finding
+from profiledb.library.catalog import TIMELINE, Manifest
 from profiledb.library.library import Library
 from profiledb.studies.html import charts, markdown
 from profiledb.studies.summary import document, top_findings
@@ -21,10 +23,19 @@ from profiledb.studies.summary.answers import Answers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """Content policy of the file: it may load nothing and contains its styles."""
+MOST_WORDS = 1200
+"""Sections that would make the file longer than this are left out; the dashboard has them."""
+MOST_FINDINGS = 5
+SHORT, FINDINGS, LACKS = "In short", "Findings", "Not in this capture"
+"""Headings of sections of the summary."""
 
 
-def write_page(library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False) -> str:
+def write_page(
+    library: Library, report: Manifest, params: Mapping[str, Any], *, startup: bool = False, address: str = ""
+) -> str:
     """Return the file of a report, for the selection ``params``; ``startup`` as in ``summary.document.text``.
+
+    ``address`` is that of a dashboard, to whose page of the report the file then links.
 
     Raises:
         AnalysisError: the parameters are not those of a selection, or the report has no such range.
@@ -34,13 +45,22 @@ def write_page(library: Library, report: Manifest, params: Mapping[str, Any], *,
     answers = Answers(library, report, params, part)
     about, *sections = document.write_summary(library, report, params, startup=startup).split("\n## ")
     name = escape(words.visible(report.name))
-    parts = [
-        markdown.to_html("\n## ".join([about, *sections[:1]])),
-        _draw_charts(answers),
-        *(markdown.to_html(f"## {section}") for section in sections[1:]),
-        _format_findings(answers),
-    ]
-    body = "\n".join(part for part in parts if part)
+    findings = top_findings.judged(answers)
+    first = sentences.do_first(findings)
+    told = {section.partition("\n")[0]: section for section in sections}
+    replaced = {FINDINGS, LACKS, *([SHORT] if judge.costly(findings) else [])}
+    details = about.partition("\n")[2]
+    body = _fit(
+        [
+            f"<h1>{name}</h1>",
+            markdown.to_html(f"**Do first:** {first}" if first else f"**{sentences.NOTHING}**"),
+            _link(address, report) if address else "",
+            markdown.to_html(_format_findings(findings)),
+            _draw_charts(answers),
+            markdown.to_html(f"## Details\n{details}"),
+        ],
+        [markdown.to_html(f"## {section}") for heading, section in told.items() if heading not in replaced],
+    )
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
@@ -48,6 +68,12 @@ def write_page(library: Library, report: Manifest, params: Mapping[str, Any], *,
         f"<title>{name} · Warpdeck</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
         f"<header>Warpdeck</header>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _link(dashboard: str, report: Manifest) -> str:
+    page = "summary" if TIMELINE in report.subjects else "kernel_profiles"
+    address = f"{dashboard.rstrip('/')}/{page}?report={report.id}"
+    return f'<p><a href="{escape(address)}">Open on the dashboard</a></p>'
 
 
 def _draw_charts(answers: Answers) -> str:
@@ -61,10 +87,26 @@ def _draw_charts(answers: Answers) -> str:
     return '<h2>Charts</h2>\n<div class="charts">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
 
 
-def _format_findings(answers: Answers) -> str:
-    """Return all rules: findings with advice, those that cannot be judged, and clear ones."""
-    text = output.as_markdown(top_findings.judged(answers), answers.report.name).partition("\n")[2]
-    return "<h2>All findings</h2>\n" + markdown.to_html(text.replace("\n## ", "\n### "))
+def _format_findings(findings: Sequence[Finding]) -> str:
+    """Return the costliest findings with their first advice, and the warnings; Markdown."""
+    shown = judge.costly(findings)[:MOST_FINDINGS]
+    shown += [one for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+    return "\n".join(["## Findings", "", *map(top_findings.line, shown)]) if shown else ""
+
+
+def _fit(always: Sequence[str], more: Sequence[str]) -> str:
+    """Join the parts: those of ``always`` but the last, as many of ``more`` as fit, and the last."""
+    room = MOST_WORDS - sum(map(_count_words, always))
+    kept = []
+    for part in more:
+        if (cost := _count_words(part)) <= room:
+            room -= cost
+            kept.append(part)
+    return "\n".join(part for part in (*always[:-1], *kept, always[-1]) if part)
+
+
+def _count_words(text: str) -> int:
+    return len(re.sub(r"<[^>]*>", " ", text).split())
 
 
 @cache

@@ -34,7 +34,7 @@ def state_efficiency(rows: pd.DataFrame) -> str:
         f"{row['run']} {_percent(row['efficiency_pct'])} ({row['scaling']})" for _, row in largest.iterrows()
     )
     ranks = int(largest["ranks"].iloc[0])
-    text = f"On {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
+    text = f"Efficiency on {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
     return f"{text} {state_losses(largest.iloc[-1])}".strip()
 
 
@@ -93,9 +93,7 @@ def _state_error(run: Run) -> str:
     apart = nccl.estimate_uncertainty(run)
     if apart is None:
         return ""
-    return (
-        f" Each wait is uncertain by up to {words.duration(apart)}: so far apart operations end on the aligned ranks."
-    )
+    return f" Each wait is accurate to {words.duration(apart)}: that far apart the aligned ranks see an operation end."
 
 
 def state_gaps(runs: Sequence[Run]) -> list[str]:
@@ -135,9 +133,9 @@ def state_kinds(runs: Sequence[Run], assumed: str) -> list[str]:
 def _by_work(run: Run, base: Run, kind: str) -> str:
     number, unit = run.items or (0.0, "items")
     if kind == "weak":
-        return f"{run.name} scales weakly: each rank has {number:,.10g} {unit} per step, as in {base.name}."
+        return f"{run.name} is weak scaling: each rank has {number:,.10g} {unit} per step, as in {base.name}."
     every = f"{number * run.size:,.10g} {unit}"
-    return f"{run.name} scales strongly: its ranks together have {every} per step, as in {base.name}."
+    return f"{run.name} is strong scaling: its ranks share {every} per step, as many as in {base.name}."
 
 
 def _percent(value: Any) -> str:

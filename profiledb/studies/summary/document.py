@@ -93,7 +93,7 @@ def _format_selection(params: Mapping[str, Any]) -> str:
         for key, value in params.items()
         for one in ((value,) if isinstance(value, str) else tuple(value))
     ]
-    return ", ".join(map(words.code, pairs)) or "everything, launches from this thread only"
+    return ", ".join(map(words.code, pairs)) or "everything; launches by the range's own thread"
 
 
 def _format_reason(error: NotCapturedError) -> str:

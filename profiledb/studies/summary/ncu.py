@@ -1,7 +1,6 @@
 """Sections of the summary of a Nsight Compute report."""
 
 import re
-from typing import Any
 
 import pandas as pd
 
@@ -16,17 +15,14 @@ _PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
 """Kernels that prepare data: with random number generators, they run before the actual work."""
 
 
-def _verdict(value: Any) -> str:
-    return words.plain(value) if isinstance(value, str) else "no verdict"
-
-
 _VERDICTS: Shown = {
-    "Verdict": ("verdict", _verdict), "Share of the time": "share_pct", "Time": "duration_ns", "Launches": "launches",
+    "Verdict": ("verdict", words.plain), "Share of the time": "share_pct", "Time": "duration_ns",
+    "Launches": "launches",
 }  # fmt: skip
 _LAUNCHES: Shown = {
     "Launch": ("launch_id", words.code), "Kernel": "name", "Class": "class", "Duration": "duration_ns",
     "Compute": "compute_pct", "Memory": "memory_pct", "Occupancy": "occupancy_pct",
-    "Possible": "theoretical_occupancy_pct", "Verdict": ("verdict", _verdict), "ncu's best advice": ("advice", str),
+    "Possible": "theoretical_occupancy_pct", "Verdict": ("verdict", words.plain), "ncu's best advice": ("advice", str),
     "Roof efficiency": ("roof", words.percent),
 }  # fmt: skip
 
@@ -61,8 +57,7 @@ def _largest(rows: pd.DataFrame) -> str:
         f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
         f" {words.duration(times.iloc[0])} in {words.counted(len(launches), 'launch')}"
     )
-    if isinstance(top["verdict"], str):
-        text += f", {words.plain(top['verdict'])}"
+    text += f", {words.plain(top['verdict'])}"
     if words.number(top["occupancy_pct"]) is not None:
         text += f", occupancy {words.percent(top['occupancy_pct'])}"
         if words.number(top["theoretical_occupancy_pct"]) is not None:
@@ -73,7 +68,7 @@ def _largest(rows: pd.DataFrame) -> str:
 def _limit(answers: Answers) -> str:
     """Return the limit of most of the measured time."""
     rows = answers.rows("ncu_verdicts")
-    known = rows[rows["verdict"].notna() & rows["share_pct"].notna()]
+    known = rows[(rows["verdict"] != "not measured") & rows["share_pct"].notna()]
     if known.empty:
         return "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` does)."
     top = known.sort_values("duration_ns", ascending=False, kind="stable").iloc[0]

@@ -37,6 +37,7 @@ _CLASSES: Shown = {
 _KERNELS: Shown = {
     "Rank": "rank", "Without matmul": "rest_rank", "Kernel": "name", "Class": "class", "Share": "share_pct",
     "Total": "total_ns", "Launches": "calls", "Launches per step": ("pass_calls", _mean),
+    "Verdict": ("verdict", words.plain),
 }  # fmt: skip
 _CALLS: Shown = {
     "Function": "function", "For": ("category", words.plain), "Share": "share_pct", "Total": "total_ns",
@@ -131,6 +132,8 @@ def top(answers: Answers) -> str:
     rows = answers.rows("top_kernels", limit=TOP)
     if rows.empty:
         return ""
+    verdicts = answers.rows("kernel_verdicts").set_index("kernel")["verdict"]
+    rows = rows.assign(verdict=rows["kernel"].map(verdicts))
     present = dict.fromkeys(rows["phase"])
     lines = ["## Top kernels"]
     titles = phase_titles()
@@ -138,6 +141,7 @@ def top(answers: Answers) -> str:
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
     lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()
+    lacks |= {"Verdict"} if (rows["verdict"] == "not measured").all() else set()
     shown = {head: one for head, one in _KERNELS.items() if head not in lacks}
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]

@@ -27,9 +27,9 @@ def section(answers: Answers) -> str:
     """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
     at_roof = [one for one in findings if one.rule.name == ROOF and (one.value or 0) >= MOST_OF_IT_PCT]
-    told = [_line(one) for one in at_roof]
-    told += [_line(one) for one in judge.leading(findings, MOST)]
-    told += [_line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+    told = [line(one) for one in at_roof]
+    told += [line(one) for one in judge.leading(findings, MOST)]
+    told += [line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
     return "\n".join(["## Findings", "", *told]) if told else ""
 
 
@@ -49,7 +49,8 @@ def idle_remark(findings: Iterable[Finding]) -> str:
     return "".join(f" {text}" for text in told)
 
 
-def _line(finding: Finding) -> str:
+def line(finding: Finding) -> str:
+    """Return a finding as an item of a list: its sentence, what mending it saves at most, its first advice."""
     saved = sentences.bound(finding)
     bound = [f"Saves at most {saved}."] if saved else []
     return " ".join([f"- {sentences.says(finding)}", *bound, *sentences.advice(finding)[:1]])

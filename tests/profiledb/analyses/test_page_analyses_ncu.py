@@ -21,17 +21,21 @@ UNFILLED = ("BOOLEAN", "TIMESTAMP")
 
 
 @pytest.mark.parametrize(
-    ("compute", "memory", "waves", "verdict"),
+    ("compute", "memory", "dram", "waves", "verdict", "reason"),
     [
-        (59.9, 10.0, 0.5, "small grid"),
-        (59.9, 59.9, 1.0, "latency bound"),
-        (10.0, 10.0, None, "latency bound"),
-        (70.0, 65.0, 9.0, "balanced"),
-        (70.0, 60.0, 9.0, "compute bound"),
-        (10.0, 79.9, 0.1, "memory bound"),
-        (80.0, 10.0, 0.1, "high throughput"),
-        (None, 90.0, 1.0, None),
-        (90.0, None, 1.0, None),
+        (59.9, 10.0, 5.0, 0.5, "latency bound", ", grid too small: 0.50 waves"),
+        (59.9, 59.9, 5.0, 1.0, "latency bound", " of peak"),
+        (10.0, 10.0, None, None, "latency bound", " of peak"),
+        (65.0, 70.0, 20.0, 9.0, "compute bound", " of peak (DRAM 20.0 %)"),
+        (65.0, 70.0, 66.0, 9.0, "memory bound", " of peak"),
+        (65.0, 70.0, None, 9.0, "memory bound", " of peak"),
+        (65.0, 75.0, 20.0, 9.0, "memory bound", " of peak"),
+        (70.0, 70.0, 70.0, 9.0, "compute bound", " of peak"),
+        (70.0, 60.0, 60.0, 9.0, "compute bound", " of peak"),
+        (10.0, 79.9, 20.0, 0.1, "memory bound", " of peak"),
+        (80.0, 10.0, 10.0, 0.1, "compute bound", ", near its peak"),
+        (None, 90.0, 90.0, 1.0, "not measured", "compute throughput was not collected"),
+        (90.0, None, 10.0, 1.0, "not measured", "memory throughput was not collected"),
     ],
 )
 def test_verdicts(
@@ -39,18 +43,28 @@ def test_verdicts(
     publish: Publish,
     compute: float | None,
     memory: float | None,
+    dram: float | None,
     waves: float | None,
-    verdict: str | None,
+    verdict: str,
+    reason: str,
 ) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
-        numbers = {"sm_throughput_pct": compute, "memory_throughput_pct": memory, "waves_per_sm": waves}
+        numbers = {
+            "sm_throughput_pct": compute,
+            "memory_throughput_pct": memory,
+            "dram_throughput_pct": dram,
+            "waves_per_sm": waves,
+        }
         insert(db, "ncu_launch", [{"launch_id": 3, "kernel": "f(int)", "duration_ns": 5} | numbers])
         insert(db, "kernel_name", [{"name_id": 1, "demangled": "f(int)", "short": "f", "class": "other"}])
 
     report_id = publish(fill, "ncu")
     (row,) = run(library, report_id, "ncu_speed_of_light")
     assert (row["verdict"], row["name"]) == (verdict, "f")
-    assert "was not collected" in row["reason"] if verdict is None else f"compute {compute:.1f} %" in row["reason"]
+    assert row["reason"].endswith(reason)
+    assert verdict == "not measured" or row["reason"].startswith(
+        f"compute {compute:.1f} %, memory {memory:.1f} % of peak"
+    )
     assert picked(run(library, report_id, "ncu_verdicts"), "verdict", "launches", "share_pct") == [(verdict, 1, 100)]
     assert run(library, report_id, "ncu_speed_of_light", launch="4") == []
 

@@ -103,7 +103,7 @@ def test_work(
     assert row["intensity"] == pytest.approx(work / 4e9)
     assert row["ridge"] == pytest.approx(peak / 16e9)
     assert row["pct_of_roof"] == pytest.approx(100 * max(work / peak, 4 / 16))
-    assert row["bound"] == ("compute" if work / 4e9 > peak / 16e9 else "memory")
+    assert row["roof"] == (precision if work / 4e9 > peak / 16e9 else "dram")
 
 
 WORK = rates("f", 3, 5, 10) | {FFMA: 64.0}
@@ -157,7 +157,7 @@ def test_a_launch_without_duration_has_no_rate_from_sums(points: Any) -> None:
 
 def test_a_launch_without_arithmetic_is_held_against_its_traffic(points: Any) -> None:
     row = points(CLOCKS | DRAM | rates("f", 0, 0, 0) | {FFMA: 64.0})["fp32", "dram"]
-    assert (row["intensity"], row["pct_of_roof"], row["bound"], row["is_main"]) == (0, 25, "memory", True)
+    assert (row["intensity"], row["pct_of_roof"], row["roof"], row["is_main"]) == (0, 25, "dram", True)
     assert row["roof_gap_ns"] == 750_000  # of 1 ms, with a quarter of the traffic that there could be
 
 
@@ -214,7 +214,7 @@ def test_the_time_above_the_roof_is_what_the_roof_would_save(points: Any) -> Non
 
 def test_without_a_peak_nothing_is_above_the_roof(points: Any) -> None:
     row = points(CLOCKS | rates("f", 0, 0, 10) | {TAGS: 1e6}, memory_bandwidth_bytes_per_s=None)["fp32", "l2"]
-    assert (row["peak_bytes_per_s"], row["pct_of_roof"], row["bound"], row["above_roof"]) == (None, None, None, None)
+    assert (row["peak_bytes_per_s"], row["pct_of_roof"], row["roof"], row["above_roof"]) == (None, None, None, None)
 
 
 def test_peaks_name_the_clock_at_which_they_hold(points: Any) -> None:

@@ -53,7 +53,7 @@ def test_peaks_are_those_of_the_data_sheet_at_the_measured_clock(every_report: L
 @pytest.mark.parametrize("name", ["vector_add", "reduction"])
 def test_streaming_kernels_lie_on_the_dram_roof(kernels: Any, name: str) -> None:
     row = main(kernels, name)
-    assert (row["precision"], row["bound"], row["estimated"]) == ("fp32", "memory", False)
+    assert (row["precision"], row["bound"], row["roof"], row["estimated"]) == ("fp32", "memory", "dram", False)
     assert 90 <= row["pct_of_roof"] <= 101
     floats = 3 if name == "vector_add" else 1
     assert row["intensity"] == pytest.approx(1 / (4 * floats), rel=0.05)  # one addition for so many floats
@@ -72,7 +72,7 @@ def test_arithmetic_lies_on_its_own_roof(
     kernels: Any, name: str, precision: str, types: str | None, low: float
 ) -> None:
     row = main(kernels, name)
-    assert (row["precision"], row["types"], row["bound"]) == (precision, types, "compute")
+    assert (row["precision"], row["types"], row["bound"], row["roof"]) == (precision, types, "compute", precision)
     assert low <= row["pct_of_roof"] <= 100
     assert row["above_roof"] is None
 
@@ -88,7 +88,7 @@ def test_work_of_a_matrix_product_is_two_n_cubed(kernels: Any, name: str) -> Non
 def test_kernels_without_arithmetic_are_held_against_the_memory(kernels: Any) -> None:
     for name in ("coalesced", "uncoalesced", "low_occupancy"):
         row = main(kernels, name)
-        assert (row["flops_per_s"], row["intensity"], row["bound"]) == (0, 0, "memory")
+        assert (row["flops_per_s"], row["intensity"], row["roof"]) == (0, 0, "dram")
 
 
 def test_uncoalesced_reads_move_several_times_the_bytes(kernels: Any) -> None:
@@ -109,8 +109,8 @@ def test_fused_attention_moves_a_fraction_of_the_bytes(every_report: Library) ->
     }
     assert moved["naive"] > 10 * moved["fused"]
     (fused,) = [row for row in rows if "fused" in row["nvtx"]]
-    assert fused["bound"] == "compute"  # right of the ridge point, where naive attention is left of it
-    assert all(row["bound"] == "memory" for row in rows if "naive" in row["nvtx"] and row["flops_per_s"] > 0)
+    assert fused["roof"] == "tensor"  # right of the ridge point, where naive attention is left of it
+    assert all(row["roof"] == "dram" for row in rows if "naive" in row["nvtx"] and row["flops_per_s"] > 0)
 
 
 def test_low_occupancy_is_limited_by_what_it_was_built_to_be_limited_by(every_report: Library) -> None:

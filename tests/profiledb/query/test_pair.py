@@ -154,16 +154,31 @@ def test_time_beside_why(library: Library, publish: Publish) -> None:
         ("name", 1, 5, 60, None),
         ("none", 0, None, 60, None),
     ]
-    figures = ("ncu_duration_ns", "verdict", "precision", "level", "flops_per_s", "bytes_per_s", "intensity",
-               "peak_flops_per_s", "peak_bytes_per_s", "pct_of_roof", "roof_gap_ns", "bound", "estimated")  # fmt: skip
-    assert picked(rows, *figures)[1:] == [(None,) * 13] * 2, "what was measured in another shape says nothing"
+    figures = (
+        "ncu_duration_ns", "verdict", "precision", "level", "flops_per_s", "bytes_per_s", "intensity",
+        "peak_flops_per_s", "peak_bytes_per_s", "pct_of_roof", "roof_gap_ns", "bound", "roof", "estimated",
+    )  # fmt: skip
+    assert picked(rows, *figures)[1:] == [(None,) * 14] * 2, "what was measured in another shape says nothing"
     (measured,) = picked(rows, *figures)[:1]
-    assert measured == (1000, "compute bound", "fp32", "dram", 2e9, 5e8, 4, 8e9, 1e9, 50, 300, "memory", False), (
-        "half of the 600 ns"
-    )
+    assert measured == (
+        1000,
+        "compute bound",
+        "fp32",
+        "dram",
+        2e9,
+        5e8,
+        4,
+        8e9,
+        1e9,
+        50,
+        300,
+        "compute",
+        "dram",
+        False,
+    ), "half of the 600 ns"
     assert picked(run(library, report, "time_weighted_roofline", limit=1), "grid") == [("8x1x1",)]
     (other,) = picked(run(library, report, "time_weighted_roofline", precision="fp64"), *figures)[:1]
-    assert other == (1000, "compute bound", *[None] * 11), "the precision was not measured"
+    assert other == (1000, "compute bound", *[None] * 9, "compute", None, None), "the precision was not measured"
     (row,) = run(library, report, "ncu_coverage")
     assert row == {
         "total_ns": 1000, "covered_ns": 600, "covered_pct": 60, "name_only_pct": 25, "kernels": 2, "covered_kernels": 1,
@@ -201,9 +216,9 @@ def test_the_launch_in_the_middle_stands_for_all(
         ([launch(0, GEMM), launch(1, GEMM)], {1: 455}, None),
         ([launch(0, GEMM), launch(1, GEMM)], {1: 400}, "2 launches differ: intensity 4 to 5 FLOP/byte"),
         (
-            [launch(0, GEMM), launch(1, GEMM, sm_throughput_pct=90.0), launch(2, GEMM)],
+            [launch(0, GEMM), launch(1, GEMM, sm_throughput_pct=30.0), launch(2, GEMM)],
             {},
-            "3 launches differ: compute bound / high throughput",
+            "3 launches differ: compute bound / latency bound",
         ),
         ([launch(0, GEMM), launch(1, GEMM, 5000, grid=9)], {}, None),
     ],
@@ -281,12 +296,17 @@ def test_the_sample_pair(every_report: Library) -> None:
     assert 40 < coverage["covered_pct"] < 60
     matched = {row["name"]: row for row in rows if row["match"] == "exact"}
     assert matched["softmax_warp_forward"]["precision"] == "fp32"
-    assert matched["softmax_warp_forward"]["bound"] == "memory"
+    assert matched["softmax_warp_forward"]["roof"] == "dram"
     gemm = matched["nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"]
-    assert (gemm["precision"], gemm["bound"], gemm["verdict"]) == ("tensor", "compute", "compute bound")
+    assert (gemm["precision"], gemm["roof"], gemm["bound"], gemm["verdict"]) == (
+        "tensor",
+        "tensor",
+        "compute",
+        "compute bound",
+    )
     assert all(0 < row["pct_of_roof"] <= 102 for row in matched.values() if row["pct_of_roof"] is not None)
     shape = "dimensions(grid_x, grid_y, grid_z) AS grid, dimensions(block_x, block_y, block_z) AS block"
-    verdict = "ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict"
+    verdict = "ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict"
     sql = f"SELECT launch_id, kernel AS demangled, {shape}, duration_ns AS ncu_duration_ns, {verdict} FROM ncu_launch"
     measured = records(analysis.query(every_report, every_report.find(asked["ncu"]).id, sql))
     launches = {row["launch_id"]: row for row in measured}

@@ -128,13 +128,9 @@ def test_traces_of_two_ranks_replay_together(torch_samples: Library) -> None:
 
 
 def test_reports_that_do_not_fit_are_left_out_with_the_reason(nsys_samples: Library) -> None:
-    names = ("transformer_steps.nsys-rep", "idle_fixed.nsys-rep", "attention.nsys-rep")
-    steps, other, none = (nsys_samples.find(name).id for name in names)
-    for report, peer, reason in (
-        (steps, other, "same collectives"),
-        (none, other, "no steps"),
-        (other, steps, "lacks"),
-    ):
+    names = ("transformer_steps.nsys-rep", "transformer_training.nsys-rep", "attention.nsys-rep")
+    four, five, none = (nsys_samples.find(name).id for name in names)
+    for report, peer, reason in ((four, five, "same collectives"), (none, four, "No steps"), (five, four, "lacks")):
         found = prediction.predict(nsys_samples, report, [("cuda_graph", "")], [peer])
         assert found.ranks == 1
         assert reason in found.alone

@@ -47,20 +47,32 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 @needs_samples
 def test_it_says_what_the_summary_says(sample_data: Path) -> None:
-    """Of a report of each kind, every figure of the summary stands in the file, and it is small."""
+    """Of a report of each kind the file begins with what to do, and its tables are those of the summary."""
     samples = Library(sample_data / "library")
     for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
         report = samples.find(name)
         params = page_params(samples, report, {})
-        page = document.write_page(samples, report, params)
+        page = document.write_page(samples, report, params, address="http://host/")
         words = re.sub(r"\s+", " ", read(page).words)
-        lines = [line for line in write_summary(samples, report, params).splitlines() if line.startswith("| ")]
-        cells = {cell.strip() for line in lines for cell in line.strip("| ").split(" | ")}
-        figures = [cell for cell in cells if re.fullmatch(r"[\d.,]+( [%a-zA-Zµ/]+)?", cell)]
-        assert len(figures) > 20
-        missing = [figure for figure in figures if figure not in words]
-        assert not missing
-        assert len(page) < 2_000_000
+        assert words.partition(f"Warpdeck {name} ")[2].startswith("Do first: ")
+        home = "summary" if name.endswith(".nsys-rep") else "kernel_profiles"
+        assert f'<a href="http://host/{home}?report={report.id}">' in page
+        told = write_summary(samples, report, params)
+        cells = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r'<td class="number">(.*?)</td>', page)]
+        assert len(cells) > 20
+        assert not [cell for cell in cells if cell not in told]
+        assert "## Top" in told
+        assert "<h2>Top " in page
+
+
+@needs_samples
+def test_it_fits_on_a_few_screens(sample_data: Path) -> None:
+    samples = Library(sample_data / "library")
+    for report in samples.list():
+        page = document.write_page(samples, report, page_params(samples, report, {}))
+        words = read(page.partition("<main>")[2]).words.split()
+        assert len(words) <= document.MOST_WORDS, report.name
+        assert len(page) < 200_000
 
 
 def test_markdown_of_ours_becomes_html_and_nothing_else() -> None:

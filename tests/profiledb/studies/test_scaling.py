@@ -108,7 +108,7 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
     assert rows.loc["s_4", "items_per_s"] == pytest.approx(40 / 41e-9)
     assert rows.loc["one_1", "efficiency_pct"] is pd.NA
     said = sentences.state_efficiency(rows.reset_index())
-    assert "On 4 ranks: w_4 90.9 % (weak), s_4 61.0 % (strong)." in said
+    assert "Efficiency on 4 ranks: w_4 90.9 % (weak), s_4 61.0 % (strong)." in said
     assert "16 ns longer than ideal" in said
     assert "10 ns exposed communication, 4 ns compute" in said
 

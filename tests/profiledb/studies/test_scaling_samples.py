@@ -110,7 +110,7 @@ def test_command_line(ddp: Library, capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert tokens["ddp_1"] == tokens["ddp_strong_2"]
     assert (
-        f"ddp_strong_2 scales strongly: its ranks together have {tokens['ddp_1']:,} tokens per step, as in ddp_1."
+        f"ddp_strong_2 is strong scaling: its ranks share {tokens['ddp_1']:,} tokens per step, as many as in ddp_1."
         in text
     )
     assert main(["scaling", *library, *names, "--format", "csv"]) == 0

@@ -1,21 +1,21 @@
--- Attention in its three parts. b sequences, h heads, t tokens, d numbers per head.
+-- Attention in its three parts, with b sequences, h heads, t tokens and d numbers per head.
 -- includes: selection, sidecar, peak
 
--- A range of a NVTX domain is "domain:name": the pattern of a part is for the name.
+-- A range of an NVTX domain is "domain:name": the pattern of a part applies to the name.
 CREATE OR REPLACE MACRO is_part(name, pattern) AS regexp_full_match(name, '(?:[^:]*:)?(?:' || pattern || ')', 'i');
 
--- Tokens that the name of a range tells: tokens_512, seq_len=1024, "2048 tokens".
+-- Tokens stated in the name of a range: tokens_512, seq_len=1024, "2048 tokens".
 CREATE OR REPLACE MACRO tokens_of(name) AS TRY_CAST(nullif(concat(
     regexp_extract(name,
         '(?i)(?:^|[^a-z])(?:tokens|seq(?:uence)?(?:[ _-]?len(?:gth)?)?|length|context)[ _=:#-]*(\d{1,9})', 1),
     regexp_extract(name, '(?i)(?:^|\D)(\d{1,9})[ _-]*tokens', 1)), '') AS BIGINT);
 
--- A number of a payload under one of several names; of texts that are no JSON none.
+-- A number in a payload under one of several names; none if the text is not JSON.
 CREATE OR REPLACE MACRO payload_number(json, names) AS CASE WHEN json_valid(json) THEN
     list_filter(list_transform(names, LAMBDA name: TRY_CAST(json_extract_string(json, name) AS BIGINT)),
         LAMBDA n: n IS NOT NULL)[1] END;
 
--- What the names of facts and of parts of a payload may be.
+-- Accepted names of facts and payload fields.
 CREATE OR REPLACE MACRO batch_names() AS ['batch', 'batch_size', 'b', 'sequences'];
 CREATE OR REPLACE MACRO head_names() AS ['heads', 'num_heads', 'n_heads', 'n_head', 'num_attention_heads', 'h'];
 CREATE OR REPLACE MACRO token_names() AS
@@ -31,8 +31,8 @@ CREATE OR REPLACE MACRO meta_whole(names) AS (
     SELECT whole(value) FROM meta_fact(names) WHERE whole(value) IS NOT NULL ORDER BY depth, key LIMIT 1
 );
 
--- Sequences that this process computed: the first number of the shape of its tokens, [16, 513]. A batch that the
--- program was asked for may be that of all ranks together.
+-- Sequences that this process computed: the first number of the shape of its tokens, [16, 513]. The batch that the
+-- program was asked for may cover all ranks together.
 CREATE OR REPLACE MACRO meta_sequences() AS coalesce((
     SELECT whole(first.value) FROM meta AS first JOIN meta AS second ON second.key = regexp_replace(first.key, '0$',
         '1')
@@ -44,12 +44,12 @@ CREATE OR REPLACE MACRO element_bytes(kind) AS
 CASE kind WHEN 'fp8' THEN 1 WHEN 'bf16' THEN 2 WHEN 'fp16' THEN 2 WHEN 'tf32' THEN 4 WHEN 'fp32' THEN 4
     WHEN 'fp64' THEN 8 END;
 
--- The precision whose peak a part is held against: a softmax runs on the CUDA cores, in FP32 or FP64, whatever the
--- precision of the products.
+-- The precision of the peak for a part: softmax runs on the CUDA cores in FP32 or FP64, whatever the precision of the
+-- products.
 CREATE OR REPLACE MACRO peak_precision(part, kind) AS
 CASE WHEN part = 'softmax' AND kind <> 'fp64' THEN 'fp32' ELSE kind END;
 
--- What the GPU of the report reaches at most in a precision (`gpu_peak`): of several that worked, the slowest.
+-- Peak of the report's GPU in a precision (`gpu_peak`): the slowest if several worked.
 CREATE OR REPLACE MACRO attention_peak(kind) AS TABLE
 SELECT kind AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source,
     peak_flops_per_s) AS peak_from,
@@ -57,8 +57,8 @@ SELECT kind AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, arg_mi
 FROM gpu_peak(kind) JOIN gpu USING (gpu_id)
 WHERE gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy);
 
--- Every path with the part of attention that it is, or lies in: the outermost one whose name fits a pattern. Its
--- variant is the name of the range around it. Tokens are those that the innermost name tells.
+-- Every path with its attention part, or the part that encloses it: the outermost one whose name matches a pattern. The
+-- variant is the name of the range around the part. Tokens come from the innermost name that states them.
 CREATE OR REPLACE MACRO attention_path(of_scores, of_softmax, of_output) AS TABLE
 WITH RECURSIVE named AS (
     SELECT path_id, parent_id, name, tokens_of(name) AS own_tokens, CASE WHEN is_part(name, of_scores) THEN 'scores'
@@ -76,10 +76,10 @@ WITH RECURSIVE named AS (
 )
 SELECT path_id, name, part, part_path, variant, tokens FROM down;
 
--- Ranges of the three parts, and ranges in which a fused kernel of attention ran, a row each with what it ran on the
--- GPU. `calls` are attentions: a fused one may take a second kernel that combines pieces. Kernels of the backward pass
--- of a fused attention are a part of their own. Kernels in no range are a row, too. What stands in the payloads of a
--- range and of those around it tells its size.
+-- One row per range of the three parts, per range around a fused attention kernel, and for fused kernels outside
+-- ranges, with their GPU work. `calls` are attentions: a fused one may need a second kernel that combines pieces.
+-- Backward kernels of fused attention are a part of their own. Payloads of a range and of the ranges around it give its
+-- size.
 CREATE OR REPLACE MACRO selected_attention(of_scores, of_softmax, of_output) AS TABLE
 WITH RECURSIVE path AS MATERIALIZED (
     FROM attention_path(of_scores, of_softmax, of_output)
@@ -137,7 +137,7 @@ SELECT part, variant, coalesce(said_tokens, tokens) AS tokens, batch, heads, hea
     cpu_ns, calls, kernels, kernel_ns, matmul_ns
 FROM every_part LEFT JOIN size USING (range_id);
 
--- Its parts by variant and size: what is not told by the ranges is given, or is a fact beside the report.
+-- Parts by variant and size: sizes that the ranges do not state are given, or are facts in the sidecar.
 CREATE OR REPLACE MACRO selected_attention_part(of_scores, of_softmax, of_output, b, h, t, d) AS TABLE
 WITH fact AS (
     SELECT coalesce(whole(b), meta_sequences()) AS b, coalesce(whole(h), meta_whole(head_names())) AS h,

@@ -1,8 +1,8 @@
--- Energy of parts of a report, from the stretches of known energy of power.sql.
+-- Energy of parts of a report, from the stretches of known energy in power.sql.
 -- includes: selection, ranges, power
 
--- Paths with a star for the number of a loop: at least three names that differ by their last number alone, and have all
--- the numbers from the least to the largest, such as step_0, step_1, step_2; batch_1, batch_8, batch_64 are no loop.
+-- Paths with a star for the number of a loop: at least three names that differ only in their last number, with all
+-- numbers from smallest to largest, such as step_0, step_1, step_2; batch_1, batch_8, batch_64 are not a loop.
 CREATE OR REPLACE VIEW looped_path AS
 WITH RECURSIVE starred AS (
     SELECT path_id, parent_id, name, without_number(name) AS star, '' AS above FROM range_path WHERE parent_id IS NULL
@@ -25,33 +25,31 @@ WITH RECURSIVE starred AS (
 )
 FROM joined;
 
--- Paths by what they are a row of: the path, the path with loops as one, or the name.
+-- Paths by row key: the path, the path with loops merged, or the name.
 CREATE OR REPLACE MACRO range_key(what) AS TABLE
 SELECT path_id, path_id AS key, path AS title FROM range_path WHERE what = 'path'
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY title), title FROM looped_path WHERE what = 'loop'
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range_path WHERE what = 'name';
 
--- Energy by what it is asked for: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path',
--- 'loop' and 'name' (ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing.
--- `asked_ns` is the time that counts, without overlap, `known_ns` what the log covers of it; without any there is no
--- energy. Of ranges and steps those keys are told that have the most time, as many as `most`.
+-- Energy by `what`: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path', 'loop' and 'name'
+-- (ranges), 'step' (loops by rank). One row per key and GPU; `label` is the class, or empty. `asked_ns` is the time
+-- that counts, without overlap, and `known_ns` the part that the log covers; without any there is no energy. Of ranges
+-- and steps, the `most` keys with the most time are returned.
 --
--- A stretch of ns with energy E, of which a part f is covered, gives f * E (by the two powers of one with a hole). The
--- GPU may have drawn it at any moment of the stretch, between the lowest and the highest power P (p_min_w, p_max_w), so
--- the part has at least max(f * Pmin * ns, E - (1 - f) * Pmax * ns), and at most min(f * Pmax * ns,
--- E - (1 - f) * Pmin * ns); of f = 1 that is E. The ends of a stretch are known as late as the log shows them
--- (late_start_j, late_end_j): what the counter put into the neighbor counts in the bar where a bound follows E on one
--- side of an end and not on the other, because within a part that goes on it cancels. So a sum of such bounds holds
--- whatever the power did, as long as it stayed between Pmin and Pmax.
+-- A stretch of ns with energy E and covered part f gives f * E (with the two powers of one with a hole). The GPU may
+-- have drawn it at any moment of the stretch, between the lowest and the highest power P (p_min_w, p_max_w), so the
+-- part has at least max(f * Pmin * ns, E - (1 - f) * Pmax * ns) and at most min(f * Pmax * ns, E - (1 - f) * Pmin *
+-- ns); for f = 1 that is E. The log shows the ends of a stretch late (late_start_j, late_end_j): energy that the
+-- counter adds to the neighbor widens the interval if a bound follows E on one side of an end only, because it cancels
+-- inside a part that continues. A sum of such bounds therefore holds for any power between Pmin and Pmax.
 --
--- A range is its time on the GPU in the mode, from its first operation to the end of its last, else that on the host;
--- what it covers twice counts once. Kernels that run at the same time share it: within a stretch the time in which
--- anything ran is divided among the classes as their durations are, and the rest of the selection is idle, so all add
--- up to it.
+-- A range is its GPU time in the mode, from its first operation to the end of its last, else its CPU time; overlaps
+-- count once. Concurrent kernels share it: within a stretch, busy time is divided among the classes in proportion to
+-- their durations, and the rest of the selection is idle, so all add up to it.
 CREATE OR REPLACE MACRO selected_energy(what, mode_of_gpu, most) AS TABLE
 WITH known AS MATERIALIZED (
     FROM power_interval
-), frame AS MATERIALIZED (  -- bins so short that few stretches share one, and so long that few operations lie in two
+), frame AS MATERIALIZED (  -- so short that few stretches share a bin, and so long that few operations span two
     SELECT min(start_ns) AS low, max(end_ns) AS high, greatest(1, (high - low) // 2048) AS width FROM known
 ), board AS MATERIALIZED (
     FROM energy_gpu

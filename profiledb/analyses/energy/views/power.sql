@@ -1,7 +1,7 @@
 -- Energy from the log of power beside a report (power_log of sidecar.sql).
 -- includes: selection, sidecar
 
--- GPUs that count: the one that is selected, else those on which anything ran, else all.
+-- GPUs that count: the selected one, else those with work, else all.
 CREATE OR REPLACE VIEW energy_gpu AS
 WITH used AS (SELECT DISTINCT device_id AS gpu_id FROM busy)
 SELECT gpu_id FROM used WHERE selected_device() IS NULL
@@ -10,8 +10,8 @@ UNION SELECT DISTINCT device FROM power_log
 WHERE selected_device() IS NULL AND NOT EXISTS (FROM used) AND NOT EXISTS (FROM gpu)
 UNION SELECT selected_device() WHERE selected_device() IS NOT NULL;
 
--- Readings of these GPUs on the clock of the report, whose time 0 is the begin of the session. A GPU is known by its
--- uuid, with or without the GPU- in front; where log or report has none, by its number.
+-- Readings of these GPUs on the report's clock, whose time 0 is the start of the session. The uuid identifies a GPU,
+-- with or without the prefix GPU-; if log or report lacks it, the number does.
 CREATE OR REPLACE VIEW power_reading AS
 WITH board AS (
     SELECT energy_gpu.gpu_id, nullif(regexp_replace(lower(uuid), '^gpu-', ''), '') AS uuid
@@ -30,27 +30,27 @@ FROM board JOIN reading ON CASE WHEN board.uuid IS NULL OR reading.uuid IS NULL 
 WHERE reading.time_ns IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY gpu_id, reading.time_ns ORDER BY counter_j DESC NULLS LAST, power_w) = 1;
 
--- Power limits as the program wrote them beside the report (gpus.N.power_limit_w), by the numbers that NVML gives.
+-- Power limits from the sidecar (gpus.N.power_limit_w), by NVML's numbers.
 CREATE OR REPLACE VIEW power_limit AS
 SELECT gpu_id, TRY_CAST(value AS DOUBLE) AS limit_w
 FROM (SELECT gpu_id, any_value(device) AS device FROM power_reading GROUP BY gpu_id)
 JOIN meta ON key = concat('gpus.', device, '.power_limit_w')
 WHERE isfinite(limit_w) AND limit_w > 0;
 
--- Stretches of time in which a GPU drew a known energy: between two successive changes of its counter, each at the
--- first reading that shows it. Where the counter goes backward (a driver that was loaded anew) nothing is known. A GPU
--- without a counter that moves has its power by the trapezoid from reading to reading instead.
+-- Stretches of time with a known GPU energy: between two successive changes of the counter, each at the first reading
+-- that shows it. Where the counter goes backward (a reloaded driver), nothing is known. A GPU without a moving counter
+-- uses the trapezoid of power between readings instead.
 --
--- p_min_w and p_max_w are the lowest and the highest power that the log proves: of a reading, or of an energy over the
--- shortest, or longest, time that it can have taken. For a change may be older than the reading that shows it first: by
--- the time since the reading before, but by no more than the period of the driver, which is the median stretch. Until
--- then the GPU drew at most late_start_j, or late_end_j at the other end, which the counter puts into the other
--- stretch. Readings are averages, so work that is shorter than the period may draw more than any of them: where the
--- program tells the power limit, and it is higher, that is p_max_w.
+-- p_min_w and p_max_w are the lowest and highest power that the log proves: from a reading, or from an energy over the
+-- shortest or longest possible time. A change may be older than the first reading that shows it: by up to the time
+-- since the reading before, but no more than the driver's period, which is the median stretch. Until then the GPU drew
+-- at most late_start_j, or late_end_j at the other end, which the counter adds to the other stretch. Readings are
+-- averages, so work shorter than the period may draw more than any of them: a known power limit is p_max_w if it is
+-- higher.
 --
--- Profilers stop a program where a capture begins and ends, and the log with it. A stretch with such a hole, longer
--- than the period, has one power up to the last reading before it (w, until cut_ns) and another in it (hole_w), which
--- are to each other as the readings before and behind it are; in every other stretch both are its mean.
+-- Profilers stop a program at the start and end of a capture, and the log with it. A stretch with such a hole, longer
+-- than the period, has one power up to the last reading before it (w, until cut_ns) and another in it (hole_w), in the
+-- ratio of the readings before and after it; in every other stretch both are its mean.
 CREATE OR REPLACE VIEW power_interval AS
 WITH reading AS MATERIALIZED (
     SELECT gpu_id, time_ns, power_w, counter_j FROM power_reading
@@ -102,6 +102,6 @@ SELECT gpu_id, source, row_number() OVER (PARTITION BY gpu_id ORDER BY start_ns)
 FROM holed JOIN proved USING (gpu_id)
 WINDOW by_time AS (PARTITION BY gpu_id ORDER BY start_ns);
 
--- Whether an energy is told at all: not where half of its bar is more than half of it.
+-- Whether an energy is shown at all: not if half of its interval is more than half of the energy.
 CREATE OR REPLACE MACRO energy_measurable(joules, low_j, high_j) AS
 coalesce(joules > 0 AND high_j - low_j <= joules, false);

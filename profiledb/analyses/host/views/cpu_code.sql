@@ -1,10 +1,10 @@
--- Building blocks of what samples tell of the code that a host thread was in: samples, frames of call chains.
+-- Building blocks for sampled code of CPU threads: samples, frames of call chains.
 
--- The file of a module: /usr/lib/libc.so.6 is libc.so.6.
+-- The file name of a module: /usr/lib/libc.so.6 is libc.so.6.
 CREATE OR REPLACE MACRO module_file(module) AS regexp_extract(module, '[^/\\]*$');
 
--- A frame as people read it: its function, else its module in brackets. Where nsys has no symbol of a function it
--- writes an address in its place, which differs from one frame to the next.
+-- A frame as people read it: its function, else its module in brackets. For a function without a symbol, nsys writes an
+-- address instead, which differs between frames.
 CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
     WHEN symbol <> '' AND NOT coalesce(unresolved, false) AND NOT regexp_full_match(symbol, '0x[0-9a-fA-F]+')
         THEN symbol
@@ -12,8 +12,8 @@ CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
     ELSE '[no symbol]'
 END;
 
--- What a frame tells of the program: 2 a function of its own or of a library, 1 its main function. 0 is what says
--- little: what has no symbol, remarks of nsys, and what every program has: start-up, threads, the Python interpreter.
+-- Rank of a frame for identifying the program: 2 for its own or a library's function, 1 for its main function, 0 for
+-- little information: no symbol, nsys remarks, and code of every program: start-up, threads, the Python interpreter.
 CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
     WHEN starts_with(name, '[') OR regexp_matches(module_file(coalesce(module, '')), '^(lib)?python\d|^ld-') THEN 0
     WHEN regexp_matches(name, '^(_start|__libc_start\w*|start_thread|_*clone3?|_?Py[A-Z_]\w*)(@|$)') THEN 0
@@ -21,13 +21,13 @@ CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
     ELSE 2
 END;
 
--- Samples of threads: of the CPU, each with the call chain of its number, and of Python.
+-- Thread samples: of the CPU, each with the call chain of its number, and of Python.
 CREATE OR REPLACE VIEW stack_sample AS
 SELECT 'cpu' AS source, sample_id AS chain_id, sample_id AS taken, time_ns, global_tid FROM cpu_sample
 UNION ALL
 SELECT 'python', stack_id, row_number() OVER (ORDER BY time_ns, global_tid), time_ns, global_tid
 FROM python_sample WHERE kind = 'sample';
 
--- Whether a file of Python is not the program's own: an installed package, Python itself.
+-- Whether a Python file is not the program's own: an installed package, or Python itself.
 CREATE OR REPLACE MACRO is_installed(path) AS
 regexp_matches(path, '(site|dist)-packages|/lib(64)?/python\d|<frozen');

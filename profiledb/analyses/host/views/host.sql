@@ -1,22 +1,22 @@
--- Building blocks of the analyses of the host: CPU samples of the selected time, their call chains, threads by name.
+-- Building blocks of the CPU analyses: CPU samples of the selected time, their call chains, thread names.
 -- includes: selection, cpu_code
 
--- When GPUs had work of the selection, and when they lie between such work: up to when it had reached, by its begins.
+-- Times in which GPUs had work of the selection, or lie between such work: the latest end up to each start.
 CREATE OR REPLACE VIEW host_work AS
 SELECT start_ns, max(max(end_ns)) OVER (ORDER BY start_ns) AS reached_ns FROM selected_busy GROUP BY start_ns;
 CREATE OR REPLACE VIEW host_span AS
 SELECT start_ns, max(max(end_ns)) OVER (ORDER BY start_ns) AS reached_ns FROM selected_active GROUP BY start_ns;
 
--- The stretches of time that the selection covers; those at the edges of the capture reach beyond them, because nsys
--- may state its begin and end on another clock than that of what it recorded on the host.
+-- Stretches of the selected time; those at the edges of the capture extend beyond it, because nsys may state its start
+-- and end on a different clock than its CPU events.
 CREATE OR REPLACE VIEW selected_host_window AS
 SELECT CASE WHEN part.start_ns > whole.start_ns THEN part.start_ns ELSE -4000000000000000000 END AS start_ns,
     CASE WHEN part.end_ns < whole.end_ns THEN part.end_ns ELSE 4000000000000000000 END AS end_ns
 FROM selected_window AS part CROSS JOIN capture_window AS whole;
 
--- The samples that lie in the time that the selection covers, numbered by their source: those of the CPU ('cpu') with
--- the number of their call chain, and those of Python threads ('python') with that of their stack. `idle`: while no GPU
--- ran anything of the selection, between its first and its last operation.
+-- Samples in the selected time, numbered by source: CPU samples ('cpu') with the number of their call chain, and Python
+-- samples ('python') with the number of their stack. `idle`: while no GPU ran selected work, between its first and last
+-- operation.
 CREATE OR REPLACE VIEW selected_host_sample AS
 WITH taken AS (
     SELECT 'cpu' AS source, sample_id, time_ns, global_tid FROM cpu_sample
@@ -33,13 +33,12 @@ SELECT source, row_number() OVER (PARTITION BY source ORDER BY time_ns, global_t
     NOT busy AND coalesce(time_ns < span.reached_ns, false) AS idle
 FROM at_work ASOF LEFT JOIN host_span AS span ON at_work.time_ns >= span.start_ns;
 
--- Those that are looked at: with `moments` = 'idle' only those while no GPU worked, with a `label` those of one thread.
+-- The requested samples: with `moments` = 'idle' only those while no GPU was busy, with a `label` those of one thread.
 CREATE OR REPLACE MACRO selected_sample(kind_of, moments, label) AS TABLE
 FROM selected_host_sample
 WHERE source = kind_of AND (moments <> 'idle' OR idle) AND (label IS NULL OR thread_label(global_tid) = label::VARCHAR);
 
--- What frames of stacks are called, of a kind of call chain (cpu, cuda) or of Python (python): names are few and frames
--- many.
+-- Names of stack frames, for a kind of call chain (cpu, cuda) or Python (python): names are few and frames many.
 CREATE OR REPLACE MACRO host_frame(chain_kind) AS TABLE
 WITH frame AS (
     SELECT callchain_id, coalesce(depth, 0) AS depth, coalesce(symbol_id, -1) AS symbol_id,
@@ -58,7 +57,7 @@ UNION ALL
 SELECT stack_id, coalesce(depth, 0), coalesce(nullif("function", ''), '[no name]'), module_file(file), file, line
 FROM python_frame WHERE chain_kind = 'python';
 
--- Threads with their names. `role` says what one is there for, where its name tells.
+-- Threads with their names. `role` is the purpose of a thread, if its name states it.
 CREATE OR REPLACE VIEW host_thread AS
 SELECT global_tid, nullif(any_value(name), '') AS name, CASE
         WHEN regexp_matches(any_value(name), '^\[?NSys|^CUPTI|^nsys(-|$)|^\*\d') THEN 'profiler'

@@ -1,8 +1,8 @@
--- Building blocks of what is said about OpenMP: parallel regions, and what each of their threads did in them.
+-- Building blocks for OpenMP: parallel regions, and the activity of each of their threads.
 -- includes: selection
 
--- The parallel regions of all processes, a row each. Where a region runs explicit tasks, nsys may write it several
--- times, the first time until the end of the session: it ends where an event of it ends first after the last began.
+-- Parallel regions of all processes, one row each. If a region runs explicit tasks, nsys may write it several times,
+-- first with the end of the session: it ends at the first end of an event of it after its last start.
 CREATE OR REPLACE VIEW openmp_region AS
 WITH piece AS (
     SELECT *, global_tid // 16777216 AS process,
@@ -18,14 +18,13 @@ SELECT process, parallel_id, opened.id AS region_id, opened.tid AS global_tid, o
     opened.name AS name_id, opened.pre AS thread_range
 FROM whole;
 
--- The regions that begin in the selection, each as a whole.
+-- Whole regions that start in the selection.
 CREATE OR REPLACE VIEW selected_openmp_region AS
 FROM openmp_region WHERE region_id IN (SELECT event_id FROM selected_openmp_event WHERE kind = 'parallel');
 
--- What each thread did in each of these regions: `work_ns` in its tasks, and of the time in them `barrier_ns` in
--- barriers, task waits and task groups (the time of a reduction is work), `lock_ns` for locks and critical sections.
--- Threads of a region are those that ran a task of it or waited in it. Time after its end counts nothing: there threads
--- wait for the next region.
+-- Activity of each thread in these regions: `work_ns` in its tasks, and within their time `barrier_ns` in barriers,
+-- task waits and task groups (the time of a reduction is work), `lock_ns` for locks and critical sections. Threads of a
+-- region ran a task of it or waited in it. Time after its end does not count: threads wait for the next region there.
 CREATE OR REPLACE VIEW selected_openmp_thread AS
 WITH region AS MATERIALIZED (FROM selected_openmp_region
 ), owner AS (  -- a lock knows the task that waits, not its region
@@ -62,8 +61,8 @@ SELECT region_id, global_tid,
     coalesce(sum(ns) FILTER (barrier = 0 AND lock > 0), 0)::BIGINT AS lock_ns
 FROM state GROUP BY region_id, global_tid;
 
--- The same regions with what their threads did together: `most_ns` is the work of the thread that worked longest,
--- `lost_ns` by how much that is more than an equal share would be. All are NULL where nothing is known of its threads.
+-- The same regions with the totals of their threads: `most_ns` is the work of the busiest thread, `lost_ns` its excess
+-- over an equal share. All are NULL if nothing is known of the threads.
 CREATE OR REPLACE VIEW selected_openmp_shared AS
 SELECT region.*, region.end_ns - region.start_ns AS wall_ns, threads, work_ns, barrier_ns, lock_ns, most_ns, last_tid,
     most_ns - work_ns // threads AS lost_ns

@@ -1,9 +1,9 @@
--- Building blocks of the analyses of idle time: what a host thread was in at any moment, and the gaps of GPUs.
+-- Building blocks of the idle time analyses: the activity of a CPU thread at any moment, and the gaps of GPUs.
 -- includes: selection, memory, ranges
 
--- When the innermost range changes that these threads have open, a row a thread and moment: of kind `own` the number
--- `pre` of the one that the thread has open from then on, of kind `driver` that of the thread that drives it; 0 without
--- one. `threads` is a list of their ids.
+-- Changes of the innermost open range of these threads, one row per thread and moment: kind `own` has the number `pre`
+-- of the thread's own range from then on, kind `driver` that of the thread that drives it; 0 without one. `threads` is
+-- a list of thread ids.
 CREATE OR REPLACE MACRO range_edge(threads, low, high) AS TABLE
 WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
 ), owner AS (
@@ -16,7 +16,7 @@ WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
     WHERE range.end_global_tid IS NULL AND range.end_ns > range.start_ns
         AND range.start_ns < high AND range.end_ns > low
 )
--- of the ranges that begin in a moment the innermost, else what is around those that end
+-- of the ranges that start at a moment the innermost, else the one around those that end
 SELECT tid, kind, t, coalesce(max(begun), arg_min(ended, pre)) AS pre
 FROM (
     SELECT tid, kind, s AS t, pre AS begun, NULL AS ended, pre FROM open
@@ -24,8 +24,8 @@ FROM (
 )
 GROUP BY tid, kind, t;
 
--- When earlier work may still run that was launched before the capture, which then does not hold it: at the start of
--- the capture, from the launch of the first operation of a stream (`launched_ns`) until it begins (`b`), over 1 ms
+-- Time in which earlier work may still run that was launched before the capture and is missing from it: at the start of
+-- the capture, from the launch of the first operation of a stream (`launched_ns`) until it starts (`b`), over 1 ms
 -- later.
 CREATE OR REPLACE VIEW earlier_work AS
 WITH lane AS (
@@ -40,7 +40,7 @@ SELECT device_id, call.end_ns AS launched_ns, b
 FROM (SELECT *, min(b) OVER (PARTITION BY device_id) AS first_ns FROM lane) JOIN api_call AS call USING (call_id)
 WHERE b > first_ns AND b - call.end_ns > 1000000 AND 100 * (call.end_ns - first_ns) <= b - call.end_ns;
 
--- The stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`; `is_earlier` where
+-- Stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`; `is_earlier` if
 -- `earlier_work` may run for 90 % or more of one.
 CREATE OR REPLACE MACRO selected_pause(min_ns) AS TABLE
 WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_active
@@ -61,12 +61,11 @@ SELECT device_id, a, b, EXISTS(
     ) AS is_earlier
 FROM hole WHERE b > a AND b - a >= min_ns;
 
--- The gaps of each GPU: those stretches in which it is idle.
+-- The gaps of each GPU: the stretches in which it is idle.
 CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE
 SELECT device_id, a, b FROM selected_pause(min_ns) WHERE NOT is_earlier;
 
--- These gaps, numbered from the longest on. `next` is the operation that follows, whether the selection holds it or
--- not.
+-- These gaps, numbered from the longest on. `next` is the operation that follows, inside the selection or not.
 CREATE OR REPLACE MACRO selected_gap(min_ns) AS TABLE
 WITH gap AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY b - a DESC, a, device_id) AS gap_id, device_id, a, b FROM selected_hole(min_ns)
@@ -74,7 +73,7 @@ WITH gap AS MATERIALIZED (
     SELECT device_id, start_ns, call_id, name_id, NULL AS operation, process_range FROM kernel
     UNION ALL SELECT device_id, start_ns, call_id, NULL, operation, process_range FROM memop
     UNION ALL SELECT device_id, start_ns, call_id, NULL, 'CUDA graph', process_range FROM graph_launch
-), met AS MATERIALIZED (  -- a gap ends where an operation begins, unless a selection cuts it
+), met AS MATERIALIZED (  -- a gap ends at the start of an operation, unless a selection cuts it
     SELECT gap_id, device_id, b AS start_ns FROM gap
     SEMI JOIN operation ON gap.device_id = operation.device_id AND b = operation.start_ns
 ), cut AS MATERIALIZED (FROM gap ANTI JOIN met USING (gap_id)
@@ -91,12 +90,11 @@ WITH gap AS MATERIALIZED (
 )
 SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 
--- What the host did in the gaps: each gap in pieces from `s` to `e` of one reason, function and range. It tells of the
--- thread that launched the operation that follows: until this call had returned, the call that the thread was in, or
--- host code outside all of them; waits for a thread that launches meanwhile are its host code. What then remains of the
--- gap is the way of the launch to the GPU, or a wait for other work. `pre` is the range that the thread had open
--- meanwhile, 0 without one. Where no call of the operation is known, reason is "unknown", or "page migration" where the
--- operation moves pages of unified memory, which no call launches.
+-- CPU activity in the gaps: each gap in pieces from `s` to `e` with one reason, function and range, of the thread that
+-- launched the next operation. Until that call returned, it is the call that the thread was in, or host code outside
+-- all calls; waits for a thread that launches meanwhile count as host code. The rest of the gap is launch latency, or a
+-- wait for other work. `pre` is the range that the thread had open, 0 without one. If the operation has no known call,
+-- the reason is "unknown", or "page migration" if it moves pages of unified memory, which no call launches.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -105,9 +103,9 @@ WITH host AS MATERIALIZED (
     WHERE longest IS NULL OR gap_id <= longest
 ), watched AS (SELECT DISTINCT tid, device_id FROM host WHERE tid IS NOT NULL
 ), edges AS MATERIALIZED (SELECT greatest(1, (max(b) - min(a)) // 65536) AS width FROM host
-), near AS MATERIALIZED (  -- slots of time that any gap touches, few because gaps of a GPU do not overlap
+), near AS MATERIALIZED (  -- time slots that any gap touches: few, because gaps of a GPU do not overlap
     SELECT DISTINCT unnest(range(a // width, b // width + 1)) AS slot FROM host CROSS JOIN edges
-), call AS (  -- that may reach into a gap: what is shorter than a slot touches two at most
+), call AS (  -- may reach into a gap: anything shorter than a slot touches at most two
     SELECT tid, start_ns, end_ns, name_id, source
     FROM (
         SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
@@ -115,7 +113,7 @@ WITH host AS MATERIALIZED (
     ) CROSS JOIN edges
     WHERE start_ns // width IN (SELECT slot FROM near) OR end_ns // width IN (SELECT slot FROM near)
         OR end_ns - start_ns >= width
-), met AS (  -- calls that reach into a gap: gaps of a GPU do not overlap, so that the last one that begins before tells
+), met AS (  -- calls that reach into a gap: gaps of a GPU do not overlap, so the last one to start before decides
     SELECT DISTINCT call.tid, start_ns, end_ns, name_id, source
     FROM (SELECT call.*, device_id FROM call JOIN watched USING (tid)) AS call
     ASOF JOIN host ON host.tid = call.tid AND host.device_id = call.device_id AND call.end_ns > host.a
@@ -123,14 +121,14 @@ WITH host AS MATERIALIZED (
 ), lock AS MATERIALIZED (
     SELECT met.* FROM met JOIN string ON string_id = name_id
     WHERE source = 1 AND regexp_matches(value, 'pthread_cond|sem_(timed|clock)?wait|futex')
-), handed AS (  -- who waits while another thread of the process launches, as PyTorch's backward does, has handed over
+), handed AS (  -- a wait while another thread of the process launches, as in PyTorch's backward, is a hand-over
     SELECT lock.tid, lock.start_ns, lock.name_id, 1 AS source
     FROM lock ASOF JOIN (
         SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)
         WHERE category = 'launch' AND EXISTS (FROM lock)
     ) AS launch ON launch.pid = pid_of(lock.tid) AND lock.end_ns > launch.t
     WHERE launch.t > lock.start_ns
-), outermost AS (  -- a call inside another one counts with it; where two cross, the first one goes on to its end
+), outermost AS (  -- a nested call counts with the outer one; if two cross, the first continues to its end
     SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
             PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -147,10 +145,10 @@ WITH host AS MATERIALIZED (
     QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
     UNION ALL
     SELECT tid, kind, t, NULL, NULL, pre, true FROM changed WHERE slot IN (SELECT slot FROM near)
-    UNION ALL  -- of each slot that no gap touches the last change, which may hold until a gap begins
+    UNION ALL  -- the last change in each slot that no gap touches, which may hold until a gap starts
     SELECT tid, kind, max(t), NULL, NULL, arg_max(pre, t), false FROM changed
     WHERE slot NOT IN (SELECT slot FROM near) GROUP BY tid, kind, slot
-), at_edge AS (  -- what holds when a gap begins, and what changes in it: few rows, however long the capture is
+), at_edge AS (  -- the state at the start of a gap, and changes in it: few rows, however long the capture is
     SELECT gap_id, a AS s, host.kind, name_id, source, pre
     FROM (SELECT host.*, unnest(['call', 'own', 'driver']) AS kind FROM host WHERE tid IS NOT NULL) AS host
     ASOF LEFT JOIN edge ON edge.tid = host.tid AND edge.kind = host.kind AND host.a >= edge.t
@@ -195,7 +193,7 @@ FROM piece JOIN host USING (gap_id)
 LEFT JOIN named ON named.source = piece.source AND named.name_id IS NOT DISTINCT FROM piece.name_id
 WHERE e > s;
 
--- Paths of ranges with a star for the last number of each name, as step_0/load and step_1/load are one: `pattern`.
+-- Paths of ranges with a star for the last number of each name, which merges step_0/load and step_1/load: `pattern`.
 CREATE OR REPLACE VIEW path_pattern AS
 WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
 ), tree AS (

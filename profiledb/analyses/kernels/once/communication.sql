@@ -1,4 +1,4 @@
--- The kernels of communication, and how much of their time lies beside no compute, made once for all rules about them.
+-- Communication kernels, and their time without overlapping compute, computed once for all rules about them.
 CREATE OR REPLACE TEMP TABLE once_communication AS FROM finding_communication;
 CREATE OR REPLACE TEMP VIEW finding_communication AS FROM once_communication;
 

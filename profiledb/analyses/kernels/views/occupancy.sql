@@ -1,8 +1,8 @@
--- Building blocks of what tells how many blocks of a kernel an SM holds.
+-- Building blocks for the number of blocks of a kernel that an SM holds.
 
--- The shapes of launches, a table of device_id, grid_x to grid_z, block_x to block_z, registers, static_shared_bytes
--- and dynamic_shared_bytes, with how many blocks of each an SM holds, as the analysis kernel_shapes describes: what is
--- not known of the GPU gives no limit and no occupancy.
+-- Launch shapes, a table of device_id, grid_x to grid_z, block_x to block_z, registers, static_shared_bytes and
+-- dynamic_shared_bytes, with the blocks of each that an SM holds, as the analysis kernel_shapes describes. Unknown GPU
+-- properties give no limit and no occupancy.
 CREATE OR REPLACE MACRO shape_occupancy(shapes) AS TABLE
 WITH need AS (
     SELECT shape.*, gpu.* EXCLUDE (name), gpu.name AS gpu, split_part(compute_capability, '.', 1)::INTEGER AS major,

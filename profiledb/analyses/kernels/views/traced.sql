@@ -1,6 +1,6 @@
--- Operators of kernels: of a trace its own, of a Systems report those of the trace that it is linked to (pair.py).
+-- Operators of kernels: a trace uses its own, a Systems report those of its linked trace (pair.py).
 
--- Tables of the trace. Where a Systems report is joined to one, the library puts its own in front.
+-- Tables of the trace. If a Systems report is joined to one, the library overrides these views.
 CREATE OR REPLACE VIEW trace_kernel AS FROM kernel;
 CREATE OR REPLACE VIEW trace_range AS FROM range;
 CREATE OR REPLACE VIEW trace_range_name AS FROM range_name;
@@ -13,7 +13,7 @@ CREATE OR REPLACE MACRO shortened(text, most) AS CASE
     WHEN length(text) > most THEN left(text, most - 1) || '…' ELSE text
 END;
 
--- Which kernel of the trace each kernel is.
+-- The matching kernel of the trace for each kernel.
 CREATE OR REPLACE VIEW trace_pair AS SELECT kernel_id, kernel_id AS trace_kernel_id FROM kernel;
 
 -- The modules of each path of ranges, the outermost first: Transformer_0 / Block_1 / Linear_4.
@@ -32,9 +32,9 @@ WITH RECURSIVE named AS MATERIALIZED (
 )
 FROM nested WHERE modules IS NOT NULL;
 
--- The innermost operator around the launch of each kernel, or of one (`wanted`), and the modules around it: those of
--- the forward operator where it belongs to a backward one: `source_id`, whose Python code is also that of the kernel. A
--- kernel that no operator launched, or that the trace lacks, is not among them.
+-- The innermost operator around the launch of each kernel, or of one (`wanted`), and the modules around it. A backward
+-- operator uses the modules of its forward operator: `source_id`, whose Python code is also the kernel's. Kernels that
+-- no operator launched, or that the trace lacks, are missing.
 CREATE OR REPLACE MACRO kernel_operator(wanted) AS TABLE
 WITH RECURSIVE launch AS MATERIALIZED (
     SELECT trace_pair.kernel_id, thread_range AS pre

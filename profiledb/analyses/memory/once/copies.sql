@@ -1,3 +1,3 @@
--- The copies and memory sets that held the CPU, made once for the rules on each reason.
+-- Memcpy and memset operations that blocked the CPU, computed once for the rules on each reason.
 CREATE OR REPLACE TEMP TABLE once_held_copy AS FROM finding_held_copy;
 CREATE OR REPLACE TEMP VIEW finding_held_copy AS FROM once_held_copy;

@@ -1,18 +1,18 @@
 -- Building blocks of the analyses behind the page "Memory and API".
 -- includes: selection
 
--- A function as people write it: without the version that the runtime's calls carry, cudaMalloc_v3020.
+-- A readable function name: without the version suffix of runtime calls, cudaMalloc_v3020.
 CREATE OR REPLACE MACRO function_name(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 
--- Whether a function launches kernels or graphs, by the vendor's names: CUDA; HIP (hipExtModuleLaunchKernel); SYCL, by
--- way of Unified Runtime, its plugins before it, and Level Zero.
+-- Whether a function launches kernels or graphs, by vendor names: CUDA; HIP (hipExtModuleLaunchKernel); SYCL, through
+-- Unified Runtime, its predecessor plugins, and Level Zero.
 CREATE OR REPLACE MACRO is_launch(name) AS regexp_matches(name, '^cu(da)?(Graph)?Launch')
 OR regexp_matches(name, '^hip(Ext)?(Module)?(Graph)?Launch')
 OR regexp_matches(name, '^(ur|pi)EnqueueKernelLaunch|^zeCommandListAppend(Multiple)?Launch');
 
--- What a CUDA call is for, by its name. A blocking copy is a Memcpy without Async; the other copies, memory sets and
--- prefetches return once they are queued (pageable memory holds the host all the same, which a name does not tell).
--- Building a CUDA graph is none of these, though its functions are called after what they add.
+-- Category of a CUDA call, from its name. A blocking copy is a Memcpy without Async; other copies, memsets and
+-- prefetches return once they are queued (pageable memory still blocks the CPU, which a name does not show). Building a
+-- CUDA graph is none of these, although its functions are named after the nodes that they add.
 CREATE OR REPLACE MACRO api_category(name) AS CASE
     WHEN is_launch(name) THEN 'launch'
     WHEN regexp_matches(name, '^(cu(da)?|hip)Graph') THEN 'other'
@@ -25,16 +25,16 @@ CREATE OR REPLACE MACRO api_category(name) AS CASE
     ELSE 'other'
 END;
 
--- Names of CUDA functions that the report has calls of.
+-- Names of the CUDA functions called in the report.
 CREATE OR REPLACE VIEW api_function AS
 SELECT string_id AS name_id, function_name(value) AS function, api_category(value) AS category
 FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call);
 
--- Peak of a GPU's link to the host in one direction, bytes per second, NULL where it is not known.
--- No report of nsys tells it, so it is what NVIDIA's data sheet of the board states: PCI Express of a generation with
--- 16 lanes (8 for the smaller dies), at 8, 16 or 32 GT/s a lane and 128 bits in 130 (PCI Express Base Specification).
--- A slot may be slower. Unknown are boards of laptops, whose lanes differ by model, and what a CPU reaches by NVLink
--- instead: Grace (GH200, GB200, GB300), and V100 in POWER9 machines.
+-- Peak of a GPU's link to the host in one direction, bytes per second, NULL if unknown. No nsys report has it, so it
+-- comes from NVIDIA's data sheet of the board: PCI Express of a generation with 16 lanes (8 for the smaller dies), at
+-- 8, 16 or 32 GT/s per lane and 128 bits in 130 (PCI Express Base Specification). A slot may be slower. Unknown: laptop
+-- boards, whose lanes differ by model, and CPUs linked by NVLink: Grace (GH200, GB200, GB300), and V100 in POWER9
+-- machines.
 CREATE OR REPLACE MACRO host_link_bytes_per_s(name, chip, cpu) AS CASE
     WHEN regexp_matches(name, '(?i)laptop|mobile|max-q|GH200|GB[23]00|GB10\b|Orin|Thor|Xavier') THEN NULL
     WHEN regexp_matches(coalesce(cpu, ''), '(?i)POWER9|Grace') THEN NULL
@@ -48,8 +48,8 @@ CREATE OR REPLACE MACRO host_link_bytes_per_s(name, chip, cpu) AS CASE
     END * 1e9 / 8 * 128 / 130
 END;
 
--- Peak of NVLink between two GPUs of one machine in one direction, bytes per second, as the data sheet of the board has
--- it; NULL where the board has none, or where nobody knows. Boards that share a bridge or a mesh reach less with each.
+-- Peak of NVLink between two GPUs of one machine in one direction, bytes per second, from the board's data sheet; NULL
+-- if the board has none or it is unknown. Boards that share a bridge or a mesh reach less with each.
 CREATE OR REPLACE MACRO peer_link(name) AS CASE
     WHEN regexp_matches(name, '(?i)PCIe|PCI-E|NVL\b') THEN NULL
     WHEN regexp_matches(name, '\b(GB200|B200|B300|GB300)\b') THEN 900e9
@@ -58,8 +58,8 @@ CREATE OR REPLACE MACRO peer_link(name) AS CASE
     WHEN regexp_matches(name, 'V100.*SXM') THEN 150e9
 END;
 
--- Copies and memory sets of the selection with what limits them: the link to the host, or the memory of the GPU. A copy
--- inside a GPU reads and writes, so its traffic is twice its size. Between GPUs no report tells the link.
+-- Copies and memsets of the selection with their limiter: the link to the host, or the GPU memory. A copy inside a GPU
+-- reads and writes, so its traffic is twice its size. No report states the link between GPUs.
 CREATE OR REPLACE VIEW selected_copy AS
 SELECT memop.*, regexp_replace(operation, '^\[CUDA (?:memcpy )?(.*)\]$', '\1') AS direction,
     memop.end_ns - memop.start_ns AS duration_ns,
@@ -79,7 +79,7 @@ LEFT JOIN (
     FROM gpu CROSS JOIN report
 ) ON gpu_id = device_id;
 
--- Copies and memory sets of the selection added up, a row an operation: `kind` tells copies (memcpy) from memsets.
+-- Copies and memsets of the selection summed by operation: `kind` separates memcpy from memset.
 CREATE OR REPLACE VIEW selected_copy_sum AS
 SELECT kind, operation, direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
     avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,
@@ -88,8 +88,8 @@ SELECT kind, operation, direction, sum(duration_ns)::BIGINT AS total_ns, count(*
         THEN min(peak_bytes_per_s)::DOUBLE END AS peak_bytes_per_s
 FROM selected_copy GROUP BY kind, operation, direction;
 
--- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array
--- and 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
+-- Device memory that the program held after each event, by GPU: allocations less frees of kinds 2 device, 3 array and 5
+-- static (enum CUDA_MEM_KIND). Memory freed without a visible allocation was held from the start.
 CREATE OR REPLACE VIEW memory_held AS
 WITH running AS (
     SELECT device_id, event_id, time_ns AS moment_ns, sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) OVER (
@@ -99,7 +99,7 @@ WITH running AS (
 )
 SELECT * REPLACE (held_bytes - least(0, min(held_bytes) OVER (PARTITION BY device_id)) AS held_bytes) FROM running;
 
--- The unit of a GPU metric by its name. nsys stores clocks in Hz, also those that it calls [MHz].
+-- Unit of a GPU metric, from its name. nsys stores clocks in Hz, even those named [MHz].
 CREATE OR REPLACE MACRO metric_unit(name) AS CASE
     WHEN regexp_matches(name, 'Clock Frequency') THEN 'Hz'
     WHEN regexp_matches(name, '%\]$') OR NOT regexp_matches(name, '\[') THEN '%'

@@ -1,11 +1,11 @@
--- NCCL: its kernels, and what its calls say of them.
+-- NCCL kernels, and the facts in its calls.
 -- includes: selection, sidecar
 
--- Kernels that carry data between GPUs: those of NCCL, and of the class "communication".
+-- Kernels that transfer data between GPUs: NCCL, and the class "communication".
 CREATE OR REPLACE MACRO is_communication(short, class) AS
     coalesce(starts_with(short, 'nccl'), false) OR coalesce(class = 'communication', false);
 
--- The operation that the name of a kernel or of a call of NCCL has: ncclDevKernel_AllReduce_Sum_f32_RING_LL,
+-- Operation in the name of an NCCL kernel or call: ncclDevKernel_AllReduce_Sum_f32_RING_LL,
 -- ncclKernel_AllReduce_RING_LL_Sum_float, ncclAllReduceRingLLKernel_sum_f32, ncclAllReduce.
 CREATE OR REPLACE MACRO nccl_operation(name) AS CASE
     WHEN regexp_matches(name, 'All_?to_?All', 'i') THEN 'AlltoAll'
@@ -14,17 +14,17 @@ CREATE OR REPLACE MACRO nccl_operation(name) AS CASE
     ELSE nullif(regexp_extract(name, '(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|Gather|Scatter)', 1), '')
 END;
 
--- How many of the messages of its calls an operation carries: the payload of some counts the part of one rank
--- (ncclAllGather its send count, ncclReduceScatter its receive count, ncclAlltoAll, Gather and Scatter that of one
--- peer; source: collectives.cc of NCCL), and nccl-tests counts the whole.
+-- Number of call messages that an operation carries: some payloads count the part of one rank (ncclAllGather its send
+-- count, ncclReduceScatter its receive count, ncclAlltoAll, Gather and Scatter that of one peer; source: collectives.cc
+-- of NCCL), while nccl-tests counts the whole.
 CREATE OR REPLACE MACRO nccl_parts(operation, ranks) AS
     CASE WHEN operation IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN ranks ELSE 1 END;
 
--- What an extended payload has under a name; NULL where it is none.
+-- Value of an extended payload under a name; NULL if it is not one.
 CREATE OR REPLACE MACRO payload_value(payload, name) AS
     CASE WHEN json_valid(payload) THEN payload ->> ('/' || name) END;
 
--- Calls into NCCL, as its own ranges tell them. Of those between a group's begin and end on their thread, grouped.
+-- NCCL calls, from its own ranges. `grouped` marks calls between the start and end of a group on their thread.
 CREATE OR REPLACE VIEW nccl_range AS
 SELECT pre, global_tid, start_ns, text, nccl_operation(text) AS operation,
     coalesce(TRY_CAST(payload_value(payload_json, 'Message size [bytes]') AS BIGINT),
@@ -35,12 +35,12 @@ SELECT pre, global_tid, start_ns, text, nccl_operation(text) AS operation,
         OVER (PARTITION BY global_tid ORDER BY start_ns, pre) > 0 AS grouped
 FROM range JOIN range_name USING (name_id) WHERE domain = 'NCCL';
 
--- How many ranks a communicator has, where its making was captured.
+-- Number of ranks of a communicator, if its creation was captured.
 CREATE OR REPLACE VIEW nccl_communicator AS
 SELECT communicator, max(TRY_CAST(payload_value(payload_json, 'No. of ranks') AS INTEGER)) AS ranks
 FROM range JOIN nccl_range USING (pre) WHERE communicator IS NOT NULL GROUP BY communicator;
 
--- Kernels of NCCL, each with the range of NCCL that launched it: that of the operation, or of the end of a group.
+-- NCCL kernels, each with the NCCL range that launched it: that of the operation, or of the end of a group.
 CREATE OR REPLACE VIEW nccl_kernel AS
 SELECT kernel_id, nccl_operation(short) AS operation, pre AS launcher,
     row_number() OVER one AS nth, count(*) OVER one_of AS kernels
@@ -49,7 +49,7 @@ FROM (SELECT kernel_id, call_id, thread_range, short FROM kernel JOIN kernel_nam
 LEFT JOIN nccl_range ON pre = thread_range
 WINDOW one_of AS (PARTITION BY pre, nccl_operation(short)), one AS (one_of ORDER BY call_id, kernel_id);
 
--- The calls behind a launcher: itself, or those of the group since the last launch of one.
+-- Calls behind a launcher: itself, or those of the group since its last launch.
 CREATE OR REPLACE VIEW nccl_launch_call AS
 WITH launcher AS (
     FROM nccl_range SEMI JOIN nccl_kernel ON launcher = pre
@@ -62,8 +62,8 @@ FROM (FROM nccl_range ANTI JOIN launcher USING (pre) WHERE grouped AND operation
 ASOF JOIN (FROM launcher WHERE text = 'ncclGroupEnd') AS ended
     ON call.global_tid = ended.global_tid AND call.start_ns <= ended.start_ns;
 
--- What each kernel of NCCL carries. Of a launcher that made as many kernels of an operation as there are calls of it,
--- the nth is of the nth; a single kernel is of all of them; of anything else nothing is known.
+-- Content of each NCCL kernel. If a launcher made as many kernels of an operation as it has calls, the nth kernel
+-- serves the nth call; a single kernel serves all calls; otherwise nothing is known.
 CREATE OR REPLACE VIEW nccl_message AS
 WITH call AS (
     SELECT *, row_number() OVER (one_of ORDER BY start_ns, pre) AS nth, count(*) OVER one_of AS calls
@@ -83,7 +83,7 @@ UNION ALL
 SELECT kernel_id, calls, bytes, communicator, reduction
 FROM nccl_kernel JOIN summed USING (launcher, operation) WHERE kernels = 1 AND calls > 1;
 
--- The operation that PyTorch's name of a collective stands for: allreduce, _allgather_base, reduce_scatter_tensor.
+-- Operation of a PyTorch collective name: allreduce, _allgather_base, reduce_scatter_tensor.
 CREATE OR REPLACE MACRO collective_operation(name) AS CASE
     WHEN regexp_matches(name, 'all_?reduce|barrier', 'i') THEN 'AllReduce'
     WHEN regexp_matches(name, 'all_?gather', 'i') THEN 'AllGather'
@@ -96,7 +96,7 @@ CREATE OR REPLACE MACRO collective_operation(name) AS CASE
     WHEN regexp_matches(name, 'reduce', 'i') THEN 'Reduce'
 END;
 
--- Bytes of an element of a type as PyTorch calls it.
+-- Bytes per element of a PyTorch type.
 CREATE OR REPLACE MACRO torch_type_bytes(dtype) AS CASE
     WHEN dtype IN ('Byte', 'Char', 'Bool', 'QInt8', 'QUInt8') OR dtype LIKE 'Float8%' THEN 1
     WHEN dtype IN ('Half', 'BFloat16', 'Short', 'UInt16') THEN 2
@@ -105,9 +105,10 @@ CREATE OR REPLACE MACRO torch_type_bytes(dtype) AS CASE
     WHEN dtype = 'ComplexDouble' THEN 16
 END;
 
--- What the PyTorch profiler says of kernels of NCCL: of the kernel itself, else of the collective around its launch,
--- where that launched one kernel alone. The size is the larger of input and output, which is the whole of what ranks
--- gather or scatter; more than a TiB is none. A group is its name with its ranks, so that groups on other ranks differ.
+-- Facts of the PyTorch profiler about NCCL kernels: from the kernel itself, else from the collective around its launch,
+-- if that launched only this kernel. The size is the larger of input and output, which is the whole of what ranks
+-- gather or scatter; sizes above 1 TiB are ignored. A group is its name with its ranks, so that groups on other ranks
+-- differ.
 CREATE OR REPLACE VIEW nccl_collective AS
 WITH around AS (
     SELECT kernel.kernel_id, range_id FROM (
@@ -132,7 +133,7 @@ SELECT kernel_id, collective_operation(name) AS operation, sequence_number,
         THEN greatest(in_elements, out_elements)::HUGEINT * torch_type_bytes(dtype) END AS BIGINT) AS size_bytes
 FROM one;
 
--- A type as NCCL and C++ write it, in one spelling.
+-- A type of NCCL or C++ in one spelling.
 CREATE OR REPLACE MACRO nccl_type(name) AS (
     SELECT coalesce(nullif(regexp_extract(name, '_([iu](?:8|16|32|64)|b?f16|f32|f64|f8e\dm\d)(?:_|\(|$)', 1), ''),
         map_extract_value(
@@ -141,9 +142,9 @@ CREATE OR REPLACE MACRO nccl_type(name) AS (
             regexp_extract(name, '_(half|float|double|__nv_bfloat16|u?int(?:8|32|64)_t)(?:_|\(|$)', 1)))
 );
 
--- NCCL operations of the selection: its kernels with the facts in their names and calls. `size_bytes` is the size as
--- nccl-tests defines it: the message, or the parts of all ranks together. The payload of a range and the arguments that
--- the PyTorch profiler keeps describe a call in the same way.
+-- NCCL operations of the selection: kernels with the facts in their names and calls. `size_bytes` is the size as
+-- nccl-tests defines it: the message, or the parts of all ranks together. The range payload and the PyTorch profiler's
+-- arguments describe a call in the same way.
 CREATE OR REPLACE VIEW selected_nccl_op AS
 WITH said AS (
     SELECT kernel.*, short, coalesce(nccl_operation(short), told.operation, 'other') AS operation, reduction,

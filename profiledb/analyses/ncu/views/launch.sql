@@ -1,8 +1,8 @@
 -- Building blocks of the analyses of one launch of a Compute report.
 -- includes: ncu
 
--- Metrics whose whole name fits a regular expression. The names are looked through first: a report has some thousands
--- of them, but may have millions of values.
+-- Metrics whose whole name matches a regular expression. Names are searched first: a report has some thousands of them,
+-- but may have millions of values.
 CREATE OR REPLACE MACRO launch_metric(pattern) AS TABLE
 SELECT launch_id, name, unit, value, "text"
 FROM ncu_metric JOIN (
@@ -16,12 +16,12 @@ FROM ncu_metric_instance JOIN (
     SELECT metric_id, name FROM ncu_metric_name WHERE regexp_full_match(name, pattern)
 ) AS named USING (metric_id);
 
--- Shared memory that a block takes in all; unknown where none of the three parts is known.
+-- Total shared memory of a block; unknown if none of the three parts is known.
 CREATE OR REPLACE MACRO shared_bytes(static_bytes, dynamic_bytes, driver_bytes) AS
 CASE WHEN coalesce(static_bytes, dynamic_bytes) IS NOT NULL
     THEN coalesce(static_bytes, 0) + coalesce(dynamic_bytes, 0) + coalesce(driver_bytes, 0) END;
 
--- Warps that an SM of a launch holds at most: as its GPU states it, else from the theoretical occupancy.
+-- Maximum warps of an SM for a launch: from its GPU, else from the theoretical occupancy.
 CREATE OR REPLACE VIEW launch_warps AS
 WITH metric AS (
     SELECT launch_id, max(value) FILTER (name LIKE 'device%') AS stated,
@@ -33,7 +33,7 @@ SELECT launch_id, theoretical AS theoretical_warps,
     coalesce(stated, max_warps_per_sm, round(100 * theoretical / nullif(theoretical_occupancy_pct, 0))) AS max_warps
 FROM ncu_launch LEFT JOIN metric USING (launch_id) LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);
 
--- States of the warps of a launch (see the analysis ncu_stalls), ranked from the largest share on.
+-- Warp states of the launches (see the analysis ncu_stalls), ranked from the largest share.
 CREATE OR REPLACE VIEW launch_stall AS
 WITH metric AS (
     SELECT launch_id, name, value, regexp_extract(name, '_stalled_(\w+?)(_per_issue_active)?(\.ratio)?$', 1) AS state

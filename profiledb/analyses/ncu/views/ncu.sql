@@ -1,13 +1,13 @@
--- Work, traffic and roofs of the launches that ncu measured, from whichever metrics a report has. The formulas are
--- those of the SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
+-- Work, traffic and roofs of the measured launches, from any of a report's metrics. Formulas:
+-- SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
 -- includes: share
 
--- The GPU of a Compute report. Where one is joined to a Systems report, the library puts its own in front.
+-- The GPU of a Compute report. If one is joined to a Systems report, the library overrides this view.
 CREATE OR REPLACE VIEW ncu_gpu AS FROM gpu;
 
--- Rates of an SM by compute capability: FMAs a cycle (CUDA programming guide, throughput of arithmetic instructions)
--- and FLOPs a cycle of dense FP16 matrix products (architecture white papers). They stand in for peaks that were not
--- captured; what is made of them is an estimate.
+-- Rates of an SM by compute capability: FMAs per cycle (CUDA programming guide, throughput of arithmetic instructions)
+-- and FLOPs per cycle of dense FP16 matrix products (architecture white papers). They replace peaks that were not
+-- captured; results from them are estimates.
 CREATE OR REPLACE VIEW sm_rate AS
 FROM (VALUES
     ('6.0', 32, 64, NULL), ('6.1', 4, 128, NULL), ('7.0', 32, 64, 1024), ('7.5', 2, 64, 1024), ('8.0', 32, 64, 2048),
@@ -15,12 +15,12 @@ FROM (VALUES
     ('12.0', 2, 128, 1024)
 ) AS rate (cc, fp64_fma, fp32_fma, tensor_flop);
 
--- Whether a GPU has tensor cores: from Volta on, but for the smaller dies of Turing (TU116, TU117).
+-- Whether a GPU has tensor cores: from Volta on, except the smaller dies of Turing (TU116, TU117).
 CREATE OR REPLACE MACRO has_tensor_cores(cc, name) AS TRY_CAST(cc AS DOUBLE) >= 7 AND NOT regexp_matches(
     coalesce(name, ''), '(?i)GTX 16|\b(MX450|MX550|T400|T500|T550|T600|T1000|T1200|T2000)\b'
 );
 
--- Launches with what their GPU can do; of a report with one GPU it is that one.
+-- Launches with the rates of their GPU; in a report with one GPU, that one.
 CREATE OR REPLACE VIEW ncu_launch_device AS
 SELECT launch_id, nullif(duration_ns, 0) / 1e9 AS seconds, sm_frequency_hz, dram_bytes_per_s, dram_throughput_pct,
     coalesce(ncu_launch.cc, compute_capability) AS cc, sm_count, memory_bandwidth_bytes_per_s, fp64_fma, fp32_fma,
@@ -28,9 +28,9 @@ SELECT launch_id, nullif(duration_ns, 0) / 1e9 AS seconds, sm_frequency_hz, dram
 FROM ncu_launch LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0)
 LEFT JOIN sm_rate ON sm_rate.cc = coalesce(ncu_launch.cc, compute_capability);
 
--- What the metrics of the roofline count, per second: in the launch and at most. A report has a sum, a rate by second
--- or by cycle, a peak by cycle, a percentage of the peak: any of them will do. Cycles are those of the unit while this
--- was measured; that of the SMs is a row of its own, `sm_clock`. A percentage below 1 is too coarse to tell the peak.
+-- Roofline metrics per second: achieved in the launch, and peak. A report has a sum, a rate per second or cycle, a peak
+-- per cycle, or a percentage of the peak: any of them suffices. Cycles are those of the unit during the measurement;
+-- the SM clock is a row of its own, `sm_clock`. A percentage below 1 is too coarse to derive the peak.
 CREATE OR REPLACE VIEW ncu_rate AS
 WITH named AS (
     SELECT metric_id,
@@ -67,9 +67,9 @@ SELECT launch_id, what, max(per_s) AS per_s, max(pct) AS pct,
 FROM timed
 GROUP BY launch_id, what;
 
--- FLOPs per second by precision in instructions of CUDA cores: an FMA is two operations, and an FP16 instruction works
--- on two numbers (ncu counted it as one before 2025). Where not all three kinds were captured it is an estimate.
--- Compilers also load constants with FP16's FMA: where it stands alone it may be no arithmetic at all.
+-- FLOPs per second by precision in CUDA core instructions: an FMA is two operations, and an FP16 instruction works on
+-- two numbers (ncu counted it as one before 2025). If one of the three kinds is missing, it is an estimate. Compilers
+-- also load constants with FP16's FMA: alone it may be no arithmetic at all.
 CREATE OR REPLACE VIEW ncu_scalar_work AS
 WITH op AS (
     SELECT launch_id, regexp_extract(what, '_op_([dfh])(add|mul|fma)_', ['letter', 'kind']) AS op, per_s, peak_per_s
@@ -96,9 +96,9 @@ SELECT launch_id, precision, flops_per_s,
 FROM counted JOIN ncu_launch_device USING (launch_id)
 WHERE flops_per_s IS NOT NULL;
 
--- FLOPs per second of the tensor cores by type of the inputs, from sm__ops_path_tensor_*: of names that hold each other
--- (with and without output type, sparsity, instruction) the widest that was captured. From compute capability 8.0 on
--- the peak behind a name that says nothing of sparsity is that with it, twice the dense one; FP64 has none.
+-- FLOPs per second of the tensor cores by input type, from sm__ops_path_tensor_*: among names that contain each other
+-- (with and without output type, sparsity, instruction) the broadest captured one. From compute capability 8.0 on, the
+-- peak of a name without sparsity includes it, twice the dense one; FP64 has none.
 CREATE OR REPLACE VIEW ncu_tensor_type AS
 WITH named AS (
     SELECT launch_id, per_s, peak_per_s,
@@ -120,10 +120,10 @@ SELECT launch_id, type, sum(per_s) AS flops_per_s,
 FROM widest JOIN ncu_launch_device USING (launch_id)
 GROUP BY launch_id, type;
 
--- FLOPs per second of the tensor cores. Of several types the peak is that of the mixture. Without the operations it is
--- estimated from the share of cycles in which the pipe was busy, as if all of it were dense FP16 products; on Volta
--- from its instructions, of 512 FLOPs each, as ncu's own chart does. Under 5 % there is no estimate: conversions and
--- packed arithmetic of FP16 run in the same pipe.
+-- FLOPs per second of the tensor cores. Several types share the peak of the mixture. Without operation counts, the
+-- estimate is the share of cycles with a busy pipe, as if all were dense FP16 products; on Volta its instructions, of
+-- 512 FLOPs each, as in ncu's chart. Below 5 % there is no estimate: conversions and packed FP16 arithmetic use the
+-- same pipe.
 CREATE OR REPLACE VIEW ncu_tensor_work AS
 WITH counted AS (
     SELECT launch_id, sum(flops_per_s) AS flops_per_s,
@@ -158,11 +158,11 @@ SELECT launch_id, 'tensor' AS precision,
 FROM counted FULL JOIN guessed USING (launch_id)
 WHERE coalesce(flops_per_s, volta_per_s, busy_pct / 100 * dense_per_s) IS NOT NULL;
 
--- Bytes per second of a launch by level of the memory, and the most that the level can move. L1 is what loads and
--- stores of global memory write back, L2 what it sends to the SMs: as L2 counts it, else as the L1 caches receive it
--- without what comes from the shared memory of other SMs, which is the same but for data that goes to several SMs at
--- once. The share of the peak is L2's own where it was captured. Where ncu has only L2's tag lookups they are an
--- estimate: they count stores and repeated lookups, too, up to three times what is sent.
+-- Bytes per second of a launch by memory level, and the peak of the level. L1 counts the write-back of global loads and
+-- stores, L2 its data to the SMs: as L2 counts it, else as the L1 caches receive it without data from other SMs' shared
+-- memory, which is the same except for data that goes to several SMs at once. The share of the peak is L2's own if
+-- captured. If ncu has only L2's tag lookups, they are an estimate: they also count stores and repeated lookups, up to
+-- three times the sent data.
 CREATE OR REPLACE VIEW ncu_traffic AS
 WITH wide AS (
     SELECT launch_id, first(per_s) FILTER (what = 'bytes') AS dram,
@@ -217,11 +217,11 @@ WITH wide AS (
 SELECT launch_id, level, bytes_per_s, peak_bytes_per_s, note IS NOT NULL AS estimated, note FROM level
 WHERE bytes_per_s IS NOT NULL;
 
--- The roofline: a row a launch, precision and level for which both work and traffic were measured. The share of the
--- roof, work over min(peak work, intensity * peak traffic), is the larger one of the two shares of a peak; there is
--- none unless both are known, and one above 105 % is a contradiction instead (above_roof). is_main marks the precision
--- in which a launch comes nearest to a peak; of a launch without arithmetic any one, with no work and intensity 0.
--- Peaks of work hold at sm_clock_hz, the clock of the SMs while the launch was measured.
+-- The roofline: one row per launch, precision and level with both work and traffic measured. The share of the roof,
+-- work over min(peak work, intensity * peak traffic), is the larger of the two shares of a peak; it needs both, and
+-- above 105 % it is a contradiction instead (above_roof). is_main marks the precision in which a launch comes closest
+-- to a peak; for a launch without arithmetic any one, with no work and intensity 0. Peaks of work hold at sm_clock_hz,
+-- the SM clock during the measurement.
 CREATE OR REPLACE VIEW ncu_roofline_point AS
 WITH work AS (
     SELECT *, flops_per_s / peak_flops_per_s AS share FROM (
@@ -237,37 +237,43 @@ WITH work AS (
 ), point AS (
     SELECT launch_id, precision, level, flops_per_s, bytes_per_s, flops_per_s / nullif(bytes_per_s, 0) AS intensity,
         peak_flops_per_s, peak_bytes_per_s,
-        CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN 'compute'
-            WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN 'memory' END AS bound,
+        CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN precision
+            WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN level END AS roof,
         ranked.estimated OR traffic.estimated AS estimated, is_main,
         nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types,
         coalesce(clock.per_s, sm_frequency_hz) AS sm_clock_hz
     FROM ranked JOIN ncu_traffic AS traffic USING (launch_id) JOIN ncu_launch_device USING (launch_id)
     LEFT JOIN ncu_rate AS clock ON clock.launch_id = ranked.launch_id AND clock.what = 'sm_clock'
-), roof AS (
-    SELECT *, CASE bound WHEN 'compute' THEN flops_per_s WHEN 'memory' THEN bytes_per_s END AS reached,
-        CASE bound WHEN 'compute' THEN peak_flops_per_s ELSE peak_bytes_per_s END AS roof,
+), held AS (
+    SELECT *, CASE roof WHEN precision THEN flops_per_s WHEN level THEN bytes_per_s END AS reached,
+        CASE roof WHEN precision THEN peak_flops_per_s ELSE peak_bytes_per_s END AS peak,
         CASE WHEN estimated THEN 'An estimate may be off (' || note || ')'
             ELSE 'The passes ran at different clocks, or time and traffic come from different passes' END AS cause
     FROM point
 )
-SELECT * EXCLUDE (reached, roof, cause), share_of_peak(reached, roof) AS pct_of_roof,
-    peak_contradiction(reached, roof, CASE bound WHEN 'compute' THEN 'FLOP' ELSE 'B' END,
-        CASE bound WHEN 'compute' THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
-FROM roof;
+SELECT * EXCLUDE (reached, peak, cause), share_of_peak(reached, peak) AS pct_of_roof,
+    peak_contradiction(reached, peak, CASE roof WHEN precision THEN 'FLOP' ELSE 'B' END,
+        CASE roof WHEN precision THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
+FROM held;
 
--- The parts of the time of a launch that its roofs leave, by the speed of light. What only waits less saves no more
--- than `headroom`, which is left until the busier one of compute and memory is at its peak; what spares work inside of
--- the SMs saves no more than `dram_left`, for the traffic of the device memory stays.
+-- A roof in words: "DRAM bandwidth", "the FP32 peak".
+CREATE OR REPLACE MACRO roof_title(roof) AS CASE
+    WHEN roof IN ('dram', 'l2', 'l1') THEN upper(roof) || ' bandwidth'
+    WHEN roof = 'tensor' THEN 'the tensor core peak'
+    ELSE 'the ' || upper(roof) || ' peak' END;
+
+-- Parts of a launch's time that its roofs leave, from the speed of light. Less waiting saves at most `headroom`, until
+-- the busier of compute and memory is at its peak; less work inside the SMs saves at most `dram_left`, because the
+-- device memory traffic stays.
 CREATE OR REPLACE VIEW ncu_left AS
 SELECT launch_id, CASE WHEN dram_throughput_pct > 100 THEN 0 ELSE 1 - dram_throughput_pct / 100 END AS dram_left,
     greatest(sm_throughput_pct, memory_throughput_pct) AS busiest_pct,
     CASE WHEN busiest_pct > 100 THEN 0 ELSE 1 - busiest_pct / 100 END AS headroom
 FROM ncu_launch;
 
--- Results of ncu's rules with how much of the estimate a launch can reach, percent. Rules about accesses spare traffic
--- where UncoalescedGlobalAccess has counted sectors that nobody asked for: these estimates stay as they are. That of L2
--- compression holds for memory that the program allocates as compressible, which hardly one does: none.
+-- Results of ncu's rules with the part of the estimate that a launch can reach, percent. Rules about accesses spare
+-- traffic if UncoalescedGlobalAccess has counted sectors that nobody requested: these estimates stay unchanged. L2
+-- compression gets none: it needs memory that the program allocates as compressible, which is rare.
 CREATE OR REPLACE VIEW ncu_advice AS
 WITH told AS (
     SELECT *, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced FROM ncu_rule

@@ -1,17 +1,17 @@
--- A Systems report joined to a Compute report of the same program (pair.py): which kernels are which.
+-- A Systems report joined to a Compute report of the same program (pair.py): matching kernels.
 -- includes: selection, ncu
 
--- Names of the kernels of a Compute report. Where it is joined to another one, the library puts its own in front.
+-- Kernel names of a Compute report. If it is joined to another one, the library overrides this view.
 CREATE OR REPLACE VIEW ncu_kernel_name AS FROM kernel_name;
 
--- A pattern of a list in parentheses, with others in it up to the depth that names of kernels have.
+-- A pattern for a list in parentheses, with nested lists up to the depth in kernel names.
 CREATE OR REPLACE MACRO in_parentheses() AS
 '\((?:[^()]|\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))*\)';
 
--- The part of a full name that every profiler and demangler writes alike once their manners are taken off: the return
--- type, lists of parameters (some put T1 for what others write out), const, casts and suffixes of numbers, instances of
--- lambdas, anonymous and inline namespaces, spaces. NULL where nothing is left.
---   void f<(int)4, (bool)1>(const T1 *)   void f<4, true>(float const*)   f<4,1>
+-- The part of a full name on which all profilers and demanglers agree, without the parts that they write differently:
+-- return type, parameter lists (some put T1 for what others write out), const, casts and number suffixes, instances of
+-- lambdas, anonymous and inline namespaces, spaces. NULL if nothing is left.
+-- void f<(int)4, (bool)1>(const T1 *)   void f<4, true>(float const*)   f<4,1>
 -- noqa: disable=LT01
 CREATE OR REPLACE MACRO normal_name(text) AS nullif(trim(
     text.replace('(anonymous namespace)', '<unnamed>').replace('[lambda', '{lambda')
@@ -30,8 +30,8 @@ CREATE OR REPLACE MACRO normal_name(text) AS nullif(trim(
 ), '');
 -- noqa: enable=LT01
 
--- Which kernel of the Compute report each kernel is (kernel_key.kernel): the one with its mangled name; of what is then
--- left on both sides, those with its normal name. A name that means several kernels on either side says so.
+-- The matching kernel of the Compute report for each kernel (kernel_key.kernel): the one with its mangled name; of the
+-- kernels left on both sides, those with its normal name. A name that means several kernels on either side is marked.
 CREATE OR REPLACE VIEW pair_name AS
 WITH ours AS (
     SELECT DISTINCT kernel, mangled, demangled FROM kernel_key
@@ -57,7 +57,8 @@ SELECT kernel, ncu_key,
     CASE WHEN there > 1 THEN there || ' kernels of the Compute report have this name' END), '')
 FROM by_name;
 
--- Kernels of the selection by grid and block; place orders them, most time first. All of it by number: names are long.
+-- Kernels of the selection by grid and block; place orders them, most time first. Keyed by number, because names are
+-- long.
 CREATE OR REPLACE VIEW selected_kernel_shape AS
 WITH launch AS (
     SELECT name_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, count(*) AS calls,
@@ -72,7 +73,7 @@ SELECT *, row_number() OVER (ORDER BY total_ns DESC, calls, kernel, grid_x, grid
     block_z) AS place
 FROM shape;
 
--- Launches that ncu measured with the point of the roofline that is asked for.
+-- Measured launches with the requested roofline point.
 CREATE OR REPLACE MACRO pair_launch(of_level, of_precision) AS TABLE
 WITH point AS (
     SELECT * FROM ncu_roofline_point
@@ -81,17 +82,28 @@ WITH point AS (
 SELECT launch_id, coalesce(mangled, kernel) AS ncu_key, grid_x, grid_y, grid_z, block_x, block_y, block_z,
     coalesce(grid_size, grid_x * coalesce(grid_y, 1) * coalesce(grid_z, 1)) AS blocks,
     coalesce(block_size, block_x * coalesce(block_y, 1) * coalesce(block_z, 1)) AS threads, duration_ns,
-    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, point.* EXCLUDE (launch_id)
+    ncu_verdict(sm_throughput_pct, memory_throughput_pct, dram_throughput_pct) AS verdict,
+    verdict_pct(verdict, sm_throughput_pct, memory_throughput_pct) AS verdict_pct,
+    verdict_reason(verdict, sm_throughput_pct, memory_throughput_pct, dram_throughput_pct, waves_per_sm)
+        AS verdict_reason, point.* EXCLUDE (launch_id)
 FROM ncu_launch LEFT JOIN point USING (launch_id);
+
+-- The command that measures one launch of a kernel. Its mangled name is given where other kernels share the short one;
+-- a shell takes what stands between quotes as it is.
+CREATE OR REPLACE MACRO ncu_command(short, mangled) AS
+'ncu --set full --launch-count 1 '
+    || IF(mangled IS NULL, '--kernel-name ', '--kernel-name-base mangled --kernel-name ')
+    || quoted_for_shell(coalesce(mangled, short)) || ' -o report PROGRAM';
+CREATE OR REPLACE MACRO quoted_for_shell(word) AS
+IF(regexp_full_match(word, '[\w.]+'), word, '''' || replace(word, '''', '''\''''') || '''');
 
 -- The one in the middle of launches by duration, of an even number the shorter.
 CREATE OR REPLACE MACRO middle_launch(launch_id, duration_ns) AS
 list(launch_id ORDER BY duration_ns NULLS LAST, launch_id)[(greatest(count(duration_ns), 1) + 1) // 2];
 
--- The kernels of the selection by grid and block, each with the launches that ncu measured of it: those of the same
--- name, grid and block (exact), else those of the same name, else none. What was measured is that of the launch in the
--- middle, and of exact ones only. Of some launches ncu tells the numbers of blocks and threads alone: these then
--- decide.
+-- Kernels of the selection by grid and block, each with the launches that ncu measured: of the same name, grid and
+-- block (exact), else of the same name, else none. Measurements come from the median launch, and from exact ones only.
+-- For some launches ncu states only the numbers of blocks and threads: these then decide.
 CREATE OR REPLACE MACRO selected_pair(of_level, of_precision) AS TABLE
 WITH launch AS MATERIALIZED (
     FROM pair_launch(of_level, of_precision)

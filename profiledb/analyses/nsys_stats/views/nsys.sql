@@ -1,33 +1,33 @@
--- Building blocks of the analyses that carry the name of an nsys report.
+-- Building blocks of the analyses named after an nsys report.
 -- includes: selection
 
--- Whether an nsys after 2023.4 (export schema 3.7) made the export: newer versions print some things differently.
+-- Whether an nsys newer than 2023.4 (export schema 3.7) made the export: these versions print some things differently.
 CREATE OR REPLACE VIEW export_version AS
 SELECT coalesce(TRY_CAST(split[1] AS INTEGER) > 3 OR TRY_CAST(split[2] AS INTEGER) > 7, false) AS is_recent
 FROM (SELECT string_split(export_schema_version, '.') AS split FROM report);
 
--- One decimal as nsys prints it. Its SQLite rounds 3.15, in truth 3.1499..., up to 3.2 as DuckDB does, until 2023.4,
--- and by its exact value down to 3.1 in newer versions. A true tie goes away from zero in both.
+-- One decimal as nsys prints it. Until 2023.4 its SQLite rounds 3.15, in truth 3.1499..., up to 3.2 as DuckDB does;
+-- newer versions round the exact value down to 3.1. Both round a true tie away from zero.
 CREATE OR REPLACE MACRO nsys_round(x) AS CASE
     WHEN (SELECT is_recent FROM export_version) AND x * 4 <> floor(x * 4) THEN format('{:.1f}', x::DOUBLE)::DOUBLE
     ELSE round(x, 1)
 END;
 
--- Sample deviation as nsys computes it: n - 1, and 0 for a single value.
+-- Sample standard deviation as nsys computes it: n - 1, and 0 for a single value.
 CREATE OR REPLACE MACRO deviation(x) AS coalesce(stddev_samp(x), 0);
 
 -- A function as nsys prints it: without a version suffix of four digits; _v10000 stays.
 CREATE OR REPLACE MACRO nsys_function(value) AS CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END;
 
--- Kernels by the name that an analysis is asked for (demangled, short, mangled), with a number for each different name:
--- to group by the texts themselves takes twice as long.
+-- Kernels by the requested name (demangled, short, mangled), with a number for each distinct name: grouping by the
+-- texts takes twice as long.
 CREATE OR REPLACE MACRO kernel_names(form) AS TABLE
 SELECT name_id,
     CASE form WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled) ELSE demangled END AS name,
     min(name_id) OVER (PARTITION BY name) AS name_key
 FROM kernel_name;
 
--- Names of ranges as nsys prints them: newer versions put a colon before those of the default domain.
+-- Range names as nsys prints them: newer versions put a colon before those of the default domain.
 CREATE OR REPLACE VIEW nsys_range_name AS
 SELECT name_id, CASE WHEN domain IS NULL AND is_recent THEN ':' ELSE '' END || name AS name
 FROM range_name, export_version;
@@ -66,8 +66,8 @@ SELECT any_value(name) AS name, min(category) AS category, sum(duration)::BIGINT
 FROM operation
 GROUP BY name_key;
 
--- Memory operations with the call that asked for them and the kinds of memory. As the rules of nsys do, by the
--- correlation id alone: of processes that share one the calls of all.
+-- Memory operations with their calls and memory kinds. As in nsys rules, they match by correlation id alone: if
+-- processes share one, the calls of all match.
 CREATE OR REPLACE VIEW selected_memory_call AS
 SELECT memop.*, call_id AS asked_id, string.value AS function, source.label AS source, destination.label AS destination
 FROM (SELECT * EXCLUDE (call_id) FROM selected_memop) AS memop
@@ -75,7 +75,7 @@ JOIN (SELECT call_id, correlation_id, name_id FROM api_call) USING (correlation_
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
 LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind;
 
--- What the rules of nsys count as work of a GPU: kernels and memory operations, by process.
+-- GPU work by nsys rules: kernels and memory operations, by process.
 CREATE OR REPLACE VIEW selected_operation AS
 SELECT pid_of(global_pid) AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
 FROM selected_kernel AS kernel WHERE start_ns > 0
@@ -83,7 +83,7 @@ UNION ALL
 SELECT pid_of(global_pid), device_id, start_ns, end_ns, context_id, 2, memop_id
 FROM selected_memop AS memop WHERE start_ns > 0;
 
--- Times in which the profiler flushed its data, by the three names that nsys 2023.4 knows for it.
+-- Times of profiler flushes, by the three names that nsys 2023.4 uses.
 CREATE OR REPLACE VIEW profiler_flush AS
 SELECT pid_of(global_tid) AS pid, start_ns, end_ns
 FROM profiler_overhead JOIN string ON string_id = name_id

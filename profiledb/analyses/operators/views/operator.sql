@@ -1,8 +1,8 @@
--- Operators of a trace as torch.profiler counts them in key_averages (torch/autograd/profiler_util.py: EventList).
+-- Operators of a trace, counted as in torch.profiler's key_averages (torch/autograd/profiler_util.py: EventList).
 -- includes: selection
 
--- How many levels a search climbs at most, from a range or a Python function to the one that it looks for. In real
--- traces it is a dozen; of what nests deeper, by damage or on purpose, nothing is found.
+-- Maximum levels of a search from a range or a Python function up to its target. Real traces need about a dozen; deeper
+-- nesting, by damage or on purpose, finds nothing.
 CREATE OR REPLACE MACRO operator_levels() AS 64;
 
 -- Operators that torch.profiler leaves out: bookkeeping of the profiler and of autograd.
@@ -11,21 +11,21 @@ CREATE OR REPLACE MACRO is_left_out_operator(name) AS name IN (
     'aten::is_leaf', 'aten::output_nr', 'aten::_version'
 );
 
--- The events that nest: operators, and annotations among them.
+-- Nesting events: operators and annotations.
 CREATE OR REPLACE VIEW operator_event AS
 SELECT range.*, text, range.end_ns - range.start_ns AS host_ns, coalesce(domain = 'operator', false) AS is_operator
 FROM range JOIN range_name USING (name_id)
 WHERE (domain = 'operator' AND NOT is_left_out_operator(text)) OR domain IS NULL;
 
--- Operators that lie in no other one: they share no time with each other on their thread.
+-- Outermost operators: they share no time with each other on their thread.
 CREATE OR REPLACE VIEW operator_outermost AS
 SELECT range_id, pre, post, start_ns, end_ns, global_tid, path_id FROM (
     SELECT *, max(post) OVER (ORDER BY pre ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
     FROM operator_event WHERE is_operator
 ) WHERE reached IS NULL OR pre > reached;
 
--- Which event a range inside of an operator belongs to that is none itself, such as a module: the next one around it.
--- Annotations are events of the host alone: what ran on a GPU belongs to operators, also where one lies between.
+-- The event of a range inside an operator that is not an event itself, such as a module: the next one around it.
+-- Annotations are CPU events only: GPU work belongs to operators, even if an annotation lies between.
 CREATE OR REPLACE MACRO operator_passed(annotations) AS TABLE
 WITH RECURSIVE passed AS MATERIALIZED (
     SELECT other.range_id, other.parent_id
@@ -39,7 +39,7 @@ WITH RECURSIVE passed AS MATERIALIZED (
 )
 SELECT range_id, around_id FROM climbed ANTI JOIN (SELECT range_id AS around_id FROM passed) USING (around_id);
 
--- Python functions inside of operators, with the innermost event around each.
+-- Python functions inside operators, with the innermost event around each.
 CREATE OR REPLACE VIEW operator_python AS
 WITH RECURSIVE inside AS MATERIALIZED (
     SELECT call.start_ns, call.end_ns, call.global_tid, top.pre, top.post
@@ -61,8 +61,8 @@ WITH RECURSIVE inside AS MATERIALIZED (
 SELECT start_ns, end_ns, coalesce(around_id, range_id) AS around_id
 FROM climbed LEFT JOIN operator_passed(true) USING (range_id) WHERE end_ns <= reached;
 
--- What lies directly in an event, and takes of its own time: events, CUDA calls and Python functions, each unless it
--- lies in another one of these.
+-- Direct children of an event, which reduce its self time: events, CUDA calls and Python functions, unless nested in
+-- another one of these.
 CREATE OR REPLACE VIEW operator_child AS
 WITH child AS (
     SELECT range_id, coalesce(around_id, parent_id) AS around_id, start_ns, end_ns
@@ -82,15 +82,15 @@ WITH child AS (
 )
 SELECT range_id, around_id, end_ns - start_ns AS ns FROM swept WHERE reached IS NULL OR end_ns > reached;
 
--- Each event with its own time on the host. An operator that does nothing but call one of the same name is one with it
--- (`top_id` is the outermost of them), so that neither counts twice.
+-- Events with their CPU self time. An operator that only calls one of the same name merges with it (`top_id` is the
+-- outermost of them), so that neither counts twice.
 CREATE OR REPLACE VIEW operator_own AS
 WITH RECURSIVE child AS MATERIALIZED (FROM operator_child), held AS (
     SELECT around_id, sum(ns) AS ns, count(*) AS children FROM child GROUP BY around_id
 ), event AS MATERIALIZED (
     SELECT event.*, host_ns - coalesce(held.ns, 0) AS self_ns
     FROM operator_event AS event LEFT JOIN held ON held.around_id = event.range_id
-), lonely AS MATERIALIZED (  -- a join by name would come first otherwise, and be large
+), lonely AS MATERIALIZED (  -- otherwise a join by name would come first, and be large
     SELECT event.range_id, child.around_id, text, is_operator FROM child JOIN event USING (range_id)
     JOIN held USING (around_id) WHERE held.children = 1
 ), same AS MATERIALIZED (
@@ -109,7 +109,7 @@ SELECT event.range_id, coalesce(top_id, event.range_id) AS top_id, pre, post, na
     host_ns, self_ns, is_operator
 FROM event LEFT JOIN top USING (range_id);
 
--- What the selection ran on GPUs, by the innermost range around its launch on the launching thread.
+-- GPU work of the selection, by the innermost range around its launch on the launching thread.
 CREATE OR REPLACE VIEW selected_launched AS
 SELECT pre, sum(ns) AS ns FROM (
     SELECT thread_range AS pre, end_ns - start_ns AS ns FROM selected_kernel
@@ -117,7 +117,7 @@ SELECT pre, sum(ns) AS ns FROM (
     UNION ALL SELECT thread_range, end_ns - start_ns FROM selected_graph_launch
 ) WHERE pre IS NOT NULL GROUP BY pre;
 
--- Paths of ranges whose last range is a module, by what the trace calls modules; a slash in a name is another sign.
+-- Range paths that end with a module, by the module names of the trace; slashes in names are replaced.
 CREATE OR REPLACE VIEW module_title AS
 SELECT path_id, parent_id, starts_with(name, 'nn.Module: ') AS is_module,
     replace(left(regexp_replace(name, '^nn\.Module: ', ''), 60), '/', '∕') AS title

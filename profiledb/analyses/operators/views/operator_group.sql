@@ -1,17 +1,17 @@
--- Operators of the selection, added up by what a query groups them by.
+-- Operators of the selection, summed by the requested groups.
 -- includes: operator_time
 
--- Sizes of inputs as people write them, 4096×768, 768×3072; what is no tensor, or a single number, is left out.
+-- Readable input sizes, 4096×768, 768×3072; non-tensors and single numbers are left out.
 CREATE OR REPLACE MACRO operator_shape_text(dims) AS left(trim(regexp_replace(replace(replace(replace(replace(
     regexp_replace(dims, '\s', '', 'g'), '],[', '; '), ',', '×'), '[', ''), ']', ''), '(; )+', ', ', 'g'), ', '), 300);
 
--- Types of inputs in short, without those of what is no tensor.
+-- Short input types, without non-tensors.
 CREATE OR REPLACE MACRO operator_type_text(types) AS left(trim(regexp_replace(regexp_replace(
     regexp_replace(types, '"(Scalar|ScalarList|)"', '', 'g'), '["\[\]]|c10::', '', 'g'), '[, ]*,[, ]*', ', ', 'g'),
     ', '), 300);
 
--- Times and work by name, sizes and types. Work is held against the time in which it was done: FLOPs against that of
--- the operator and all in it, bytes of what does little arithmetic against its own.
+-- Times and work by name, sizes and types. Work is compared with its own time: FLOPs with the operator and all nested
+-- ones, bytes of low-arithmetic operators with their self time.
 CREATE OR REPLACE VIEW selected_operator_shape AS
 WITH timed AS (
     SELECT *, CASE WHEN flops > 0 THEN device_ns ELSE device_self_ns END AS work_ns FROM selected_operator

@@ -1,8 +1,8 @@
--- The model of the work of operators, by all that it depends on, and of each one that ran.
+-- The model of operator work, by all of its inputs, and for each executed operator.
 -- includes: operator_work
 
--- FLOPs of matrix products, convolutions and attention with the bytes of what they read and write once, and the bytes
--- of operators that do little arithmetic; each as it would be if the operator were the innermost one with a formula.
+-- FLOPs of matrix products, convolutions and attention with the bytes that they read and write once, and bytes of
+-- low-arithmetic operators; each as if the operator were the innermost one with a formula.
 CREATE OR REPLACE VIEW operator_model AS
 WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
     SELECT signature.*, sizes[a] AS x, CASE family WHEN 'linear' THEN list_reverse(sizes[b]) ELSE sizes[b] END AS y, a,
@@ -67,9 +67,9 @@ SELECT name_id, dims_id, types_id, strides_id, values_id, precision,
     CASE WHEN bytes BETWEEN 0 AND 1e15 THEN bytes END AS bytes
 FROM modeled;
 
--- FLOPs and bytes of each operator that ran: FLOPs as the trace has them, else by the model, and only of the innermost
--- operator that has any, so that nothing counts twice; bytes of that operator, or of one that does little arithmetic.
--- Copies between host and GPU have no bytes here: their roof is the link.
+-- FLOPs and bytes of each executed operator: FLOPs from the trace, else from the model, only at the innermost operator
+-- that has any, so that nothing counts twice; bytes of that operator, or of a low-arithmetic one. Copies between host
+-- and GPU have no bytes here: their roof is the link.
 CREATE OR REPLACE VIEW operator_instance_work AS
 WITH instance AS MATERIALIZED (
     SELECT range_id, pre, post, coalesce(CASE WHEN operator.flops > 0 THEN operator.flops::DOUBLE END, model.flops)

@@ -1,8 +1,8 @@
 -- Roofs of the GPU that ran the operators.
 -- includes: selection, peak
 
--- Bandwidth of the device memory, TB/s, and FP32 of the CUDA cores, dense TFLOP/s, as NVIDIA's data sheets have them: a
--- trace says neither bandwidth nor clock. The first pattern that fits the product name holds.
+-- Device memory bandwidth, TB/s, and FP32 of the CUDA cores, dense TFLOP/s, from NVIDIA's data sheets: a trace has
+-- neither bandwidth nor clock. The first pattern that matches the product name holds.
 CREATE OR REPLACE VIEW sheet_roof AS
 SELECT * FROM (VALUES
     (1, '\bH100\b.*PCIe', 2.0, 51.0), (2, '\bH100\b.*NVL', 3.9, 60.0), (3, '\bH200\b.*NVL', 4.8, 60.0),
@@ -14,7 +14,7 @@ SELECT * FROM (VALUES
     (20, '\bRTX 4090\b', 1.008, 82.6), (21, '\bRTX 3090\b', 0.936, 35.6)
 ) AS sheet (place, pattern, tb_per_s, fp32_tflops);
 
--- The GPU with the most kernel time of the selection and its roofs by precision; NULL where one is not known.
+-- The GPU with the most kernel time of the selection and its roofs by precision; NULL if unknown.
 CREATE OR REPLACE VIEW operator_roof AS
 WITH used AS (
     SELECT arg_max(device_id, ns) AS gpu_id

@@ -1,8 +1,8 @@
 -- Operators of the selection with their times and work.
 -- includes: operator, operator_model
 
--- What ran on GPUs of operators: a row an operator that lies in no other of its name alone. `device_ns` counts all that
--- it or what lies in it launched, `device_self_ns` what no operator in it did.
+-- GPU work of operators: one row per operator, except those that their parent of the same name only wraps. `device_ns`
+-- counts its launches and nested ones, `device_self_ns` excludes those of nested operators.
 CREATE OR REPLACE VIEW selected_operator AS
 WITH own AS MATERIALIZED (FROM operator_own), launched AS MATERIALIZED (
     SELECT pre, ns, sum(ns) OVER (ORDER BY pre) AS until_here FROM selected_launched

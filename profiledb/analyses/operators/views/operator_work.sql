@@ -1,7 +1,7 @@
--- FLOPs and bytes of operators from the shapes of their inputs: a model, not a measurement. docs/operators.md has the
--- formulas with their sources.
+-- FLOPs and bytes of operators from their input shapes: a model, not a measurement. docs/operators.md has the formulas
+-- with their sources.
 
--- Bytes of an element, by the type as a trace writes it; NULL of what is no tensor.
+-- Bytes per element, from the type in a trace; NULL for non-tensors.
 CREATE OR REPLACE MACRO operator_element_bytes(type) AS CASE
     WHEN type IN ('float', 'int', 'unsigned int', 'c10::complex<c10::Half>') THEN 4
     WHEN type IN ('double', 'long int', 'long', 'long long', 'unsigned long', 'c10::complex<float>') THEN 8
@@ -10,29 +10,29 @@ CREATE OR REPLACE MACRO operator_element_bytes(type) AS CASE
     WHEN type = 'c10::complex<double>' THEN 16
 END;
 
--- The precision of the arithmetic, by the type of the input.
+-- Precision of the arithmetic, from the input type.
 CREATE OR REPLACE MACRO operator_precision(type) AS CASE
     WHEN type = 'float' THEN 'fp32' WHEN type = 'double' THEN 'fp64' WHEN type = 'c10::Half' THEN 'fp16'
     WHEN type = 'c10::BFloat16' THEN 'bf16' WHEN starts_with(type, 'c10::Float8') THEN 'fp8'
 END;
 
--- Sizes, strides or the like as numbers; NULL where one of them cannot be, so that no sum or product is too large.
+-- Sizes, strides and similar values as numbers; NULL if one is out of range, so that no sum or product is too large.
 CREATE OR REPLACE MACRO operator_numbers(text) AS CASE
     WHEN len(list_filter(TRY_CAST(text AS BIGINT[]), x -> x IS NULL OR x NOT BETWEEN 0 AND 1_000_000_000_000)) = 0
         THEN TRY_CAST(text AS BIGINT[])
 END;
 
--- The product of sizes; that of a scalar's none is 1. NULL where there is none, or a negative one.
+-- Product of sizes; 1 for a scalar's empty list. NULL if there is no list, or for a negative size.
 CREATE OR REPLACE MACRO operator_product(sizes) AS CASE
     WHEN sizes IS NULL OR list_min(sizes) < 0 OR list_contains(sizes, NULL) THEN NULL
     WHEN len(sizes) = 0 THEN 1.0 ELSE list_product(sizes)
 END;
 
--- The value of a list for an axis: one value stands for all axes.
+-- The value of a list for an axis: a single value stands for all axes.
 CREATE OR REPLACE MACRO operator_axis(list, axis) AS list[least(axis, len(list))];
 
--- FLOPs of `out[m, n] = a[m, k] @ b[k, n]`, of lists of matrices where both begin with the same other sizes, and of
--- products with a vector. NULL where sizes do not fit.
+-- FLOPs of `out[m, n] = a[m, k] @ b[k, n]`, of batches of matrices with equal leading sizes, and of products with a
+-- vector. NULL if sizes do not match.
 CREATE OR REPLACE MACRO operator_matmul_flops(a, b) AS CASE
     WHEN len(a) = 0 OR len(b) = 0 OR a[-1] <> b[CASE WHEN len(b) = 1 THEN 1 ELSE -2 END] THEN NULL
     WHEN len(b) = 1 THEN 2 * operator_product(a)
@@ -40,22 +40,22 @@ CREATE OR REPLACE MACRO operator_matmul_flops(a, b) AS CASE
     ELSE 2 * a[-2]::DOUBLE * a[-1] * b[-1] * greatest(operator_product(a[:-3]), operator_product(b[:-3]))
 END;
 
--- Sizes of the output of a convolution, without batch and channels.
+-- Output sizes of a convolution, without batch and channels.
 CREATE OR REPLACE MACRO operator_conv_sizes(x, w, stride, padding, dilation) AS
 list_transform(range(3, len(x) + 1), axis -> (
     x[axis] + 2 * operator_axis(padding, axis - 2) - operator_axis(dilation, axis - 2) * (w[axis] - 1) - 1
 ) // nullif(operator_axis(stride, axis - 2), 0) + 1);
 
 -- FLOPs of both matrix products of an attention, and of the five of its backward pass; q, k and v are sizes [batch,
--- heads, tokens, size], of a `flat` layout [batch, tokens, heads, size]. Of a causal one half counts.
+-- heads, tokens, size], in a `flat` layout [batch, tokens, heads, size]. A causal one counts half.
 CREATE OR REPLACE MACRO operator_attention_flops(q, k, v, flat, backward, causal) AS CASE
     WHEN len(q) = 4 AND len(k) = 4 AND len(v) = 4 AND q[4] = k[4]
         THEN 2 * q[1]::DOUBLE * q[2] * q[3] * k[CASE WHEN flat THEN 2 ELSE 3 END]
         * CASE WHEN backward THEN 3 * q[4] + 2 * v[4] ELSE q[4] + v[4] END / CASE WHEN causal THEN 2 ELSE 1 END
 END;
 
--- Which formula an operator has, and the places of what it takes, from 1: the two factors, or input and weight, or
--- query, key and value in a row; values such as strides.
+-- Formula of an operator, and the positions of its inputs, from 1: the two factors, or input and weight, or query, key
+-- and value in sequence; values such as strides.
 CREATE OR REPLACE VIEW operator_formula AS
 SELECT * FROM (VALUES
     ('aten::mm', 'matmul', 1, 2), ('aten::bmm', 'matmul', 1, 2), ('aten::matmul', 'matmul', 1, 2),
@@ -91,9 +91,9 @@ SELECT * FROM (VALUES
     ('aten::_efficient_attention_backward', 2, 15, 7, true, true)
 ) AS formula (name, q, causal, lengths, is_flat, is_backward);
 
--- What operators read and write that launch kernels of their own, by how: all inputs and an output (map), the first
--- input also written (inplace), the second into the first (copy), the first written (fill) or read (reduce), the first
--- read and as much written (same).
+-- Reads and writes of operators with their own kernels, by mode: all inputs and an output (map), the first input also
+-- written (inplace), the second into the first (copy), the first written (fill) or read (reduce), the first read and as
+-- much written (same).
 CREATE OR REPLACE VIEW operator_traffic AS
 SELECT 'aten::' || unnest(names) AS name, way FROM (VALUES
     ('map', ['add', 'sub', 'mul', 'div', 'gelu', 'relu', 'silu', 'sigmoid', 'tanh', 'exp', 'log', 'sqrt', 'rsqrt',
@@ -107,7 +107,7 @@ SELECT 'aten::' || unnest(names) AS name, way FROM (VALUES
     ('same', ['_softmax', '_log_softmax', 'native_layer_norm', 'tril', 'triu'])
 ) AS traffic (way, names);
 
--- Operators by all that their work depends on: name, sizes, types, strides and values of the inputs, as lists.
+-- Operators by all inputs of the work model: name, sizes, types, strides and values of the inputs, as lists.
 CREATE OR REPLACE VIEW operator_signature AS
 WITH signature AS (
     SELECT DISTINCT name_id, dims_id, types_id, strides_id, values_id
@@ -127,7 +127,7 @@ SELECT name_id, dims_id, types_id, strides_id, values_id, name,
     coalesce(CASE WHEN json_valid("values") THEN TRY_CAST("values"::JSON AS VARCHAR[]) END, []) AS "values"
 FROM json;
 
--- Elements of an input that are apart in memory: an axis with the stride 0 repeats the same.
+-- Distinct elements of an input in memory: an axis with stride 0 repeats the same.
 CREATE OR REPLACE MACRO operator_elements(sizes, strides) AS CASE
     WHEN len(strides) = len(sizes) AND len(sizes) > 0
         THEN operator_product(list_transform(range(1, len(sizes) + 1), axis -> CASE WHEN strides[axis] = 0 THEN 1

@@ -1,8 +1,8 @@
--- What the recording of a trace costs.
+-- Recording overhead of a trace.
 -- includes: selection
 
--- What a trace recorded of each operator of the selection: the options of torch.profiler that its settings name or its
--- rows show, and the operators on threads that launch anything.
+-- Recorded details of each operator of the selection: torch.profiler options that its settings name or its rows show,
+-- and operators on threads with launches.
 CREATE OR REPLACE VIEW recorded AS
 SELECT
     (

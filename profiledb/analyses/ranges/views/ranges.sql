@@ -1,17 +1,17 @@
 -- Building blocks of the analyses behind the page "Ranges".
 -- includes: selection, nsys
 
--- From which duration on one of the first instances looks like a warm-up: above the median of the later ones by more
--- than three median absolute deviations and by more than a tenth.
+-- Duration from which one of the first instances looks like warm-up: above the median of the later ones by more than
+-- three median absolute deviations and by more than a tenth.
 CREATE OR REPLACE MACRO warmup_limit(median, deviation) AS median + greatest(3 * deviation, 0.1 * median);
 
--- Whether a range is a step of an inference engine (vLLM, SGLang), named after what it runs: "step[DECODE bs=8]",
+-- Whether a range is a step of an inference engine (vLLM, SGLang), named after its work: "step[DECODE bs=8]",
 -- "execute_context_2(888)_generation_5(5)". All of its numbers are sizes.
 CREATE OR REPLACE MACRO is_engine_step(name) AS
 regexp_matches(name, '^(execute_(\d+_)?context_\d+.*_generation_\d+|step\[(DECODE|EXTEND|MIXED|PREFILL|IDLE)\b)');
 
--- Whether a name says that its range is a step of a loop (2), or holds many of them (1), or neither (0): train_step,
--- ProfilerStep#5, iter 12, "epoch 1 step 3"; but not optimizer_step, load_batch or batch_norm.
+-- Whether a name marks a loop step (2), a group of steps (1), or neither (0): train_step, ProfilerStep#5, iter 12,
+-- "epoch 1 step 3"; but not optimizer_step, load_batch or batch_norm.
 CREATE OR REPLACE MACRO step_likeness(name) AS CASE
     WHEN is_engine_step(name) THEN 2
     WHEN regexp_matches(name, '^(.*[:\d])?[ _.-]*(profiler|train(ing)?|eval(uation)?|val(idation)?|test|infer(ence)?'
@@ -21,20 +21,20 @@ CREATE OR REPLACE MACRO step_likeness(name) AS CASE
     ELSE 0
 END;
 
--- Whether a name is that of a part of a step and never of one: a data loader's next batch, a collective, an operator, a
--- pass of a compiler.
+-- Whether a name marks a part of a step and never a step: a data loader's next batch, a collective, an operator, a
+-- compiler pass.
 CREATE OR REPLACE MACRO is_step_part(name) AS
 regexp_matches(name, '__next__|XlaPass|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
 
--- The hash of a graph that PyTorch compiled, and the number of the compiled region that a range is: "## Call
--- CompiledFxGraph fud64jsr ##", "Torch-Compiled Region: 0/1"; else NULL.
+-- The hash of a graph compiled by PyTorch, and the number of a compiled region: "## Call CompiledFxGraph fud64jsr ##",
+-- "Torch-Compiled Region: 0/1"; else NULL.
 CREATE OR REPLACE MACRO graph_hash(name) AS nullif(regexp_extract(name, 'CompiledFxGraph (\w+)', 1), '');
 CREATE OR REPLACE MACRO graph_number(name) AS
 nullif(regexp_extract(name, '^Torch-Compiled Region: (\d+/\d+)', 1), '');
 
--- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step. A
--- digit in the name of an operator (aten::conv2d) or in the hash of a compiled graph is no such number. Of a step of an
--- inference engine it is all of its numbers.
+-- A name with a star for its last number, or for the one before a total (step 3/100): the part that stays the same
+-- between steps. Digits in operator names (aten::conv2d) or hashes of compiled graphs do not count. In inference engine
+-- steps all numbers count.
 CREATE OR REPLACE MACRO without_number(name) AS CASE
     WHEN is_engine_step(name) THEN regexp_replace(name, '\d+', '*', 'g')
     WHEN graph_number(name) IS NOT NULL OR graph_hash(name) IS NOT NULL OR regexp_matches(name, '^aten::\w+$') THEN name
@@ -42,8 +42,8 @@ CREATE OR REPLACE MACRO without_number(name) AS CASE
     ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
 END;
 
--- Last names of paths as they stand in patterns, with a star for the last number. Compiled graphs have the number of
--- the region around them, and the begin of their hash where that region has several or none is there.
+-- Last names of paths as they appear in patterns, with a star for the last number. Compiled graphs have the number of
+-- the enclosing region, and the start of their hash if that region has several or is missing.
 CREATE OR REPLACE VIEW range_title AS
 WITH RECURSIVE tree AS (
     SELECT path_id, parent_id, name, graph_number(name) AS region FROM range_path WHERE parent_id IS NULL
@@ -59,19 +59,18 @@ SELECT path_id, parent_id, name, CASE WHEN graph_hash(name) IS NULL THEN replace
         THEN left(graph_hash(name), 8) END) END AS title
 FROM tree LEFT JOIN several USING (region);
 
--- Ranges of the selection with their times on both sides, on the GPU in a mode (thread, process). `operations` is
--- empty where the report has none of ranges.
+-- Ranges of the selection with their CPU and GPU times, on the GPU in a mode (thread, process). `operations` is empty
+-- if the report has none in ranges.
 CREATE OR REPLACE MACRO selected_timed_range(mode_of_gpu) AS TABLE
 SELECT range.range_id, parent_id, path_id, pre, global_tid, style, closed, range.start_ns, range.end_ns,
     range.end_ns - range.start_ns AS cpu_ns, ran.start_ns AS gpu_start_ns, ran.end_ns - ran.start_ns AS gpu_ns,
     ran.busy_ns, ran.kernel_ns, coalesce(ran.operations, CASE WHEN EXISTS (FROM projection) THEN 0 END) AS operations
 FROM selected_range AS range LEFT JOIN (FROM projection WHERE mode = mode_of_gpu) AS ran USING (range_id);
 
--- Instances of the paths that a text means (a path, or a name wherever it stands), each with its number on its thread,
--- as a selection counts, and the gap to the one before on its thread, of whichever path. `place` is the number among
--- those of the selection. Of the first third of these a warm-up are those
--- that lead, one after the other, above `warmup_limit` in their time on the host or on the GPU; a range that was never
--- closed says nothing of the others.
+-- Instances of the paths that a text means (a path, or a name at any position), each with its number on its thread, as
+-- a selection counts, and the gap to the previous one on its thread, of any path. `place` is the number among those of
+-- the selection. Warm-up is, within the first third of these, the leading run above `warmup_limit` in CPU or GPU time;
+-- an unclosed range says nothing about the others.
 CREATE OR REPLACE MACRO selected_instances(chosen, mode_of_gpu) AS TABLE
 WITH meant AS (
     SELECT path_id, path FROM range_path WHERE path = chosen
@@ -104,11 +103,10 @@ WITH meant AS (
 SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
 FROM instance LEFT JOIN steady USING (global_tid, path_id);
 
--- Names as they stand in patterns of steps: with a star for the number that counts, so that loops are one. A number
--- that tells one loop from another stays: batch_1, batch_8, batch_64 are sizes. So is every batch, and every name that
--- says nothing of steps, whose numbers have a hole (tokens_512, resnet50), and every name around steps that runs other
--- kernels from number to number: fewer than half of the kernels' names are the same in all. Steps, iterations and
--- epochs always count.
+-- Names in step patterns: with a star for the number that counts, which merges the ranges of a loop. A number that
+-- separates loops stays: batch_1, batch_8, batch_64 are sizes. So does every batch, and every name without a step word,
+-- whose numbers have a hole (tokens_512, resnet50), and every name around steps that runs different kernels for
+-- different numbers: fewer than half of the kernel names are common to all. Steps, iterations and epochs always count.
 CREATE OR REPLACE VIEW step_name AS
 WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
 ), starred AS (
@@ -149,13 +147,13 @@ WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
 SELECT path_id, CASE WHEN apart.star IS NULL THEN starred.star ELSE replace(name, '/', '\/') END AS title
 FROM starred LEFT JOIN apart USING (above, star);
 
--- Names that operators of a trace have. Traces of 2021 call annotations operators, too: a name that says step and has
--- no namespace is one.
+-- Operator names of a trace. Traces of 2021 also call annotations operators: a step name without a namespace is an
+-- annotation.
 CREATE OR REPLACE VIEW operator_name AS
 SELECT DISTINCT name FROM range_name
 WHERE domain = 'operator' AND EXISTS (FROM operator) AND (step_likeness(name) = 0 OR contains(name, '::'));
 
--- When a training works, by kind: operators of its forward and its backward pass, and its optimizer.
+-- Working times of a training, by kind: operators of its forward and backward pass, and its optimizer.
 CREATE OR REPLACE VIEW training_work AS
 SELECT 'forward' AS kind, pid_of(global_tid) AS pid, start_ns FROM selected_range
 WHERE range_id IN (SELECT forward_range_id FROM operator)
@@ -168,17 +166,16 @@ FROM selected_range JOIN (
         )
 ) USING (name_id);
 
--- Steps of loops: on each thread the ranges whose paths differ by no more than numbers that count (`step_name`). Such a
--- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more; one of the
--- PyTorch profiler (ProfilerStep#5) always does. Where none says so, it is the one pattern of the thread with at least
--- three instances that cover at least half of the time of the ranges around them, or of all outermost ranges of the
--- thread but warm-ups; with one range around it at most, and not called a layer, block or stage, which are parts of a
--- model; in a training it holds the work of both passes and of the optimizer (`training_work`). Operators of a trace,
--- collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a name that says so, the profiler's
--- before others, not one of a batch where there are others (a batch may be a size, or a part of a step), and the most
--- time on the GPU. The best loop of each process leads, if it has work on the GPU where that of rank 1 has any. Of a
--- selection that keeps what lies in the steps that count, or that begins after the first step of the loop, none is
--- looked at as a warm-up again.
+-- Steps of loops: on each thread the ranges whose paths differ only in numbers that count (`step_name`). Such a pattern
+-- counts as steps if its last name says so (`step_likeness`) and it has two instances or more; one of the PyTorch
+-- profiler (ProfilerStep#5) always does. Otherwise it is the one pattern of the thread with at least three instances
+-- that cover at least half of the time of the enclosing ranges, or of all outermost ranges of the thread except
+-- warm-up; with at most one range around it, and not called a layer, block or stage, which are model parts; in a
+-- training it holds work of both passes and of the optimizer (`training_work`). Operators of a trace, collectives and
+-- data loader batches are not steps. Rank 1 is not warm-up, has a step name, the profiler's before others, not a batch
+-- name if there are others (a batch may be a size, or a part of a step), and the most GPU time. The best loop of each
+-- process leads, if it has GPU work or that of rank 1 has none. A selection that keeps only the content of counted
+-- steps, or that starts after the first step of the loop, gets no second warm-up.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
@@ -246,7 +243,7 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
     JOIN led USING (pattern, global_tid, warmup)
     WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
-), begun AS ( -- loops of which the selection has the first step
+), begun AS ( -- loops whose first step is in the selection
     SELECT rank FROM range JOIN pattern USING (path_id) JOIN led USING (pattern, global_tid)
     JOIN (SELECT rank, min(start_ns) AS first_ns FROM placed GROUP BY rank) USING (rank)
     GROUP BY rank HAVING min(range.start_ns) >= any_value(first_ns)
@@ -262,19 +259,18 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
 SELECT placed.*, selected_within() <> 'steps' AND (warmup OR coalesce(number < steady_from, false)) AS is_warmup
 FROM placed LEFT JOIN steady USING (rank);
 
--- The steps that count: those that were closed and do not look like a warm-up. Whatever tells how many steps there are,
--- or what one takes, goes by these.
+-- The steps that count: closed, and not warm-up. All step counts and step times use these.
 CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
 FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
 
--- The passes of the selection: the steps that count of the loop that leads in each process. A pass lasts until its
--- range and its last operation on the GPU have ended (`until_ns`).
+-- The passes of the selection: the counted steps of the leading loop of each process. A pass lasts until its range and
+-- its last operation on the GPU have ended (`until_ns`).
 CREATE OR REPLACE MACRO selected_pass(mode_of_gpu) AS TABLE
 SELECT range_id, rank, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
     greatest(step.end_ns, coalesce(gpu_start_ns + gpu_ns, step.end_ns)) AS until_ns
 FROM selected_counted_step(mode_of_gpu) AS step JOIN range USING (range_id) WHERE leads;
 
--- The ranges that a selection keeps alone what lies in: its passes (`within` is steps), or all of its ranges.
+-- The ranges to whose content a selection is limited: its passes (`within` is steps), or all of its ranges.
 CREATE OR REPLACE MACRO selected_unit(within, mode_of_gpu) AS TABLE
 SELECT range_id, pre, post, start_ns, until_ns AS end_ns FROM selected_pass(mode_of_gpu) WHERE within = 'steps'
 UNION ALL

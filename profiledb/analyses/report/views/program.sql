@@ -1,13 +1,13 @@
--- What a report tells of the program and of the machine that it ran on.
+-- Facts of a report about the program and its machine.
 
--- Whether it ran under WSL2, whose drivers often do not report what runs on a GPU.
+-- Whether it ran under WSL2, whose drivers often do not report GPU work.
 CREATE OR REPLACE VIEW machine AS
 SELECT count(*) > 0 AS wsl FROM system_info
 WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%';
 
--- Traits of a program by one name that its report holds: of a kernel, a range (with its NVTX domain; operators and
--- modules of traces are ranges), a source file of a Python frame, a library, a thread or process, a CUDA or HIP call,
--- a collective or process group, or by the command line.
+-- Traits of a program by a name in its report: of a kernel, a range (with its NVTX domain; operators and modules of
+-- traces are ranges), a source file of a Python frame, a library, a thread or process, a CUDA or HIP call, a collective
+-- or process group, or the command line.
 CREATE OR REPLACE MACRO traits_by_kernel(name) AS [
     CASE WHEN regexp_matches(name, '\b(at|c10|torch)::|_ZN(2at|3c10|5torch)|^triton_(_|[a-z]{2,5}_fused_)')
         THEN 'PyTorch' END,
@@ -151,8 +151,7 @@ CREATE OR REPLACE MACRO traits_by_command(name) AS [
     CASE WHEN regexp_matches(name, '(^|[ /])mpi(run|exec)\b') THEN 'MPI' END
 ];
 
--- Processes that called CUDA or ran anything on a GPU: a capture of a whole machine names others, too. Where none did,
--- all.
+-- Processes with CUDA calls or GPU work: a capture of a whole machine names others, too. If there are none, all.
 CREATE OR REPLACE VIEW program_process AS
 WITH used AS (
     SELECT global_pid FROM kernel UNION SELECT global_pid FROM memop
@@ -161,7 +160,7 @@ WITH used AS (
 SELECT global_pid, name FROM process
 WHERE global_pid IN (FROM used) OR NOT EXISTS (FROM used WHERE global_pid IS NOT NULL);
 
--- What the names of a report tell, a row a name and trait; `source` says what bears the name.
+-- Traits from the names of a report, one row per name and trait; `source` is the kind of name.
 CREATE OR REPLACE VIEW program_sign AS
 WITH task AS (
     SELECT global_tid, name FROM thread WHERE global_pid IN (SELECT global_pid FROM program_process)

@@ -1,10 +1,9 @@
--- What GPUs can compute at most; without sparsity.
+-- Compute peaks of GPUs, without sparsity.
 -- includes: ncu
 
--- Tensor cores of GPUs whose data sheet counts with another clock than the highest one that reports state, or with a
--- lower rate than their chip has: dense TFLOP/s as NVIDIA's data sheets have them, halved where they count sparsity.
--- The first pattern that fits the product name holds; H20 is no H200, and L4 no L40. H800 computes as H100, and A800 as
--- A100.
+-- Tensor core peaks of GPUs whose data sheet uses another clock than the highest one in reports, or a lower rate than
+-- their chip has: dense TFLOP/s from NVIDIA's data sheets, halved if they include sparsity. The first pattern that
+-- matches the product name holds; H20 is no H200, and L4 no L40. H800 computes like H100, and A800 like A100.
 CREATE OR REPLACE VIEW sheet_peak AS
 SELECT place, pattern, unnest(['fp16', 'bf16', 'tf32', 'fp8']) AS precision, unnest([half, half, tf32, fp8]) AS tflops
 FROM (VALUES
@@ -16,8 +15,8 @@ FROM (VALUES
     (11, '\bL20\b', 119.5, 59.8, 239.0), (12, '\bL4\b', 121.0, 60.0, 242.5)
 ) AS sheet (place, pattern, half, tf32, fp8);
 
--- FLOPs per SM and cycle by precision: as many times the rate of tensor cores or of FMAs (`sm_rate`), from a compute
--- capability on. FP32 and FP64 are those of the CUDA cores.
+-- FLOPs per SM and cycle by precision: a multiple of the tensor core or FMA rate (`sm_rate`), from a compute capability
+-- on. FP32 and FP64 are those of the CUDA cores.
 CREATE OR REPLACE VIEW sm_flop AS
 SELECT cc, precision,
     times * CASE unit WHEN 'tensor' THEN tensor_flop WHEN 'fp32' THEN fp32_fma ELSE fp64_fma END AS flop,
@@ -28,8 +27,8 @@ FROM sm_rate JOIN (VALUES
     ('fp32', 'fp32', 2.0, 0.0), ('fp64', 'fp64', 2.0, 0.0)
 ) AS rate (precision, unit, times, from_cc) ON cc::DOUBLE >= from_cc;
 
--- The peak of each GPU of the report in a precision: of the data sheet, else SMs times FLOPs a cycle times the highest
--- clock; NULL where neither is known. Tensor cores of a GeForce sum up in FP32 at half their rate.
+-- Peak of each GPU of the report in a precision: from the data sheet, else SMs times FLOPs per cycle times the highest
+-- clock; NULL if neither is known. Tensor cores of a GeForce accumulate in FP32 at half their rate.
 CREATE OR REPLACE MACRO gpu_peak(wanted) AS TABLE
 WITH rate AS (
     SELECT gpu_id, name, sm_count, clock_hz,
@@ -46,7 +45,7 @@ SELECT gpu_id, name, coalesce(tflops * 1e12, sm_count * flop * clock_hz) AS peak
     END AS source
 FROM rate LEFT JOIN sheet USING (gpu_id);
 
--- A precision as programs write it (torch.bfloat16, fp16-mixed) in short; NULL where it is none that is known.
+-- Short form of a program's precision (torch.bfloat16, fp16-mixed); NULL if unknown.
 CREATE OR REPLACE MACRO short_precision(text) AS CASE
     WHEN regexp_matches(text, 'bf16|bfloat16', 'i') THEN 'bf16'
     WHEN regexp_matches(text, 'fp8|float8|e4m3|e5m2', 'i') THEN 'fp8'

@@ -1,17 +1,18 @@
--- Building blocks of the analyses by phase of a program.
+-- Building blocks of the analyses by program phase.
 -- includes: selection, ranges
 
--- The phase that the name of a range has, by the patterns of phases.toml, and the place of a phase among all of them.
--- phases.apply puts others in front of these for the analyses that use them.
+-- Phase of a range name, by the patterns of phases.toml, and the position of a phase among all of them. phases.apply
+-- overrides these for the analyses that use them.
 CREATE OR REPLACE MACRO phase_of(name) AS NULL::VARCHAR;
 CREATE OR REPLACE MACRO phase_place(phase) AS 0;
 
--- Classes that are matrix products. Fused attention and convolutions are not: much of their work is, but not all.
+-- Classes of matrix products. Fused attention and convolutions are not: matrix products are much of their work, but not
+-- all.
 CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
 
--- Kernel time of the selection by phase and name: a row a phase, name and whether it lies in a pass. A kernel belongs
--- to the innermost range on the path of its launch whose name has a phase. Where that path has none, to that of a
--- further range around the call (call_range): libraries open ranges of their own on the threads of a backward pass.
+-- Kernel time of the selection by phase and name: one row per phase, name and whether it is in a pass. A kernel belongs
+-- to the innermost range on its launch path whose name has a phase. If that path has none, a further range around the
+-- call decides (call_range): libraries open their own ranges on the threads of a backward pass.
 CREATE OR REPLACE MACRO selected_phase_time(mode_of_range) AS TABLE
 WITH RECURSIVE path_phase AS (
     SELECT path_id, phase_of(name) AS phase FROM range_path WHERE parent_id IS NULL

@@ -1,24 +1,24 @@
--- Time of a rank: its steps, and what runs in them.
+-- Time of a rank: its steps, and the work in them.
 -- includes: selection, ranges
 
--- Whether so few periods are unlike the rest that these are the rule; a few kernels more now and then count less.
+-- Whether so few periods differ from the rest that the rest is the rule; occasional additional kernels then count less.
 CREATE OR REPLACE MACRO is_regular(unlike, periods, cv_pct) AS unlike <= 0.05 * periods
     OR unlike <= least(2, 0.2 * periods) OR cv_pct > 0 AND cv_pct <= 1 AND unlike <= 0.2 * periods;
 
--- Whether a value is more than so many times that of either neighbor; one at an edge is not.
+-- Whether a value is more than this many times that of either neighbor; false at an edge.
 CREATE OR REPLACE MACRO is_spike(value, before, after, times) AS before IS NOT NULL AND after IS NOT NULL
     AND coalesce(value > times * greatest(before, after), false);
 
 CREATE OR REPLACE MACRO two_to_64() AS 18446744073709551616::HUGEINT;
 
--- Iterations that the kernels tell (detected_iterations says how), in times of the report; none where they lie in one
--- step that a range tells. A period begins with every
--- so many launches of a name; what it runs is told by sums of hashes, so that no set of kernels is made for each.
+-- Iterations derived from kernels (method: detected_iterations), in report time; none if they lie in one step of a
+-- range. A period starts with every so many launches of a name; sums of hashes identify its kernels, which avoids a set
+-- of kernels for each.
 CREATE OR REPLACE VIEW selected_iteration AS
 WITH stream AS (
     SELECT global_pid, device_id, stream_id, sum(end_ns - start_ns) AS ns, count(*) AS kernels
     FROM selected_kernel GROUP BY ALL
-), lane AS ( -- the whole GPU where streams take turns
+), lane AS ( -- the whole GPU if streams take turns
     SELECT global_pid, device_id, stream_id, 2 * ns < sum(ns) OVER one OR 2 * kernels < sum(kernels) OVER one AS shared
     FROM stream WINDOW one AS (PARTITION BY global_pid, device_id)
     ORDER BY ns DESC, global_pid, device_id, stream_id LIMIT 1
@@ -37,13 +37,13 @@ WITH stream AS (
     SELECT name_id, start_ns, position, ran, row_number() OVER one - 1 AS nth,
         lead(position) OVER one - position AS gap, lead(start_ns) OVER one - start_ns AS gap_ns
     FROM here SEMI JOIN candidate USING (name_id) WINDOW one AS (PARTITION BY name_id ORDER BY position)
-), alike AS ( -- names of one loop have as many launches each: the steadiest stands for all
+), alike AS ( -- names of one loop have as many launches each: the steadiest represents all
     SELECT name_id, count(*) AS calls, min(position) AS first, stddev_samp(gap) / avg(gap) AS cv,
         avg(gap) < 10 AND stddev_samp(gap_ns) > avg(gap_ns) AS is_uneven
     FROM call GROUP BY name_id
     QUALIFY row_number() OVER (PARTITION BY calls ORDER BY cv, first) = 1
     ORDER BY cv, first LIMIT 12
-), pause AS ( -- a few kernels over and over, and a pause after so many
+), pause AS ( -- a few kernels over and over, and a pause after as many
     SELECT name_id, nth, nth - lag(nth) OVER (PARTITION BY name_id ORDER BY nth) AS apart FROM (
         SELECT name_id, nth + 1 AS nth, is_spike(gap_ns, lag(gap_ns) OVER one, lead(gap_ns) OVER one, 2) AS is_long
         FROM call JOIN alike USING (name_id) WHERE is_uneven WINDOW one AS (PARTITION BY name_id ORDER BY nth)
@@ -61,7 +61,7 @@ WITH stream AS (
     WHERE nth % every = phase
     WINDOW one AS (PARTITION BY name_id, every ORDER BY nth)
     QUALIFY ns IS NOT NULL
-), equal AS ( -- how many periods run what most run, by names and by names with their sizes
+), equal AS ( -- number of periods that run the most common kernels, by names and by names with sizes
     SELECT name_id, every, max(same) AS by_name, max(alike_too) AS by_shape, arg_max(kernels, same) AS usual_kernels
     FROM (
         SELECT name_id, every, names, any_value(kernels) AS kernels, sum(n) AS same, max(n) AS alike_too FROM (
@@ -89,7 +89,7 @@ WITH stream AS (
     WHERE kernels_cv_pct <= 25 AND periods >= 2
         AND (tier < 2 OR every = 1 AND kernels >= 4 AND periods >= CASE kernels_cv_pct WHEN 0 THEN 3 ELSE 8 END)
         AND (every = 1 OR kernels >= 2 * every OR deviation <= 0.2)
-), off AS ( -- those that last far longer or shorter than both neighbors
+), off AS ( -- outliers that last far longer or shorter than both neighbors
     SELECT name_id, every, count(*) AS looked, count(*) FILTER (
             is_spike(ns, before, after, 2) OR is_spike(1 / ns, 1 / before, 1 / after, 2)) AS off
     FROM (
@@ -108,7 +108,7 @@ WITH stream AS (
 ), edge AS MATERIALIZED (
     SELECT start_ns AS ns, position FROM call JOIN marker USING (name_id) LEFT JOIN paused USING (name_id, every)
     WHERE nth % every = coalesce(phase, 0)
-), begun AS ( -- what else runs on the GPU; no join with lane here: DuckDB would take 1 M rows for one, and loop
+), begun AS ( -- other work of the GPU; no join with lane here: DuckDB would take 1 M rows for one, and loop
     SELECT edge.ns, count(*) AS others FROM (
         SELECT start_ns FROM selected_kernel WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
             AND (
@@ -116,11 +116,11 @@ WITH stream AS (
                 OR NOT (SELECT shared FROM lane) AND stream_id IS DISTINCT FROM (SELECT stream_id FROM lane)
             )
     ) AS one ASOF JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
-), worked AS ( -- by the edge before, where there is one
+), worked AS ( -- by the edge before, if any
     SELECT edge.ns, sum(one.end_ns - one.start_ns) AS busy_ns, max(one.end_ns) AS until_ns FROM (
         SELECT start_ns, end_ns FROM selected_busy WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
     ) AS one ASOF LEFT JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
-), summed AS ( -- busy_ns is how long the GPU had worked until the edge
+), summed AS ( -- busy_ns is the GPU's working time up to the edge
     SELECT ns, position, coalesce(sum(busy_ns) OVER before, 0) - greatest(0, max(until_ns) OVER before - ns) AS busy_ns
     FROM edge FULL JOIN worked USING (ns)
     WINDOW before AS (ORDER BY ns NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -134,21 +134,21 @@ SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_
     100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, device_id AS gpu_id,
     CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable_name(short, demangled) AS marker
 FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
-WHERE high IS NOT NULL AND NOT EXISTS ( -- what repeats within one step are its layers
+WHERE high IS NOT NULL AND NOT EXISTS ( -- repetition within one step comes from its layers
         FROM projection JOIN range USING (range_id) JOIN range_path USING (path_id)
         WHERE mode = 'process' AND step_likeness(range_path.name) = 2
             AND projection.start_ns <= (SELECT min(low) FROM iteration)
             AND projection.end_ns >= (SELECT max(low) FROM iteration)
     );
 
--- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_counted_step: the best
--- loop of the process), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
--- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it
--- ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
--- their ranges, and steps that only launch as long as the GPU takes. A warm-up before the first step that counts is a
--- step before it, too, whether the selection has it or not. `ns` is how long a step takes: a first step without one
--- whose work reaches into the next step takes as long as its range or as that work, because it alone found the GPU with
--- nothing to do. Only what is asked for is computed.
+-- Steps of each process as disjoint stretches of time, from `ranges` (selected_counted_step: the best loop of the
+-- process), from `kernels` (selected_iteration, a guess), or from `nothing`: one, from its first to its last kernel. A
+-- step of ranges starts with its range on the CPU, or later, when the GPU has finished the steps before; it ends with
+-- its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as their ranges,
+-- and steps that only launch as long as their GPU work. Warm-up before the first step that counts is also a step before
+-- it, selected or not. `ns` is the duration of a step: a first step without a predecessor whose work extends into the
+-- next step takes as long as its range or that work, because it alone found the GPU idle. Only the requested source is
+-- computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
     SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns, cpu_ns, busy_ns,

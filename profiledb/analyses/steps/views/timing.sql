@@ -1,17 +1,17 @@
--- Ranges against what a timer of the program measured (sidecar.sql).
+-- Ranges next to the measurements of the program's timer (sidecar.sql).
 -- includes: selection, sidecar, ranges
 
--- The number at the end of a name, and what stands before it: step_12, "iter 12", batch#12.
+-- The number at the end of a name, and the part before it: step_12, "iter 12", batch#12.
 CREATE OR REPLACE MACRO last_number(name) AS TRY_CAST(regexp_extract(name, '(\d{1,9})$', 1) AS BIGINT);
 CREATE OR REPLACE MACRO before_number(name) AS regexp_extract(name, '^(.*?)[ _.:#-]*\d+$', 1);
 
--- The last name of a text such as forward/layer_0, and whether a path ends with such a text. No name is escaped in
--- them.
+-- The last name of a text such as forward/layer_0, and whether a path ends with such a text. Their names are not
+-- escaped.
 CREATE OR REPLACE MACRO last_part(text) AS regexp_extract(text, '[^/]*$');
 CREATE OR REPLACE MACRO ends_in(path, label) AS ends_with(concat('/', path), concat('/', label));
 
--- Where in a path a name stands that tells the step: one like step_3 (`step_likeness`), or one of a warm-up, which has
--- no number. `first` and `last` are its characters in the path; an empty list for every other name.
+-- Positions of step names in a path: a name like step_3 (`step_likeness`), or a warm-up name, which has no number.
+-- `first` and `last` are its characters in the path; an empty list for every other name.
 CREATE OR REPLACE MACRO step_part(name, above, path) AS CASE
     WHEN is_warmup(name) OR step_likeness(name) = 2 AND last_number(name) IS NOT NULL
         THEN [{
@@ -21,12 +21,12 @@ CREATE OR REPLACE MACRO step_part(name, above, path) AS CASE
     ELSE []
 END;
 
--- Paths that a label of the timings means, as good as any: the whole path, or the path without the name that tells its
--- step (forward for step_3/forward, batch_8 for batch_8/step_3); else the end of either, such as forward/layer_0 in
--- step_3/forward/layer_0; else a name with a number behind it. A path with slashes in its names is told by them as they
--- are; operators and modules of a framework that stand around a name are no part of what the program calls it. `step`
--- is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1 are labels
--- whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
+-- Paths for a label of the timings, best match first: the whole path, or the path without its step name (forward for
+-- step_3/forward, batch_8 for batch_8/step_3); else the end of either, such as forward/layer_0 in
+-- step_3/forward/layer_0; else a name followed by a number. Paths with slashes in their names match verbatim; framework
+-- operators and modules around a name do not belong to the program's name. `step` is the number of the innermost step
+-- name that the label lacks: step_1 and batch_1 are labels whose number is no step. `inside` names the steps inside the
+-- label's ranges: batch_8/step_*.
 CREATE OR REPLACE VIEW timed_label_range AS
 WITH RECURSIVE kind AS (
     SELECT path_id, bool_or(domain IN ('operator', 'module')) AS of_framework
@@ -34,7 +34,7 @@ WITH RECURSIVE kind AS (
 ), own AS (
     SELECT path_id, parent_id, name, coalesce(of_framework, false) AS of_framework
     FROM range_path LEFT JOIN kind USING (path_id)
-), walked AS (  -- `way` is what stands before the names below: nothing, below operators and modules alone
+), walked AS (  -- `way` is the part before the names below: nothing, below operators and modules only
     SELECT path_id, name, name AS path, CASE WHEN NOT of_framework THEN name END AS way, is_warmup(name) AS in_warmup,
         CASE WHEN of_framework THEN [] ELSE step_part(name, '', concat('/', name)) END AS parts
     FROM own WHERE parent_id IS NULL
@@ -46,7 +46,7 @@ WITH RECURSIVE kind AS (
     FROM walked JOIN own ON own.parent_id = walked.path_id
 ), label AS (
     SELECT DISTINCT label FROM timing
-), shortened AS (  -- one of the names left out
+), shortened AS (  -- one of the excluded names
     SELECT path_id, in_warmup, part.number AS step, nth,
         CASE WHEN part.last = length(path) + 1 THEN name END AS inside_name,
         concat('/', path)[:part.first - 2] || concat('/', path)[part.last + 1:] AS rooted
@@ -70,13 +70,13 @@ SELECT label, path_id, in_warmup, step, inside
 FROM (SELECT * FROM meant QUALIFY place = min(place) OVER (PARTITION BY label))
 QUALIFY row_number() OVER (PARTITION BY label, path_id ORDER BY nth > 0, nth DESC) = 1;
 
--- Measurements and ranges of the same label, a row a pair or one of them without the other. Measurements of a warm-up
--- are those of ranges in a warm-up, where the timings tell any, and are left out with them. Where the ranges tell
--- steps, those of the same step are a pair, the first with the first; else, where there are as many of both, all in
--- their order. A step with more of one than of the other pairs nothing: the timer may have been around several ranges.
+-- Measurements and ranges of the same label, one row per pair or unpaired one. Warm-up measurements belong to warm-up
+-- ranges, if the timings mark any, and are left out with them. If the ranges have steps, the first of the same step
+-- pair; else, if there are as many of both, all pair in order. A step with unequal numbers pairs nothing: the timer may
+-- have covered several ranges.
 --
--- A label may stand for a range and for the steps inside it. Where its ranges tell no step, and are not as many as its
--- measurements, those with a step are of the steps inside, and have a label of their own (batch_8/step_*).
+-- A label may cover a range and the steps inside it. If its ranges have no step, and their number differs from that of
+-- its measurements, measurements with a step belong to the steps inside, and get their own label (batch_8/step_*).
 CREATE OR REPLACE MACRO selected_timing_pair(mode_of_gpu) AS TABLE
 WITH measured AS MATERIALIZED (
     SELECT label, step, is_warmup, round(seconds * 1e9)::BIGINT AS timer_ns, row_number() OVER () AS row FROM timing

@@ -1,8 +1,8 @@
--- What a scheduler decided, and what came of it (task_decision of sidecar.sql).
+-- Decisions of a scheduler, and their results (task_decision of sidecar.sql).
 -- includes: sidecar
 
--- A row a decision, in the order of the log. ns is empty where the task ran nowhere; predicted_ns is that of the device
--- that was chosen. A row that only said to wait is none, nor one of a decision whose run has its own.
+-- One row per decision, in the order of the log. ns is empty if the task ran nowhere; predicted_ns is that of the
+-- chosen device. Rows that only record a wait do not count, nor does a decision's row if its run has its own.
 CREATE OR REPLACE VIEW decision AS
 WITH placed AS (
     SELECT *, row_number() OVER () AS place FROM task_decision
@@ -23,9 +23,8 @@ SELECT number, time_ns - min(time_ns) OVER () AS since_ns,
     reading_age_s * 1e9 AS reading_age_ns
 FROM logged;
 
--- What a task of a size took on each device under a load: the median of the runs under the policy that always chooses
--- this device, where there are any, else of all.
--- runs is how many runs the median of fewer runs is of.
+-- Time of a task and size on each device under a load: the median of the runs under the policy that always chooses this
+-- device, if any, else of all. runs is the smaller number of runs behind the medians.
 CREATE OR REPLACE VIEW decision_reference AS
 SELECT task, size, load,
     coalesce(median(ns) FILTER (device = 'cpu' AND policy = 'cpu'), median(ns) FILTER (device = 'cpu')) AS cpu_ns,
@@ -36,7 +35,7 @@ SELECT task, size, load,
     ) AS runs
 FROM decision GROUP BY task, size, load;
 
--- Decisions with what both devices take; regret_ns is empty where one of them was never measured.
+-- Decisions with the times of both devices; regret_ns is empty if one of them was never measured.
 CREATE OR REPLACE VIEW judged_decision AS
 SELECT decision.*, cpu_ns, gpu_ns, runs,
     CASE WHEN cpu_ns > 0 AND gpu_ns > 0 AND ns IS NOT NULL THEN least(cpu_ns, gpu_ns) END AS best_ns,

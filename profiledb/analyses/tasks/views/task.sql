@@ -1,8 +1,8 @@
 -- Times of the same work on CPU and GPU (sidecar.sql).
 -- includes: selection, sidecar
 
--- The n-th row of a part of a task, size and device is its n-th repetition. What no clock measures (30 years) is left
--- out, and what a scheduler logged while another program used the GPU: these times are not those of the task.
+-- The n-th row of a part of a task, size and device is its n-th repetition. Impossible times (30 years) are left out,
+-- and so are scheduler times while another program used the GPU: they are not those of the task.
 CREATE OR REPLACE VIEW task_repetition AS
 SELECT task, size, device, part, ns, row,
     row_number() OVER (PARTITION BY task, size, device, part ORDER BY row) AS repetition
@@ -12,8 +12,8 @@ FROM (
     FROM task_time WHERE load IS DISTINCT FROM 'competing'
 ) WHERE ns < 1e18 AND device IN ('cpu', 'gpu');
 
--- A row a task, size, device and repetition: its parts, and all of them together. One that lacks a part which others of
--- its device have is not whole and has no total.
+-- One row per task, size, device and repetition: its parts, and their total. A repetition that lacks a part which
+-- others of its device have is incomplete and has no total.
 CREATE OR REPLACE VIEW task_run AS
 SELECT task, size, device, repetition, min(row) AS row,
     count(*) = max(count(*)) OVER (PARTITION BY task, size, device) AS is_whole,
@@ -25,13 +25,13 @@ SELECT task, size, device, repetition, min(row) AS row,
         THEN coalesce(to_device_ns, 0) + coalesce(to_host_ns, 0) END AS transfer_ns
 FROM task_repetition GROUP BY task, size, device, repetition;
 
--- FLOPs of a task at a size, where the program tells (flops_by_task of NAME.meta.json, by TASK_SIZE).
+-- FLOPs of a task at a size, if the program reports them (flops_by_task of NAME.meta.json, by TASK_SIZE).
 CREATE OR REPLACE VIEW task_flop AS
 SELECT key, any_value(flops) AS flops
 FROM (SELECT key, TRY_CAST(value AS DOUBLE) AS flops FROM meta WHERE starts_with(key, 'flops_by_task.'))
 WHERE flops > 0 AND isfinite(flops) GROUP BY key;
 
--- Bytes of a task at a size to the GPU and to the host, where the program tells (bytes_by_task, which are both, and
+-- Bytes of a task at a size to the GPU and to the host, if the program reports them (bytes_by_task, which are both, and
 -- result_bytes_by_task of NAME.meta.json).
 CREATE OR REPLACE VIEW task_bytes AS
 SELECT substr(key, strpos(key, '.') + 1) AS key,
@@ -40,8 +40,8 @@ SELECT substr(key, strpos(key, '.') + 1) AS key,
 FROM (SELECT key, TRY_CAST(value AS DOUBLE) AS bytes FROM meta WHERE regexp_matches(key, '^(result_)?bytes_by_task\.'))
 WHERE bytes >= 0 AND isfinite(bytes) GROUP BY 1 HAVING there_bytes >= 0;
 
--- Figures of a task and size: over its whole repetitions in total, over those that have the part of a part.
--- Deviations are rounded, because the last digits of them differ from run to run.
+-- Figures of a task and size: totals over its complete repetitions, parts over the repetitions that have the part.
+-- Deviations are rounded, because their last digits differ between runs.
 CREATE OR REPLACE VIEW task_figure AS
 WITH figure AS (
     SELECT task, size, min(row) AS first_row, count(total_ns) FILTER (device = 'cpu') AS cpu_repetitions,
@@ -79,7 +79,7 @@ SELECT figure.* EXCLUDE (first_row, transfer_ns, gpu_sum_ns), min(first_row) OVE
     1e9 * flops / nullif(gpu_compute_median_ns, 0) AS gpu_flops_per_s
 FROM figure LEFT JOIN task_flop ON key = concat('flops_by_task.', task, '_', size);
 
--- Ranges that hold a repetition on the GPU: called TASK_SIZE/gpu, closed, in no warm-up and in no other of them.
+-- Ranges around a repetition on the GPU: named TASK_SIZE/gpu, closed, outside warm-up and outside each other.
 CREATE OR REPLACE VIEW task_range AS
 WITH RECURSIVE walked AS (
     SELECT path_id, name, is_warmup(name) AS warmup FROM range_path WHERE parent_id IS NULL
@@ -94,7 +94,7 @@ FROM range JOIN walked USING (path_id) JOIN named USING (name)
 WHERE closed AND NOT warmup
 QUALIFY coalesce(pre > max(post) OVER (ORDER BY pre, post ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true);
 
--- CUDA calls in these ranges, a row a call and range: by the ranges of its thread, or of the thread that drives it.
+-- CUDA calls in these ranges, one row per call and range: by the ranges of its thread, or of the thread that drives it.
 CREATE OR REPLACE VIEW task_call AS
 WITH marked AS (
     SELECT range.pre, max(one.pre) OVER until_here AS top, max(one.post) OVER until_here AS last
@@ -103,7 +103,7 @@ WITH marked AS (
     SELECT marked.pre, range_id FROM marked JOIN task_range AS one ON one.pre = top WHERE marked.pre <= last
 )
 SELECT call_id, range_id, end_ns - start_ns AS ns, name_id FROM api_call JOIN inside ON process_range = pre
-UNION ALL  -- further ranges around a call, where some cross
+UNION ALL  -- further ranges around a call, if some cross
 SELECT DISTINCT further.call_id, inside.range_id, end_ns - start_ns, name_id
 FROM call_range AS further JOIN inside ON further.process_range = inside.pre
 JOIN api_call ON api_call.call_id = further.call_id LEFT JOIN inside AS own ON own.pre = api_call.process_range

@@ -1,8 +1,8 @@
--- Energy of tasks that were repeated beside a log of power (part repeated of task_time of sidecar.sql).
+-- Energy of tasks repeated beside a power log (part repeated of task_time of sidecar.sql).
 -- includes: sidecar, power
 
--- A row a task and size. The power is the mean over the stretches of known energy (power.sql) that lie within the
--- repetitions; a repetition takes it for the time of all over their number. Without such a stretch there is no row.
+-- One row per task and size. Power is the mean over the stretches of known energy (power.sql) within the repetitions;
+-- the time of a repetition is the total time over their number. Without such a stretch there is no row.
 CREATE OR REPLACE VIEW task_energy AS
 WITH repeated AS (
     SELECT row_number() OVER () AS place, task, size, seconds, repetitions,
@@ -19,7 +19,7 @@ WITH repeated AS (
 SELECT task, size, sum(mean_w * seconds) / sum(repetitions) AS energy_j, sum(mean_w * seconds) / sum(seconds) AS mean_w
 FROM repeated JOIN board USING (place) GROUP BY task, size;
 
--- The lowest power that the log tells, of all GPUs together: about what they draw when nothing runs.
+-- Lowest power in the log, of all GPUs together: approximately the idle power.
 CREATE OR REPLACE VIEW idle_power AS
 SELECT sum(least_w) AS idle_w
 FROM (SELECT gpu_id, min(power_w) AS least_w FROM power_reading WHERE power_w > 0 GROUP BY gpu_id);

@@ -1,4 +1,4 @@
--- What each device holds after each event and from step to step, made once for both analyses of steps.
+-- Memory of each device after each event and between steps, computed once for both analyses of steps.
 CREATE OR REPLACE TEMP TABLE once_tensor_level AS FROM tensor_level;
 CREATE OR REPLACE TEMP VIEW tensor_level AS FROM once_tensor_level;
 

@@ -1,5 +1,5 @@
--- What each device holds after each event, the lives of allocations and their stacks as text, made once for all
--- analyses of the memory of tensors.
+-- Memory of each device after each event, lifetimes of allocations and their stacks as text, computed once for all
+-- analyses of tensor memory.
 CREATE OR REPLACE TEMP TABLE once_tensor_level AS FROM tensor_level;
 CREATE OR REPLACE TEMP VIEW tensor_level AS FROM once_tensor_level;
 

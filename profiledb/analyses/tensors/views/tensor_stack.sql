@@ -1,8 +1,8 @@
--- Stacks of allocations, as memory snapshots have them.
+-- Allocation stacks of memory snapshots.
 -- includes: program_frame
 
--- A stack as text, the innermost frame first, at most 40, and the line that it is told by: the innermost function
--- of the program, else the innermost of Python, else the innermost.
+-- A stack as text, innermost frame first, at most 40, and its line: the innermost program function, else the innermost
+-- Python function, else the innermost one.
 CREATE OR REPLACE VIEW tensor_stack AS
 WITH used AS (
     SELECT stack_id FROM tensor_event WHERE stack_id IS NOT NULL

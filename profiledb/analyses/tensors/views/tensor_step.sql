@@ -1,8 +1,8 @@
 -- Memory of tensors by step.
 -- includes: ranges, tensors
 
--- The steps of the best loop that count, for each of the eight devices with most events: what tensors held when each
--- began, and at most within it.
+-- The counted steps of the best loop, for each of the eight devices with most events: tensor memory at the start of
+-- each, and its maximum within it.
 CREATE OR REPLACE VIEW selected_tensor_step AS
 WITH step AS MATERIALIZED (
     SELECT number, name, start_ns, end_ns FROM selected_counted_step('process') QUALIFY rank = min(rank) OVER ()
@@ -24,9 +24,9 @@ WITH step AS MATERIALIZED (
 SELECT begun.*, greatest(start_bytes, coalesce(peak_bytes, start_bytes)) AS peak_bytes
 FROM begun LEFT JOIN held USING (device, number);
 
--- A straight line (least squares) through what each device holds when its steps begin, as rows (device, device_type,
--- device_id, number, start_bytes, peak_bytes) have it: its slope in bytes per step, and half of the 95 % interval of
--- that by Student's t. Both are empty with fewer than three steps.
+-- A least-squares line through the memory of each device at the start of its steps, from rows (device, device_type,
+-- device_id, number, start_bytes, peak_bytes): its slope in bytes per step, and half of its 95 % interval by Student's
+-- t. Both are empty with fewer than three steps.
 CREATE OR REPLACE MACRO memory_growth(rows_of) AS TABLE
 WITH fit AS (
     SELECT device, device_type, device_id, count(*) AS steps, arg_min(start_bytes, number) AS first_bytes,

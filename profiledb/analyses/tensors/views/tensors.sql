@@ -1,16 +1,15 @@
--- Memory of tensors: what each device holds after each event, the life of each allocation, and which code made it.
+-- Tensor memory: bytes held on each device after each event, the life of each allocation, and the code that made it.
 -- includes: selection, tensor_stack
 
--- A device as people call it, by the numbers of c10::DeviceType.
+-- Device name, by the numbers of c10::DeviceType.
 CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', CASE device_type
     WHEN 0 THEN 'CPU' WHEN 1 THEN 'GPU' WHEN 6 THEN 'HIP' WHEN 12 THEN 'XPU' WHEN 13 THEN 'MPS' WHEN 15 THEN 'HPU'
     WHEN 19 THEN 'MTIA' ELSE concat('Device type ', coalesce(device_type::VARCHAR, '?')) END, device_id);
 
--- What a device holds after each event, in the order `nth`. Where the trace does not say it of every event (old ones),
--- it is allocations less releases, with what was released but never seen allocated held from the start.
--- `reserved_bytes` is empty where no allocator keeps memory back, as on a CPU. Of a snapshot there are rows without
--- bytes, too: the allocator takes memory of the device, or gives it back, and the snapshot itself. Of more than 64
--- devices those with most events are told.
+-- Memory of a device after each event, in the order `nth`. If the trace does not state it for every event (old traces),
+-- it is allocations less frees, with memory freed but never seen allocated held from the start. `reserved_bytes` is
+-- empty if no allocator keeps memory, as on a CPU. A snapshot also has rows without bytes: the allocator takes or
+-- returns device memory, and the snapshot itself. At most the 64 devices with the most events are included.
 CREATE OR REPLACE VIEW tensor_level AS
 WITH counted AS (
     SELECT * REPLACE (CASE kind WHEN 'memory' THEN bytes ELSE 0 END AS bytes),
@@ -30,10 +29,10 @@ SELECT event_id, time_ns, device, device_type, device_id, thread_range, address,
     CASE WHEN reserves THEN reserved_bytes END AS reserved_bytes
 FROM counted JOIN told USING (device);
 
--- The life of each allocation: from its event (`born`) to the one (`gone`) at its address that follows, both in the
--- order of the device. Empty are the first where memory was allocated before the capture, and the second where it
--- lives past its end. Of a release that follows another one at its address the allocation was not seen: it has no life.
--- What lives through the whole capture only a snapshot tells: both are empty, and the row of the block is its event.
+-- The life of each allocation: from its event (`born`) to the next one (`gone`) at its address, both in the order of
+-- the device. The first is empty for memory allocated before the capture, the second for memory that outlives it. A
+-- free after another free at its address has no life: its allocation was not seen. Only a snapshot shows memory that
+-- lives through the whole capture: both are empty, and the row of the block is its event.
 CREATE OR REPLACE VIEW tensor_life AS
 WITH paired AS (
     SELECT *, lag(bytes) OVER one AS last_bytes,
@@ -54,8 +53,8 @@ FROM tensor_event WHERE kind = 'before';
 CREATE OR REPLACE MACRO only_allocates(name) AS regexp_full_match(name,
     'aten::(_?(new_)?empty(_like|_strided|_permuted|_quantized)?|_?resize_(output_?)?|_resize_output_?)');
 
--- Of each path of ranges: the innermost operator; the innermost that does more than allocate for another operator;
--- and its modules, outermost first.
+-- For each range path: the innermost operator; the innermost one that does more than allocate for another operator; and
+-- its modules, outermost first.
 CREATE OR REPLACE VIEW tensor_path AS
 WITH RECURSIVE kind AS (
     SELECT path_id, bool_or(domain = 'operator') AS is_operator, bool_or(domain = 'module') AS is_module
@@ -76,8 +75,8 @@ WITH RECURSIVE kind AS (
 )
 SELECT path_id, innermost, operator, module FROM down;
 
--- Which code an event belongs to: operators and modules around it on its thread. What a backward operator does belongs
--- to the module of its forward one. Events of a snapshot have the line of the program and the stack instead.
+-- Code of an event: operators and modules around it on its thread. Work of a backward operator belongs to the module of
+-- its forward one. Events of a snapshot have the program line and the stack instead.
 CREATE OR REPLACE VIEW tensor_place AS
 WITH backward AS (
     SELECT pre, post, forward_range_id, max(post) OVER (
@@ -93,19 +92,19 @@ WITH backward AS (
 )
 SELECT event_id, innermost, operator,
     coalesce(module, CASE WHEN thread_range <= post THEN forward_module END) AS module, line, stack
-FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre  -- which sorts: texts of stacks come after it
+FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre  -- sorted before the texts of stacks are joined
 LEFT JOIN tensor_stack USING (stack_id);
 
--- What names an allocation where answers are grouped by it; a trace knows operators, a snapshot lines.
+-- Name of an allocation for grouping: a trace has operators, a snapshot lines.
 CREATE OR REPLACE MACRO tensor_name(chosen, operator, module, innermost, line, stack) AS CASE chosen
     WHEN 'any' THEN coalesce(line, operator) WHEN 'operator' THEN operator WHEN 'module' THEN module
     WHEN 'line' THEN line WHEN 'stack' THEN stack ELSE innermost END;
 
--- The devices that a selection keeps: one of its GPU, and the CPU.
+-- Devices that a selection keeps: its GPU, and the CPU.
 CREATE OR REPLACE MACRO selected_tensor_device(device_type, device_id) AS
     selected_device() IS NULL OR device_type = 0 OR device_id = selected_device();
 
--- The moment of each device at which tensors held most, of those that a selection holds.
+-- The moment of the tensor memory peak of each device, within the selection.
 CREATE OR REPLACE VIEW selected_tensor_peak AS
 SELECT device, arg_max(nth, (allocated_bytes, -nth)) AS nth, max(allocated_bytes) AS peak_bytes,
     arg_max(level.time_ns, (allocated_bytes, -nth)) AS time_ns

@@ -23,12 +23,12 @@
 -- column: functions | name | | up to three functions with the most CPU samples of this time
 -- column: functions_pct | % | .1f | share of the samples in these functions
 -- column: compiling_pct | % | .1f | share of the samples in a kernel compiler, if at least half
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break: {compiling_pct} of the CPU samples meanwhile are in a compiler of kernels.
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}. CPU samples meanwhile are most often in {functions} ({functions_pct}).
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core). CPU samples meanwhile are most often in {functions} ({functions_pct}).
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
--- clear: The GPU waits {value} of the time for threads that run without a break.
+-- says: The CPU is the bottleneck: the GPU waits {value} of the time ({idle_ns}) for threads that run without a pause; {compiling_pct} of the CPU samples meanwhile are in a compiler of kernels.
+-- says: The CPU is the bottleneck, mostly in {range}: the GPU waits {value} of the time ({idle_ns}) for threads that run {run_pct} of that time without a pause. CPU samples meanwhile are most often in {functions} ({functions_pct}).
+-- says: The CPU is the bottleneck: the GPU waits {value} of the time ({idle_ns}) for threads that run {run_pct} of that time without a pause. CPU samples meanwhile are most often in {functions} ({functions_pct}).
+-- says: The CPU is the bottleneck, mostly in {range}: the GPU waits {value} of the time ({idle_ns}) for threads that run {run_pct} of that time without a pause.
+-- says: The CPU is the bottleneck: the GPU waits {value} of the time ({idle_ns}) for threads that run {run_pct} of that time without a pause.
+-- clear: The GPU waits {value} of the time for threads that run without a pause.
 -- advice: [compiling] Kernels are compiled while the program runs: run each of them once before what you measure, and keep the cache of compiled kernels between runs.
 -- advice: [Python, vLLM or SGLang] -> launch_less
 -- advice: [Python, else, PyTorch, not torch.compile, not CUDA graphs] Give the threads less to do in {place|the loop}: compile what is the model's own Python (`torch.compile(model, mode="reduce-overhead")`), and move data preparation, metrics and logging into other processes.

@@ -13,16 +13,16 @@
 -- column: kernel | name | | kernel with the largest cost
 -- column: note | text | | measurement of this kernel
 -- column: launches | count | | measured launches with this cost
--- says: {value} of the measured kernel time lies above the roof; most in {kernel}: {note}.
--- clear: {value} of the measured kernel time lies above the roof.
+-- says: At their roofs the measured kernels would save {value} of their time; most in {kernel}, which reaches {note}.
+-- clear: At their roofs the measured kernels would save {value} of their time.
 -- advice: Look at {kernel} first: stalls and occupancy on Kernel profiles tell why it is slower than its roof.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); threshold: ours
 WITH judged AS (
-    SELECT launch_id, readable, ns, calls, format('{:.0f} % of the {} roof', pct_of_roof, bound) AS note,
+    SELECT launch_id, readable, ns, calls, format('{:.0f} % of {}', pct_of_roof, roof_title(roof)) AS note,
         greatest(0, 1 - pct_of_roof / 100) AS gain
     FROM finding_launch
     JOIN (
-        SELECT launch_id, pct_of_roof, bound FROM ncu_roofline_point WHERE is_main AND level = 'dram'
+        SELECT launch_id, pct_of_roof, roof FROM ncu_roofline_point WHERE is_main AND level = 'dram'
     ) USING (launch_id)
 ), shown AS (
     SELECT {

@@ -26,13 +26,13 @@ CREATE OR REPLACE MACRO at_roof_pct() AS 85;
 -- of its arithmetic. Without the roofline only launches at the bandwidth are known.
 CREATE OR REPLACE VIEW finding_roof AS
 WITH point AS (
-    SELECT launch_id, max(pct_of_roof) AS pct_of_roof, any_value(bound) AS bound
+    SELECT launch_id, max(pct_of_roof) AS pct_of_roof, any_value(roof) AS peak
     FROM ncu_roofline_point WHERE is_main AND level = 'dram' GROUP BY launch_id
 ), nearest AS (
     SELECT launch_id, coalesce(dram_throughput_pct >= coalesce(pct_of_roof, at_roof_pct()), false) AS is_memory,
-        IF(is_memory, dram_throughput_pct, pct_of_roof) AS roof_pct, IF(is_memory, 'memory', bound) AS roof
+        IF(is_memory, dram_throughput_pct, pct_of_roof) AS roof_pct, IF(is_memory, 'dram', peak) AS peak
     FROM ncu_launch LEFT JOIN point USING (launch_id)
 )
-SELECT launch_id, roof_pct, roof, roof_pct >= at_roof_pct() AS is_at_roof,
-    format('{:.0f} % of the {} roof', roof_pct, roof) AS roof_note
+SELECT launch_id, roof_pct, IF(peak = 'dram', 'memory', 'compute') AS roof, roof_pct >= at_roof_pct() AS is_at_roof,
+    format('{:.0f} % of {}', roof_pct, roof_title(peak)) AS roof_note
 FROM nearest WHERE roof_pct IS NOT NULL;
