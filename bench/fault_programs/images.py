@@ -66,7 +66,7 @@ class Block(nn.Module):
 
 
 @program("checkpointing_without_need")
-def denoiser(loop: Loop, mended: bool) -> None:
+def diffusion(loop: Loop, mended: bool) -> None:
     """Recompute each block of a diffusion model in backward although its activations would fit."""
     blocks = nn.ModuleList(Block(128) for _ in range(10)).to(DEVICE, torch.bfloat16)
     optimizer = torch.optim.Adam(blocks.parameters(), lr=1e-4, fused=ON_GPU)

@@ -8,21 +8,39 @@ import numpy as np
 
 from profiledb.errors import AnalysisError
 from profiledb.replay.collective_changes import balanced_ranks, merged_collectives, overlapped_collectives, parse_count
+from profiledb.replay.copy_changes import (
+    FEW_BYTES,
+    data_on_gpu,
+    overlapped_copies,
+    overlapped_copies_cautious,
+    pinned_copies,
+    pinned_copies_cautious,
+    without_memsets,
+)
 from profiledb.replay.graph import (
     DEVICE_WAITS,
-    GRAPH_LAUNCHES,
     LAUNCH_NS,
-    NEAR_NS,
     STREAM_WAITS,
     Graph,
-    graph_nodes,
     named,
 )  # fmt: skip
-from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, without, without_waits_of
-from profiledb.replay.recording import COPY, GRAPH, KERNEL, MEMSET, Flags, Integers
+from profiledb.replay.kernel_changes import (
+    compiled,
+    compiled_cautious,
+    compiled_hopeful,
+    cuda_graph,
+    faster_kernels,
+    fused_elementwise,
+    fused_optimizer,
+    fused_optimizer_cautious,
+    fused_optimizer_hopeful,
+    list_classes,
+    list_optimizers,
+    parse_speedup,
+)
+from profiledb.replay.part import HOST_WORK_NS, Part, find_after_reads, without, without_waits_of
+from profiledb.replay.recording import COPY, Flags, Integers
 from profiledb.replay.speed_changes import (
-    LEAST_TIMES,
-    MOST_TIMES,
     batch,
     batch_cautious,
     batch_hopeful,
@@ -31,15 +49,9 @@ from profiledb.replay.speed_changes import (
     parse_times,
 )  # fmt: skip
 
-FEW_BYTES = 64
-"""A copy to the host of at most this many bytes reads a scalar."""
 LEAST_WAITS = 5
 """Minimum number of waits of a name from which the framework's time around them is told."""
 MOST_WORKERS = 1_024
-LEAST_FUSED = 8
-"""Minimum number of kernels of an optimizer from which it counts as not fused."""
-IN_GRAPH_NS = 1_000
-"""Upper bound of the lag between two kernels of a CUDA graph, in ns."""
 _ALLOCATIONS = frozenset({
     "cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "cudaMallocManaged", "cuMemCreate", "cuMemMap", "cuMemUnmap",
     "cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemRelease", "cudaHostAlloc", "cudaFreeHost",
@@ -48,10 +60,6 @@ _ALLOCATIONS = frozenset({
 
 
 Apply = Callable[[Graph, Part, str], Graph | None]
-
-
-_COMPILED = frozenset({"elementwise", "reduction", "normalization", "softmax", "copy"})
-"""Classes of kernels that compilers such as torch.compile fuse."""
 
 
 @dataclass(frozen=True)
@@ -144,17 +152,8 @@ def _without_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = Fa
     cost = graph.cost.copy()
     cost[reads] = 0 if unread else np.minimum(cost[reads], LAUNCH_NS)
     cost[waits] = 0
-    wrapped = waits | reads if unread else waits & ~_after_reads(graph, reads)
+    wrapped = waits | reads if unread else waits & ~find_after_reads(graph, reads)
     return replace(graph, cost=cost, waits=kept, gap=_without_wrappers(graph, wrapped))
-
-
-def _after_reads(graph: Graph, reads: Flags) -> Flags:
-    """Return the calls right after these on their chain."""
-    found = np.zeros(len(reads), np.bool_)
-    of = np.flatnonzero(reads)
-    if len(of):
-        found[_follows(graph.recording.calls.start, of, ~reads, graph.chain)] = True
-    return found
 
 
 def _without_wrappers(graph: Graph, waits: Flags) -> Integers:
@@ -178,67 +177,6 @@ def _without_wrappers(graph: Graph, waits: Flags) -> Integers:
             gap[mine[here]] -= first
             gap[mine[here + 1]] -= np.minimum(after, wrapper - first)
     return gap
-
-
-def pinned_copies(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Make copies from pageable memory to the GPU as fast as from pinned memory, and asynchronous.
-
-    They take as long as large copies from pinned memory of the recording, or else as the GPU's link allows.
-    """
-    return _pinned_copies(graph, part, _pinned_rate(graph) or graph.recording.link_rate)
-
-
-def pinned_copies_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Keep their time if the recording has no copies from pinned memory."""
-    return _pinned_copies(graph, part, _pinned_rate(graph))
-
-
-def _pinned_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
-    calls, operations = graph.recording.calls, graph.recording.operations
-    copies = np.flatnonzero(operations.from_host & operations.pageable & part.operations & (operations.call >= 0))
-    if not len(copies):
-        return None
-    cost = graph.cost.copy()
-    of = operations.call[copies]
-    cost[of] = np.minimum(cost[of], LAUNCH_NS)
-    after_copy = _follows(calls.start, of, named(calls, STREAM_WAITS) & part.calls, graph.chain)
-    cost[after_copy] = 0
-    asynchronous = np.zeros(len(calls), np.bool_)
-    asynchronous[of] = asynchronous[after_copy] = True
-    launch_lag = graph.launch_lag.copy()
-    launch_lag[copies] = np.minimum(launch_lag[copies], LAUNCH_NS)
-    return replace(
-        graph, cost=cost, length=_at_rate(graph, copies, rate), launch_lag=launch_lag,
-        waits=without_waits_of(graph, asynchronous),
-    )  # fmt: skip
-
-
-def _at_rate(graph: Graph, copies: Integers, rate: float) -> Integers:
-    """Return the lengths of operations if these copies move so many bytes per ns; 0 leaves them as they are."""
-    length = graph.length.copy()
-    if rate:
-        took = (graph.recording.operations.bytes[copies] / rate).astype(np.int64) + LAUNCH_NS
-        length[copies] = np.minimum(length[copies], took)
-    return length
-
-
-def _pinned_rate(graph: Graph) -> float:
-    """Return the rate of large copies from pinned memory to the GPU in bytes per ns, or 0 if the recording has none."""
-    operations = graph.recording.operations
-    large = operations.from_host & ~operations.pageable & (operations.bytes >= 1 << 20)
-    took = graph.length[large]
-    return float(np.median(operations.bytes[large] / np.maximum(took, 1))) if large.any() else 0.0
-
-
-def _follows(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -> Integers:
-    """Return the call right after each of these in its chain, if it is one of the wanted calls."""
-    found = []
-    for one in np.unique(chain[calls]):
-        mine = np.flatnonzero(chain == one)
-        at = np.searchsorted(start[mine], start[calls[chain[calls] == one]], "right")
-        after = mine[at[at < len(mine)]]
-        found.append(after[wanted[after]])
-    return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def host_code(graph: Graph, part: Part, value: str) -> Graph | None:
@@ -319,224 +257,6 @@ def _ranges(graph: Graph, part: Part) -> list[str]:
     return sorted(took, key=lambda name: -took[name])[:5]
 
 
-def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Launch the part through CUDA graphs. Long pieces of host work and waits stay."""
-    operations, calls = graph.recording.operations, graph.recording.calls
-    ours = part.operations & ~graph_nodes(graph.recording) & (operations.kind != GRAPH)
-    launches = np.zeros(len(calls), np.bool_)
-    launches[operations.call[ours]] = True
-    if launches.sum() < 2:
-        return None
-    free = part.calls & ~named(calls, GRAPH_LAUNCHES)
-    free[list(graph.waits)] = False
-    gap, cost = graph.gap.copy(), graph.cost.copy()
-    launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()
-    gap[free & (gap < HOST_WORK_NS)] = 0
-    cost[free] = 0
-    for lag in (launch_lag, stream_lag):
-        lag[ours] = np.minimum(lag[ours], IN_GRAPH_NS)
-    queued = {i: j for i, j in graph.queued.items() if not free[i]}
-    return replace(graph, gap=gap, cost=cost, launch_lag=launch_lag, stream_lag=stream_lag, queued=queued)
-
-
-def _parse_speedup(value: str) -> tuple[str, float]:
-    """Return the class or text, and the factor, of CLASS:TIMES."""
-    wanted, _, times = value.rpartition(":")
-    try:
-        factor = float(times)
-    except ValueError:
-        factor = 0.0
-    if not wanted or not LEAST_TIMES <= factor <= MOST_TIMES:
-        raise AnalysisError(
-            f"faster_kernels takes CLASS:TIMES, such as matmul:2, with {LEAST_TIMES:g} to {MOST_TIMES:,.0f} times."
-        )
-    return wanted, factor
-
-
-def faster_kernels(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Speed up kernels of a class, or with a text in their names, by a factor."""
-    wanted, times = _parse_speedup(value)
-    operations = graph.recording.operations
-    named_so = [code for code, name in enumerate(operations.names) if wanted in name]
-    chosen = operations.in_class(wanted) | ((operations.kind == KERNEL) & np.isin(operations.name, named_so))
-    chosen &= part.operations
-    require_nodes(graph, part)
-    if not chosen.any():
-        return None
-    length = graph.length.copy()
-    length[chosen] = (length[chosen] / times).astype(np.int64)
-    return replace(graph, length=length)
-
-
-def fused_elementwise(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Fuse consecutive elementwise kernels of a stream into one that takes as long as the longest of them."""
-    return _fused(graph, part, frozenset({"elementwise"}))
-
-
-def compiled(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Fuse consecutive kernels that a compiler fuses, and launch what is left from generated code.
-
-    The fused kernel takes as long as the longest of them, because data is read and written once. Generated code takes
-    up to ``LAUNCH_NS`` before each launch.
-    """
-    fused = compiled_cautious(graph, part, value)
-    if fused is None:
-        return None
-    of = graph.recording.operations.call
-    launches = np.zeros(len(graph.chain), np.bool_)
-    launches[of[part.operations & (of >= 0)]] = True
-    gap = fused.gap.copy()
-    shorter = launches & (gap > 0) & (gap < HOST_WORK_NS)
-    gap[shorter] = np.minimum(gap[shorter], LAUNCH_NS)
-    return replace(fused, gap=gap)
-
-
-def compiled_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Keep the framework's time before what is left."""
-    return _fused(graph, part, _COMPILED)
-
-
-def compiled_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Launch what is left as CUDA graphs."""
-    fused = compiled_cautious(graph, part, value)
-    return None if fused is None else cuda_graph(fused, part, "") or fused
-
-
-def _fused(graph: Graph, part: Part, classes: frozenset[str]) -> Graph | None:
-    require_nodes(graph, part)
-    operations = graph.recording.operations
-    mine = np.zeros(len(operations), np.bool_)
-    for name in classes:
-        mine |= operations.in_class(name)
-    mine &= part.operations
-    gone = np.zeros(len(operations), np.bool_)
-    for stream in np.unique(operations.stream[mine]):
-        order = np.flatnonzero(operations.stream == stream)
-        row = np.cumsum(~mine[order])[mine[order]]
-        members = order[mine[order]]
-        # Of each row all go but the longest, or the first of the longest.
-        longest = np.lexsort((members, -graph.length[members], row))
-        first = np.diff(row[longest], prepend=-1) != 0
-        gone[members[longest[~first]]] = True
-    changed = without(graph, gone)
-    if changed is None:
-        return None
-    gap = graph.gap.copy()
-    of = only_launching(graph, gone)
-    gap[of] = np.minimum(gap[of], 0)
-    return replace(changed, gap=gap)
-
-
-def fused_optimizer(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Do in one kernel what a range of an optimizer does in many.
-
-    Each operation beyond the fixed time of the shortest one moves its share of the data. A fused optimizer reads and
-    writes each tensor once: AdamW seven times in all, where its formula by single operations takes 28. Launches shrink
-    to a twentieth, as in PyTorch (lists of up to 48 tensors for a kernel).
-    """
-    return _fused_optimizer(graph, part, value, moved=0.25, launched=0.05)
-
-
-def fused_optimizer_cautious(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Move all the data as before, and keep a fifth of the host's time."""
-    return _fused_optimizer(graph, part, value, moved=1.0, launched=0.2)
-
-
-def fused_optimizer_hopeful(graph: Graph, part: Part, value: str) -> Graph | None:
-    """Leave nothing to the host."""
-    return _fused_optimizer(graph, part, value, moved=0.2, launched=0.0)
-
-
-def _fused_optimizer(graph: Graph, part: Part, value: str, *, moved: float, launched: float) -> Graph | None:
-    spans = part.ranges.get(value)
-    calls, operations = graph.recording.calls, graph.recording.operations
-    if spans is None:
-        return None
-    gap, cost, length = graph.gap.copy(), graph.cost.copy(), graph.length.copy()
-    stream_lag, launch_lag = graph.stream_lag.copy(), graph.launch_lag.copy()
-    changed = False
-    kernels = np.flatnonzero(part.operations & (operations.kind == KERNEL) & (operations.call >= 0))
-    kernels = kernels[np.argsort(operations.call[kernels], kind="stable")]
-    for thread, begin, end in spans.tolist():
-        low, high = np.searchsorted(calls.start, [begin, end])
-        inside = low + np.flatnonzero(graph.recording.calls_of(thread)[low:high])
-        first, last = np.searchsorted(operations.call[kernels], [low, high])
-        mine = kernels[first:last]
-        mine = mine[np.isin(operations.call[mine], inside)]
-        if len(mine) < LEAST_FUSED:
-            continue
-        fixed = int(length[mine].min())
-        length[mine[0]] = fixed + int((length[mine] - fixed).sum() * moved)
-        length[mine[1:]] = 0
-        for lag in (stream_lag, launch_lag):
-            lag[mine[1:]] = np.minimum(lag[mine[1:]], 0)
-        free = inside[~np.isin(inside, [*graph.waits])]
-        cost[free] = (cost[free] * launched).astype(np.int64)
-        shrunk = free[gap[free] > 0]
-        gap[shrunk] = (gap[shrunk] * launched).astype(np.int64)
-        changed = True
-    if not changed:
-        return None
-    return replace(graph, gap=gap, cost=cost, length=length, stream_lag=stream_lag, launch_lag=launch_lag)
-
-
-def _optimizers(graph: Graph, part: Part) -> list[str]:
-    return [name for name in part.ranges if "optim" in name.lower() and fused_optimizer(graph, part, name)][:2]
-
-
-def overlapped_copies(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Copy from pinned memory in streams of their own, beside kernels and copies of the other direction.
-
-    A kernel waits for the copy from the host before it in its stream, a copy to the host for the kernel before it.
-    Copies of one direction follow each other. The host waits for none of them.
-    """
-    return _overlapped_copies(graph, part, _pinned_rate(graph) or graph.recording.link_rate)
-
-
-def overlapped_copies_cautious(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Keep their time if the recording has no copies from pinned memory."""
-    return _overlapped_copies(graph, part, _pinned_rate(graph))
-
-
-def _overlapped_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
-    operations, calls = graph.recording.operations, graph.recording.calls
-    large = (operations.kind == COPY) & (operations.bytes > FEW_BYTES) & part.operations
-    up, down = large & operations.from_host, large & operations.to_host
-    if not up.any() and not down.any():
-        return None
-    before, after, other_lag = graph.stream_before.copy(), dict(graph.after), dict(graph.other_lag)
-    stream_lag, cost = graph.stream_lag.copy(), graph.cost.copy()
-    for device in np.unique(operations.device[large]):
-        for mine in (up, down):
-            copies = np.flatnonzero(mine & (operations.device == device))
-            before[copies] = np.concatenate([[-1], copies[:-1]])[: len(copies)]
-            stream_lag[copies] = np.minimum(stream_lag[copies], NEAR_NS)
-    for stream in np.unique(operations.stream[large]):
-        mine = np.flatnonzero(operations.stream == stream)
-        moved = large[mine]
-        rest = mine[~moved]
-        before[rest] = np.concatenate([[-1], rest[:-1]])[: len(rest)]
-        last = np.maximum.accumulate(np.where(up[mine], np.arange(len(mine)), -1))
-        work = np.maximum.accumulate(np.where(moved, -1, np.arange(len(mine))))
-        for place in np.flatnonzero(~moved & (last >= 0)).tolist():
-            if work[place - 1] < last[place] and mine[place] not in after:  # the first one after the copy
-                after[int(mine[place])], other_lag[int(mine[place])] = int(mine[last[place]]), NEAR_NS
-        for place in np.flatnonzero(down[mine] & (work >= 0)).tolist():
-            after[int(mine[place])], other_lag[int(mine[place])] = int(mine[work[place]]), NEAR_NS
-    of = np.zeros(len(calls), np.bool_)
-    of[operations.call[large]] = True
-    following = _after_reads(graph, of) & named(calls, STREAM_WAITS) & part.calls
-    cost[of] = np.minimum(cost[of], LAUNCH_NS)
-    cost[following] = 0
-    launch_lag = graph.launch_lag.copy()
-    launch_lag[large] = np.minimum(launch_lag[large], LAUNCH_NS)
-    return replace(
-        graph, length=_at_rate(graph, np.flatnonzero(large & operations.pageable), rate), stream_before=before,
-        after=after, other_lag=other_lag, stream_lag=stream_lag, launch_lag=launch_lag,
-        cost=cost, waits=without_waits_of(graph, of | following),
-    )  # fmt: skip
-
-
 def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     """Allocate memory before the part: calls that allocate or free it take no time and wait for nothing."""
     gone = named(graph.recording.calls, _ALLOCATIONS) & part.calls
@@ -544,18 +264,6 @@ def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
         return None
     cost = np.where(gone, 0, graph.cost)
     return replace(graph, cost=cost, waits=without_waits_of(graph, gone))
-
-
-def without_memsets(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Skip memory sets, such as zeroing gradients: neither the call nor the operation takes time."""
-    return without(graph, (graph.recording.operations.kind == MEMSET) & part.operations)
-
-
-def data_on_gpu(graph: Graph, part: Part, _: str) -> Graph | None:
-    """Skip copies between host and GPU, as if the data stayed there."""
-    operations = graph.recording.operations
-    between = (operations.from_host | operations.to_host) & (operations.bytes > FEW_BYTES) & part.operations
-    return without(graph, between)
 
 
 def _unchanged(_graph: Graph, _part: Part, _: str) -> None:
@@ -566,16 +274,6 @@ def _merged(graph: Graph, part: Part) -> list[str]:
     """Return a number to try if there are many collectives."""
     count = int((graph.recording.operations.in_class("communication") & part.operations).sum())
     return ["8"] if count >= 16 * max(1, part.steps) else []
-
-
-def _classes(graph: Graph, part: Part) -> list[str]:
-    """Return the three kernel classes with the most time, each at twice the speed."""
-    operations = graph.recording.operations
-    took: dict[str, int] = {}
-    for code, class_ in enumerate(operations.classes):
-        chosen = (operations.name == code) & part.operations
-        took[class_] = took.get(class_, 0) + int(graph.length[chosen].sum())
-    return [f"{class_}:2" for class_ in sorted(took, key=lambda one: -took[one])[:3] if class_ and took[class_]]
 
 
 CHANGES = {
@@ -634,7 +332,7 @@ CHANGES = {
         Change(
             "fused_optimizer", "One kernel does what {} does",
             "It moves a quarter of the data, and a twentieth of the launches is left.", fused_optimizer, "a range",
-            _optimizers, cautious=fused_optimizer_cautious, hopeful=fused_optimizer_hopeful,
+            list_optimizers, cautious=fused_optimizer_cautious, hopeful=fused_optimizer_hopeful,
         ),
         Change(
             "overlapped_copies", "Copies from pinned memory run beside kernels",
@@ -679,7 +377,7 @@ CHANGES = {
         Change(
             "faster_kernels", "Kernels of {} run {:g} times as fast",
             "Their host work and all other kernels stay as they are.", faster_kernels, "CLASS:TIMES or TEXT:TIMES",
-            _classes, _parse_speedup,
+            list_classes, parse_speedup,
         ),
     )
 }  # fmt: skip

@@ -68,3 +68,23 @@ def only_launching(graph: Graph, operations: Flags) -> Flags:
 def without_waits_of(graph: Graph, calls: Flags) -> dict[int, tuple[int, ...]]:
     """Return the waits of all other calls."""
     return {i: awaited for i, awaited in graph.waits.items() if not calls[i]}
+
+
+def find_following(start: Integers, calls: Integers, wanted: Flags, chain: Integers) -> Integers:
+    """Return the call right after each of these in its chain, if it is one of the wanted calls."""
+    found = []
+    for one in np.unique(chain[calls]):
+        mine = np.flatnonzero(chain == one)
+        at = np.searchsorted(start[mine], start[calls[chain[calls] == one]], "right")
+        after = mine[at[at < len(mine)]]
+        found.append(after[wanted[after]])
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def find_after_reads(graph: Graph, reads: Flags) -> Flags:
+    """Return the calls right after these on their chain."""
+    found = np.zeros(len(reads), np.bool_)
+    of = np.flatnonzero(reads)
+    if len(of):
+        found[find_following(graph.recording.calls.start, of, ~reads, graph.chain)] = True
+    return found

@@ -2,17 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library.library import Library
-from profiledb.query import analysis, answer_store
 from profiledb.replay import critical_path, graph, ranks, recording, simulation, slack
 from profiledb.replay.changes import CHANGES, Apply, Change
 from profiledb.replay.graph import Graph
@@ -20,6 +17,7 @@ from profiledb.replay.part import Part
 from profiledb.replay.ranks import MOST_RANKS
 from profiledb.replay.recording import Flags, Integers
 from profiledb.replay.simulation import Replayed
+from profiledb.replay.window import Window, bound_steps, choose_window, read_ranges, read_steps
 
 MOST_ERROR_PCT = 3.0
 """Maximum error of the unchanged replay, in percent of its length; above it, the report is not replayed."""
@@ -36,37 +34,9 @@ LEAST_SAVING_PCT = 0.5
 """Savings below this are not listed unless the user names the change."""
 MOST_ORPHANS = 0.05
 """Maximum fraction of kernels without the call that launched them."""
-LEAST_IN_STEPS = 0.5
-"""Minimum fraction of a capture in its steps for them to stand for it where start-up does not."""
 MOST_OPERATIONS = 30_000
 """Maximum number of operations to replay: a longer program repeats itself, and steps in its middle are
 representative."""
-_STEPS = """
-SELECT range_id, global_tid, start_ns, end_ns FROM "range"
-WHERE range_id IN (SELECT unnest(?::BIGINT[])) AND end_ns IS NOT NULL ORDER BY start_ns
-"""
-_EXTENT = """
-SELECT coalesce(min(start_ns), 0), coalesce(max(end_ns), 0)
-FROM (SELECT start_ns, end_ns FROM api_call UNION ALL SELECT start_ns, end_ns FROM kernel
-    UNION ALL SELECT start_ns, end_ns FROM memop)
-"""
-_COUNT = """
-SELECT (SELECT count(*) FROM kernel WHERE start_ns BETWEEN $begin AND $end)
-    + (SELECT count(*) FROM memop WHERE start_ns BETWEEN $begin AND $end)
-    + (SELECT count(*) FROM graph_launch WHERE start_ns BETWEEN $begin AND $end)
-"""
-_STARTS = """
-SELECT start_ns FROM kernel UNION ALL SELECT start_ns FROM memop UNION ALL SELECT start_ns FROM graph_launch
-"""
-_BUSIEST = """
-SELECT global_tid FROM api_call WHERE end_ns >= $begin AND start_ns <= $end
-GROUP BY global_tid ORDER BY count(*) DESC, global_tid LIMIT 1
-"""
-_RANGES = """
-SELECT name, global_tid, start_ns, end_ns FROM "range" JOIN range_name USING (name_id)
-WHERE end_ns > ? AND start_ns < ? AND global_tid IS NOT NULL ORDER BY start_ns
-"""
-_MOST_RANGES = 200_000
 
 
 @dataclass(frozen=True)
@@ -149,16 +119,6 @@ def _share_pct(ns: int, whole_ns: int) -> float:
 
 
 @dataclass(frozen=True)
-class Window:
-    """The replayed part of a recording: its bounds on a thread and those of its steps by number, in ns."""
-
-    begin_ns: int
-    end_ns: int
-    thread: int
-    steps: dict[int, tuple[int, int]]
-
-
-@dataclass(frozen=True)
 class Source:
     """What is replayed of a report: its recording, the part of it, and its ranges by name, as in ``Part``."""
 
@@ -187,7 +147,7 @@ def predict(
     changes = [_known(name, value) for name, value in wanted]
     count = min(1 + len(peers), MOST_RANKS)
     with library.cursor(report_id) as db:
-        own = _source(db, _window(library, report_id, db, MOST_OPERATIONS // count))
+        own = _source(db, choose_window(library, report_id, db, MOST_OPERATIONS // count))
     case, alone = _Case(graph.build(own.recording), own), ""
     if peers:
         try:
@@ -269,7 +229,7 @@ def _check(recorded: recording.Recording) -> None:
 def _source(db: duckdb.DuckDBPyConnection, window: Window) -> Source:
     recorded = recording.read(db, window.begin_ns, window.end_ns)
     _check(recorded)
-    return Source(recorded, window, _ranges(db, window))
+    return Source(recorded, window, read_ranges(db, window))
 
 
 def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
@@ -279,86 +239,14 @@ def _joined(library: Library, own: Source, peers: Sequence[str]) -> "_Case":
     sources = [own]
     for peer in peers[: MOST_RANKS - 1]:
         with library.cursor(peer) as db:
-            steps = _steps(library, peer, db)
+            steps = read_steps(library, peer, db)
             if not own.window.steps.keys() <= steps.keys():
                 raise NotCapturedError("One of their reports lacks some of the steps.")
-            sources.append(_source(db, _bounds_of({number: steps[number] for number in own.window.steps})))
+            sources.append(_source(db, bound_steps({number: steps[number] for number in own.window.steps})))
     joined = ranks.join([one.recording for one in sources], [
         _launched(one.recording, _inside(one.recording.calls, one.window)) for one in sources
     ])  # fmt: skip
     return _Case(graph.build(joined.recording, joined.collectives), *sources, joined=joined)
-
-
-def _bounds_of(steps: Mapping[int, tuple[int, int, int]]) -> Window:
-    """Return the window of steps, given as thread, start and end by number."""
-    begin, end = min(begin for _, begin, _ in steps.values()), max(end for *_, end in steps.values())
-    thread = next(iter(steps.values()))[0]
-    return Window(begin, end, thread, {number: one[1:] for number, one in steps.items()})
-
-
-def _window(library: Library, report_id: str, db: duckdb.DuckDBPyConnection, most: int) -> Window:
-    """Return the steps that count (those in the middle if there are many), or else the steady part, or else all."""
-    steps, steady = _steps(library, report_id, db), pd.DataFrame()
-    with suppress(NotCapturedError):
-        steady = answer_store.run(library, report_id, "steady_part", {})
-    begin, end = db.execute(_EXTENT).fetchone() or (0, 0)
-    if len(steady) and not steps:
-        (origin,) = db.execute("SELECT coalesce(any_value(start_ns), 0) FROM report").fetchone() or (0,)
-        begin, end = (origin + int(steady[name][0]) for name in ("from_ns", "to_ns"))
-    window = _bounds_of(steps) if steps else None
-    if window and (len(steady) or window.end_ns - window.begin_ns >= LEAST_IN_STEPS * (end - begin)):
-        starts = np.sort(np.ma.getdata(db.execute(_STARTS).fetchnumpy()["start_ns"]))
-        counts = {number: int(np.diff(np.searchsorted(starts, span))[0]) for number, (_, *span) in steps.items()}
-        return _bounds_of({number: steps[number] for number in _middle(counts, most)})
-    return _bounded(db, most, begin, end)
-
-
-def _bounded(db: duckdb.DuckDBPyConnection, most: int, begin: int, end: int) -> Window:
-    """Return a part without steps of at most so many operations."""
-    while (count := _count(db, begin, end)) > most:
-        end = begin + (end - begin) * most // (count + 1)
-    busiest = db.execute(_BUSIEST, {"begin": begin, "end": end}).fetchone()
-    return Window(begin, end, busiest[0] if busiest else -1, {})
-
-
-def _steps(library: Library, report_id: str, db: duckdb.DuckDBPyConnection) -> dict[int, tuple[int, int, int]]:
-    """Return thread, start and end of the steps that count, by number, on the thread of the first of them."""
-    try:
-        steps = analysis.run(library, report_id, "iterations", {"rank": 1})
-    except NotCapturedError:
-        return {}
-    steps = steps[~steps["is_warmup"].astype(bool)]
-    numbers = dict(zip(steps["range_id"].tolist(), steps["number"].tolist(), strict=True))
-    rows = db.execute(_STEPS, [list(numbers)]).fetchall()
-    return {numbers[row[0]]: row[1:] for row in rows if row[1] == rows[0][1]}
-
-
-def _count(db: duckdb.DuckDBPyConnection, begin: int, end: int) -> int:
-    (count,) = db.execute(_COUNT, {"begin": begin, "end": end}).fetchone() or (0,)
-    return int(count)
-
-
-def _middle(counts: Mapping[int, int], most: int) -> list[int]:
-    """Return as many steps around the middle one as there may be operations, at least one."""
-    numbers = list(counts)
-    low = high = len(numbers) // 2
-    total = counts[numbers[low]]
-    while high - low + 1 < len(numbers):
-        wider = low - 1 if low and (low + high >= len(numbers) - 1 or high == len(numbers) - 1) else high + 1
-        if total + counts[numbers[wider]] > most:
-            break
-        total, low, high = total + counts[numbers[wider]], min(low, wider), max(high, wider)
-    return numbers[low : high + 1]
-
-
-def _ranges(db: duckdb.DuckDBPyConnection, window: Window) -> Mapping[str, Integers]:
-    rows = db.execute(_RANGES, [window.begin_ns, window.end_ns]).fetchmany(_MOST_RANGES)
-    own = set(window.steps.values())
-    found: dict[str, list[tuple[int, int, int]]] = {}
-    for name, tid, begin, end in rows:
-        if (begin, end) not in own and begin >= window.begin_ns:
-            found.setdefault(name, []).append((tid, begin, end))
-    return {name: np.array(spans, np.int64) for name, spans in found.items()}
 
 
 def _inside(calls: recording.Calls, window: Window, shift: int = 0) -> Flags:

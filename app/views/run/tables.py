@@ -15,7 +15,7 @@ RANK_COLUMNS = table_columns.of(
 KERNEL_COLUMNS = table_columns.of(
     KERNELS,
     table_columns.use("name", width=320),
-    table_columns.use("class", width=130),
+    table_columns.use("class", width=184),
     "median_ns", "min_ns", "max_ns", "spread_pct", "slowest", "calls", "ranks",
 )  # fmt: skip
 COMMUNICATOR_COLUMNS = table_columns.of(
