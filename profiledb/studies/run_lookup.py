@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from profiledb.errors import AnalysisError
+from profiledb.errors import NotCapturedError
 from profiledb.library.library import Library
 from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
 from profiledb.studies.runs.run_answer import RunAnswer
@@ -20,17 +20,17 @@ def list_runs(library: Library) -> list[Run]:
 
 
 def require_run(library: Library, report_id: str) -> Run:
-    """Return the run of a report. Raises AnalysisError if it belongs to none."""
+    """Return the run of a report. Raises NotCapturedError if it belongs to none."""
     return require_run_among(list_runs(library), report_id)
 
 
 def require_run_among(runs: Iterable[Run], report_id: str) -> Run:
-    """Return the one of these runs to which a report belongs. Raises AnalysisError if there is none."""
+    """Return the one of these runs to which a report belongs. Raises NotCapturedError if there is none."""
     found = run_list.find_run(runs, report_id)
     if found is None:
-        raise AnalysisError(
+        raise NotCapturedError(
             "This report is not of a run on several GPUs.",
-            hint="A run is known by the launcher's environment (torchrun, SLURM, MPI), by names such as"
+            why="A run is known by the launcher's environment (torchrun, SLURM, MPI), by names such as"
             " NAME_rank0, NAME_rank1, or by the ranks that traces state. The summary of a new report takes a moment.",
         )
     return found

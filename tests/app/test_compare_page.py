@@ -68,7 +68,8 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in said(whole)
     assert lines[0].startswith("B is faster (3.53×): 10.5 ms → 2.97 ms wall time per step")
     rows = compare_rows.compare_kernels(a, b, "step")
-    assert list(kernels(at)["name"]) == list(rows["name"])
+    pairs = zip(kernels(at)["name"], rows["name"], strict=True)
+    assert all(shown.startswith(name) for shown, name in pairs), "kernels of one short name are told apart"
     assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
     told = "warpdeck compare"
     assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in said(at)

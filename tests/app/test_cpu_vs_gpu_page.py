@@ -131,7 +131,7 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     warned = [warning.value.replace("\\", "") for warning in at.warning]
     assert "Predicted times are off by 25.0 % (median of 3 runs). The goal is 15.0 %." in warned[0]
     assert "mm on the GPU, which took 1.33 × the predicted time" in warned[0]
-    assert "3.10 ms more than the faster devices: 206.7 % of their 1.50 ms" in warned[1]
+    assert "take 206.7 % longer than always choosing the faster device: 3.10 ms more than its 1.50 ms" in warned[1]
     assert "mm of 64 ran on the GPU: GPU predicted 500 µs, takes 4.00 ms." in warned[1]
     assert "Simpler rules lose less time: always CPU (free)" not in warned[2]
     assert "Simpler rules lose less time: always CPU (competing) 0.0 % against 300.0 %." in warned[2]

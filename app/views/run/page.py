@@ -27,7 +27,7 @@ _HOW = (
 
 
 def page() -> None:
-    """Draw the page. Raises AnalysisError if the report belongs to no run."""
+    """Draw the page. Raises NotCapturedError if the report belongs to no run."""
     manifest = session.report()
     run = run_lookup.require_run_among(session.runs(), manifest.id)
     known = _read(run)

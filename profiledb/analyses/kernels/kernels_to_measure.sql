@@ -1,7 +1,6 @@
 -- title: Kernels to measure
 -- The kernels that make most of the kernel time, longest first, as Nsight Compute finds them: names, number of launches
 -- and launch shapes. `warpdeck profile --deep` measures these.
--- page: kernels
 -- needs: kernel
 -- includes: selection
 -- selects: part

@@ -179,7 +179,7 @@ def test_wall_time_is_idle_time_and_busy_time(library: Library, publish: Publish
     assert verdict.state_headline(a, b) == (
         "B is slower (1.8×): 500 ns → 900 ns wall time per step (+80.0 %)."
     )  # fmt: skip
-    assert verdict.explain_change(a, b) == "Wall time +400 ns: kernels +800 ns, idle −400 ns."
+    assert verdict.explain_change(a, b) == "Wall time +400 ns, of which kernels +800 ns, idle −400 ns."
     assert verdict.state_headline(a, a) == "B takes as long as A: 500 ns per step."
     assert verdict.explain_change(a, a) == ""
 

@@ -134,7 +134,7 @@ def test_items_tell_the_kind_and_else_the_reader_does() -> None:
 def test_what_tells_the_kind_is_said() -> None:
     """The work of a step goes before the word of the program; without both it is told that one is assumed."""
     for items, kind, words_ in (
-        ("20", "strong", "have 40 t per step, as in a_1."),
+        ("20", "strong", "share 40 t per step, as many as in a_1."),
         ("40", "weak", "has 40 t per step"),
     ):
         meta = {
@@ -144,7 +144,7 @@ def test_what_tells_the_kind_is_said() -> None:
         runs, _ = gather(report("a_1"), report("a_2", 60), meta=meta)
         assert scaling_rows.run_rows(runs)["scaling"].iloc[1] == kind
         (said,) = sentences.state_kinds(runs, "strong")
-        assert said.startswith(f"a_2 scales {kind}ly: ")
+        assert said.startswith(f"a_2 is {kind} scaling: ")
         assert words_ in said
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2", "scaling": "weak"}})
     assert (scaling_rows.run_rows(runs)["scaling"].iloc[1], sentences.state_kinds(runs, "strong")) == ("weak", [])

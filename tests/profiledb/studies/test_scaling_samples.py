@@ -102,7 +102,7 @@ def test_command_line(ddp: Library, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"{name}.sqlite" for name in NAMES if name.startswith(("ddp_1", "ddp_strong_2"))]
     assert main(["scaling", *library, *names]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("On 2 ranks: ddp_strong_2 88.")
+    assert text.startswith("Efficiency on 2 ranks: ddp_strong_2 88.")
     assert "ddp_strong_2: AllReduce, 4 per rank" in text
     tokens = {
         name: 2 ** (name != "ddp_1") * json.loads((FOLDER / file).read_text())["items_per_step"]["tokens"]
