@@ -256,6 +256,14 @@ def test_a_signal_ends_the_program_and_keeps_what_was_recorded(tmp_path: Path, n
 
 
 @pytest.mark.nsight
+def test_a_crash_under_nsys_is_told(tmp_path: Path) -> None:
+    words = ("--tool", "nsys", "--record-only", "--", "sh", "-c", "kill -SEGV $$")
+    done = profile(tmp_path, *words, WARPDECK_NSYS=nsys_path())
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "The program crashed (SIGSEGV)" in done.stderr
+
+
+@pytest.mark.nsight
 @pytest.mark.slow("two ranks under nsys")
 def test_ctrl_c_below_torchrun_keeps_the_report_of_each_rank(tmp_path: Path) -> None:
     pytest.importorskip("torch")
