@@ -263,10 +263,16 @@ def _list_children(besides: int, *, profiler: bool) -> list[int]:
 
 
 def _list_program(profiler: int) -> list[int]:
-    """Return the living processes below a profiler that are no parts of it, oldest first."""
-    below, found = {profiler}, []
+    """Return the living processes that a profiler started and that are no parts of it, oldest first.
+
+    Those whose parent has ended are our children (``_adopt_orphans``).
+    """
+    below: set[int] = set()
+    found = []
     for one in sorted(_list_processes()):
-        if one.parent in below:
+        if one.pid == profiler:
+            below = {profiler, os.getpid()}
+        elif one.parent in below:
             below.add(one.pid)
             found += [] if one.is_profiler else [one.pid]
     return found
