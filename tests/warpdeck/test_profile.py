@@ -124,6 +124,25 @@ def test_ranges_that_name_steps_count_before_the_optimizer(tmp_path: Path) -> No
     assert steps_of(tmp_path / "train.pt.trace.json.gz") == 2, done.stderr
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "with nvtx.annotate(name):\n        torch.ones(4).sum()",
+        "nvtx.push_range(name); torch.ones(4).sum(); nvtx.pop_range()",
+    ],
+)
+def test_steps_that_nvtx_names_are_ranges_of_the_trace(tmp_path: Path, block: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("nvtx")
+    text = f"import nvtx, torch\nfor step in range(9):\n    name = f'step_{{step}}'\n    {block}\n"
+    script = write(tmp_path, text)
+    done = profile(tmp_path, "--tool", "torch", "--steps", "3:7", "--record-only", "--", sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    with gzip.open(tmp_path / "train.pt.trace.json.gz", "rt") as file:
+        named = [str(one.get("name")) for one in json.load(file)["traceEvents"] if one.get("cat") == "user_annotation"]
+    assert sorted(named) == ["step_3", "step_4", "step_5", "step_6"]
+
+
 def test_every_rank_of_torchrun_has_a_report(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     torchrun = Path(sys.executable).with_name("torchrun")
@@ -253,6 +272,14 @@ def test_a_signal_ends_the_program_and_keeps_what_was_recorded(tmp_path: Path, n
     assert said == ("interrupted\n" if number == signal.SIGINT else "")
     assert (tmp_path / "waits.nsys-rep").stat().st_size > 0
     assert leftovers(str(script)) == []
+
+
+@pytest.mark.nsight
+def test_a_crash_under_nsys_is_told(tmp_path: Path) -> None:
+    words = ("--tool", "nsys", "--record-only", "--", "sh", "-c", "kill -SEGV $$")
+    done = profile(tmp_path, *words, WARPDECK_NSYS=nsys_path())
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "The program crashed (SIGSEGV)" in done.stderr
 
 
 @pytest.mark.nsight

@@ -3,7 +3,9 @@
 import argparse
 import os
 import shutil
+import signal
 import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,11 +18,12 @@ from profiledb.errors import ConfigError
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
 from profiledb.query import analysis
-from tests.conftest import SAMPLES
-from warpdeck.profile_command import answer, deep
+from tests.conftest import SAMPLES, wait_until
+from warpdeck.profile_command import answer, deep, plan
 from warpdeck.profiling import launchers, masking, ncu, nsys, nvml
 from warpdeck.profiling.errors import ProfilingError
 from warpdeck.profiling.ranks import Rank, read_rank
+from warpdeck.profiling.recording import Plan, make_child
 
 HELP_2023 = "--trace --cuda-graph-trace --cuda-memory-usage --cpuctxsw --gpu-metrics-device= --gpu-metrics-frequency"
 HELP_2025 = HELP_2023.replace("--gpu-metrics-device=", "--gpu-metrics-devices=")
@@ -215,6 +218,54 @@ def test_the_second_pass_says_what_it_takes(monkeypatch: pytest.MonkeyPatch, tmp
 def test_ncu_without_a_gpu_is_a_sentence() -> None:
     with pytest.raises(ConfigError, match=r"ncu \d+\.\d+\.\d+ needs a GPU, and there is none here\."):
         deep.choose(argparse.Namespace(steps=None, verbose=False), ["sh"])
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_the_first_line_tells_the_cost_on_a_gpu(monkeypatch: pytest.MonkeyPatch, gpu: bool) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(nvml, "has_gpu", lambda: gpu)
+    asked = argparse.Namespace(tool="torch", steps=(2, 4), after=None, seconds=None, arg=[], verbose=False, name=None)
+    (first,) = plan.choose(asked, [sys.executable, "train.py"]).sentences
+    assert first.startswith("Recording with the PyTorch profiler, steps 2 to 3: operators with shapes")
+    assert first.endswith(" steps of long ones no longer.") == gpu
+
+
+FAKE_NSYS = """#!/bin/sh
+trap 'echo "nsys was told"' INT
+while [ "$1" != bash ] && [ "$1" != sh ]; do shift; done
+echo "Generating"
+"$@"
+"""
+PROGRAM = "trap 'echo interrupted; exit 5' INT; echo started; echo > {folder}/started; while :; do sleep 0.1; done"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("further", [0, 12])
+def test_ctrl_c_ends_the_program_and_its_output_stays_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], further: int
+) -> None:
+    fake = tmp_path / "nsys"
+    fake.write_text(FAKE_NSYS)
+    fake.chmod(0o755)
+    taken = [os.dup(0) for _ in range(further)]  # as the driver takes them
+    recorded = Plan("nsys", str(tmp_path), str(fake))
+    child = make_child(recorded, ["sh", "-c", PROGRAM.format(folder=tmp_path)], "report", terminal=False)
+    for number in taken:
+        os.close(number)
+
+    def interrupt() -> None:
+        wait_until((tmp_path / "started").exists, 30)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    ended = child.run()
+    thread.join()
+    assert (ended.status, ended.interrupted, ended.running) == (5, True, 0)
+    assert capfd.readouterr().out == "started\ninterrupted\n"
+    assert recorded.messages("report").read_text() == "Generating\n", (
+        "nsys saves what it has once the program has ended"
+    )
 
 
 FAKE_NCU = """#!/bin/sh

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from profiledb.library.catalog import Manifest
     from profiledb.library.library import Library
 
-LAUNCH_S = 1.0
-"""Seconds that a launch takes to be measured, about."""
+LAUNCH_S = 1.3
+"""Seconds that a launch takes to be measured: 59 launches of a PyTorch training in 76 s on an H100, 38 passes each."""
 MOST_SKIPPED = 20
 _LOOK_S = 0.5
 _COLLECTIVE = re.compile(r"nccl|nvshmem", re.IGNORECASE)

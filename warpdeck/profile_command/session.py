@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from dataclasses import replace
@@ -23,6 +24,11 @@ from warpdeck.profiling.recording import make_child
 
 RANKS_S = 120.0
 """Seconds that the first rank waits for the reports of the others, and a launcher for those of its ranks."""
+_CRASHED = 128 + signal.SIGSEGV
+_CRASH = (
+    "The program crashed (SIGSEGV): what nsys had not saved by then is missing. If it runs without nsys, try"
+    " --arg=--cuda-graph-trace=graph, which records each CUDA graph as a whole."
+)
 _GENERATED = b"Generated:"
 """What nsys prints once a report is written."""
 _LOOK_S = 0.2
@@ -88,6 +94,8 @@ class Session:
                 f"{error.filename or self.command()[0]} cannot be started: {error.strerror}."
             ) from error
         self.seconds = time.monotonic() - start
+        if self.chosen.plan.tool == "nsys" and self.ended.status == _CRASHED:
+            terminal.say(_CRASH, sys.stderr)
         for name, values in masking.read_environments().items():
             self.variables.setdefault(name, set()).update(values)
         return self.ended.status

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 _PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 10.0
@@ -20,6 +22,8 @@ GRACE_S = 10.0
 _ENOUGH = 2
 """Signals that a profiler gets; the next one kills it."""
 _LOOK_S = 0.05
+_LAST_OF_SH = 9
+"""Largest file descriptor that any shell can name; bash names all."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -184,7 +188,7 @@ class Child:
             elif target:
                 _signal_group(target, number)
             elif self._process:
-                os.kill(self._process.pid, number)
+                self._pass_on(number)
 
         before = {number: signal.signal(number, handle) for number in _SIGNALS}
         try:
@@ -194,6 +198,20 @@ class Child:
                 signal.signal(number, handler)
             if self.terminal:
                 _take_terminal()
+
+    def _pass_on(self, number: int) -> None:
+        """Signal the program alone by the first Ctrl-C: a profiler that ends before it loses what it has not saved."""
+        assert self._process is not None
+        first = self.is_profiler and number == signal.SIGINT and len(self._signals) == 1
+        program = _list_program(self._process.pid) if first else []
+        for pid in program or [self._process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def can_name(numbers: Sequence[int]) -> bool:
+    """Return True if a shell of this machine can name these file descriptors."""
+    return max(numbers) <= _LAST_OF_SH or shutil.which("bash") is not None
 
 
 def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status: Path | None = None) -> list[str]:
@@ -205,13 +223,14 @@ def wrap_program(program: Sequence[str], standard: tuple[int, ...] = (), status:
             sees the terminal, and the report does not store what it prints. Nothing leaves them as they are.
         status: file that gets its exit status, for a profiler that ends before it.
     """
+    shell = "sh" if max(standard, default=0) <= _LAST_OF_SH else "bash"
     closed = "".join(f" {number}>&-" for number in standard)
     redirected = f">&{standard[0]} 2>&{standard[1]}{closed}" if standard else ""
     if status is None:
-        return ["sh", "-c", f'exec "$@" {redirected}', "sh", *program] if standard else list(program)
+        return [shell, "-c", f'exec "$@" {redirected}', shell, *program] if standard else list(program)
     # The profiler signals the whole group, so the shell itself must go on.
     script = f'trap : INT TERM HUP; "$@" {redirected}; s=$?; echo $s > "$0"; exit $s'
-    return ["sh", "-c", script, str(status), *program]
+    return [shell, "-c", script, str(status), *program]
 
 
 def _adopt_orphans() -> None:
@@ -239,15 +258,42 @@ def _is_reaped(pid: int) -> bool:
 
 def _list_children(besides: int, *, profiler: bool) -> list[int]:
     """Return our living children, oldest first: parts of a profiler, or all others."""
-    found: list[tuple[int, int]] = []
+    found = sorted(one for one in _list_processes() if one.parent == os.getpid() and one.is_profiler == profiler)
+    return [one.pid for one in found if one.pid != besides]
+
+
+def _list_program(profiler: int) -> list[int]:
+    """Return the living processes that a profiler started and that are no parts of it, oldest first.
+
+    Those whose parent has ended are our children (``_adopt_orphans``).
+    """
+    below: set[int] = set()
+    found = []
+    for one in sorted(_list_processes()):
+        if one.pid == profiler:
+            below = {profiler, os.getpid()}
+        elif one.parent in below:
+            below.add(one.pid)
+            found += [] if one.is_profiler else [one.pid]
+    return found
+
+
+class _Process(NamedTuple):
+    started: int
+    pid: int
+    parent: int
+    is_profiler: bool
+
+
+def _list_processes() -> Iterator[_Process]:
+    """Yield the living processes of this machine that can be seen."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             text = path.read_text(errors="replace")
             name, fields = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
-            is_part = name.startswith(("nsys", "ncu", "QdstrmImporter"))
-            if int(fields[1]) == os.getpid() and fields[0] not in "ZX" and is_part == profiler:
-                found.append((int(fields[19]), int(path.parent.name)))
-    return [pid for _, pid in sorted(found) if pid != besides]
+            if fields[0] not in "ZX":
+                is_profiler = name.startswith(("nsys", "ncu", "QdstrmImporter"))
+                yield _Process(int(fields[19]), int(path.parent.name), int(fields[1]), is_profiler)
 
 
 def _kill(processes: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from warpdeck.profiling import ncu, nsys, python_program
-from warpdeck.profiling.child import Child, Ended, wrap_program
+from warpdeck.profiling.child import Child, Ended, can_name, wrap_program
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def make_child(plan: Plan, program: Sequence[str], name: str, *, terminal: bool)
 
 
 def _copy_output() -> tuple[int, ...]:
-    """Return copies of our output and errors that a shell can name, which knows one digit; nothing if none is free."""
+    """Return copies of our output and errors that a shell can name; nothing if none can."""
     copies = (os.dup(1), os.dup(2))
-    if max(copies) < 10:
+    if can_name(copies):
         return copies
     for number in copies:
         os.close(number)

@@ -43,6 +43,7 @@ class Window:
         self.seen = 0
         self.optimizer = None
         self.profiler = None
+        self.range = None
         self.pid = os.getpid()
 
     def tell(self, text):
@@ -87,13 +88,29 @@ class Window:
         self.profiler.start()
 
     def _end_trace(self):
+        self._end_range()
         self.profiler.stop()
         self.profiler.export_chrome_trace(self.output + ".pt.trace.json.gz")
 
-    def step_begins(self, number):
-        """A range of a step opens, with the program's own number."""
+    def step_begins(self, number, is_traced=False):
+        """A range of a step opens, with the program's own number; ``is_traced`` if PyTorch's trace shows it."""
         self.named = True
         self._reach(number)
+        if self.tool == "torch" and self.state == "open" and not is_traced:
+            self._begin_range(number)
+
+    def _begin_range(self, number):
+        """Show a step in the trace of PyTorch, which has no NVTX ranges, until the next one begins."""
+        import torch
+
+        self._end_range()
+        self.range = torch.autograd.profiler.record_function("step_%d" % number)
+        self.range.__enter__()
+
+    def _end_range(self):
+        if self.range is not None:
+            self.range.__exit__(None, None, None)
+            self.range = None
 
     def step_ended(self, optimizer):
         """An optimizer has stepped; that of the first one counts."""
@@ -159,9 +176,9 @@ def _watch_record_functions(window, torch):
     original = owner.__enter__
 
     def entered(self):
-        found = _STEP.search(self.name) if isinstance(self.name, str) else None
+        found = _STEP.search(self.name) if isinstance(self.name, str) and self is not window.range else None
         if found:
-            _safely(window.step_begins, int(found.group(1)))
+            _safely(window.step_begins, int(found.group(1)), True)
         return original(self)
 
     owner.__enter__ = entered
@@ -204,6 +221,7 @@ def _with_nvtx(window, nvtx):
 
         def entered(self):
             text = getattr(getattr(self, "attributes", None), "message", None) or getattr(self, "message", None)
+            text = text or (getattr(self, "init_args", None) or (None,))[0]  # nvtx 0.2.17
             found = _STEP.search(str(text)) if text else None
             if found:
                 _safely(window.step_begins, int(found.group(1)))
