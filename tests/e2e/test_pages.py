@@ -20,8 +20,8 @@ SHOWS = {
     "scaling": house.PARALLEL, "kernel_profiles": house.LAUNCHES,
 }  # fmt: skip
 """The report on which a page has most to show; the others show the training, or what was measured of it."""
-WITHOUT = {"operators": "No operators in this report."}
-"""What a page says of a report that lacks what it shows: no report here is a trace of PyTorch."""
+WITHOUT = {"operators": "No operators in this report.", "run": "This report is not of a run on several GPUs."}
+"""What a page says of a report that lacks what it shows: no report here is a trace of PyTorch, or of a rank."""
 EVERY = ["", *(view.url for view in VIEWS)]
 DRAWN = '[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"], canvas.plot'
 COUNT = """() => {

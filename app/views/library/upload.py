@@ -15,6 +15,8 @@ from profiledb.library.inbox import Inbox
 from profiledb.library.locations import open_inbox
 from profiledb.library.spaces import EVERYBODY, folder
 
+_TAKEN = "upload-taken"
+
 
 def uploader(label: str) -> None:
     """Draw the upload field and move uploaded files to the inbox, where the worker finds them.
@@ -23,6 +25,8 @@ def uploader(label: str) -> None:
     """
     if not access.may_edit():
         return
+    for name in st.session_state.pop(_TAKEN, ()):
+        st.toast(f"{fmt.plain(name)} is in the inbox.", icon=":material/check:")
     identity = _session()
     turn = st.session_state.setdefault("upload-turn", 0)
     settings = session.settings()
@@ -51,7 +55,7 @@ def uploader(label: str) -> None:
                 detail=str(error),
             )
         else:
-            st.toast(f"{fmt.plain(path.name)} is in the inbox.", icon=":material/check:")
+            st.session_state.setdefault(_TAKEN, []).append(path.name)  # said in the next run, which this one ends with
     if wrong:
         raise wrong
     st.rerun()
