@@ -22,29 +22,36 @@ WATCH = """() => {
 MAIN = ("", "summary", "timeline", "findings", "kernels", "idle")
 WRAPPING = {"roofline_by_time", "scaling", "attention", "kernel", "roofline"}
 """Pages on which figures wrap at 800 pixels: Streamlit's placeholders are narrower, so more of them fit in a line."""
+EVERY = [("light", width, url) for width in (1440, 800) for url in ("", *(v.url for v in VIEWS))]
 CASES = [
-    (theme, width, url)
-    for theme in ("light", "dark")
-    for width in (1440, 800)
-    for url in ("", *(v.url for v in VIEWS))
-    if width > 800 or url not in WRAPPING
+    *(case for case in EVERY if case[1] > 800 or case[2] not in WRAPPING),
+    *(("dark", 1440, url) for url in MAIN),  # a theme changes no size
 ]
 OTHERS = [
-    pytest.param(*case, marks=pytest.mark.slow("100 documents"))
+    pytest.param(*case, marks=pytest.mark.slow("50 documents"))
     for case in CASES
     if not (case[:2] == ("light", 1440) and case[2] in MAIN)
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("theme", "width", "url"), [*(("light", 1440, url) for url in MAIN), *OTHERS])
 def test_a_page_stays_where_it_is_drawn(
     browser: Browser, address: str, library: Library, theme: Theme, width: int, url: str
 ) -> None:
     query = f"?report={library.find(shown(url)).id}" if url else ""
+    tries = [measure_shifts(browser, f"{address}/{url}{query}", theme, width)]
+    if sum(tries[0]) >= MOST:  # a machine that stalls shows placeholders side by side that nobody else sees
+        tries.append(measure_shifts(browser, f"{address}/{url}{query}", theme, width))
+    assert min(map(sum, tries)) < MOST, tries
+
+
+def measure_shifts(browser: Browser, address: str, theme: Theme, width: int) -> list[float]:
+    """Load a page in a window of its own; return its layout shifts, the largest first."""
     with browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme) as context:
         page = context.new_page()
         page.add_init_script(f"({WATCH})()")
-        page.goto(f"{address}/{url}{query}")
+        page.goto(address)
         wait_at_rest(page, house.HEADING)
         shifts: list[float] = page.evaluate("window.shifts")
-    assert sum(shifts) < MOST, sorted(shifts, reverse=True)[:5]
+    return sorted(shifts, reverse=True)
