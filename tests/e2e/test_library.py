@@ -112,9 +112,9 @@ def test_a_report_is_renamed_and_found_by_its_new_name(page: Page, address: str,
 def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, address: str, library: Library) -> None:
     report = library.find(house.TRAINING)
     page.goto(f"{address}/summary?report={report.id}")
-    wait_at_rest(page, house.HEADING)
 
     def search(words: str, found: str) -> None:
+        wait_at_rest(page, house.HEADING)
         page.keyboard.press("Control+k")
         field = page.get_by_role("combobox", name="Search", exact=True)
         expect(field).to_be_focused()
