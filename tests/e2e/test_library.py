@@ -115,6 +115,7 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
 
     def search(words: str, found: str) -> None:
         wait_at_rest(page, house.HEADING)
+        expect(page.get_by_role("button", name="Search Ctrl K")).to_be_visible()  # the field listens from then on
         page.keyboard.press("Control+k")
         field = page.get_by_role("combobox", name="Search", exact=True)
         expect(field).to_be_focused()
