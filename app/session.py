@@ -154,7 +154,7 @@ def runs() -> list[Run]:
 
 @lasting(maxsize=_VIEWS)
 def _runs(folder: Path, versions: tuple[Any, ...], kind: object) -> tuple[Run, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(run_lookup.list_runs(library()))
+    return tuple(run_lookup.list_runs(library(), reports()))
 
 
 def has_run(report_id: str) -> bool:

@@ -352,7 +352,7 @@ class Library:
     def kept_cursor(
         self, report_id: str, partner: str | None, views: Sequence[Views], joins: Partner, key: Hashable
     ) -> AbstractContextManager[Opened]:
-        """Open such a cursor, or one that was opened with this key before and kept with what was made on it.
+        """Open such a cursor, or reuse the one kept under this key with its temporary tables and views.
 
         Raises the same errors as ``cursor``.
         """

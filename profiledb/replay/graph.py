@@ -334,7 +334,7 @@ def _after(calls: Calls, operations: Operations, before: Integers, inner: Flags)
 
 
 def _produced(calls: Calls, operations: Operations) -> dict[int, int]:
-    """Map collectives to the operation that produces what they send.
+    """Map each collective to the operation that produces its input.
 
     Frameworks have the stream of a collective wait for an event that they record where the program stands, thus for
     the last operation issued to another stream of that GPU.

@@ -120,7 +120,7 @@ def _share_pct(ns: int, whole_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Source:
-    """What is replayed of a report: its recording, the part of it, and its ranges by name, as in ``Part``."""
+    """The input of a replay from one report: recording, window, and ranges by name, as in ``Part``."""
 
     recording: recording.Recording
     window: Window

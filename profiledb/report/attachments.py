@@ -112,7 +112,7 @@ class Attachments:
 
     @contextmanager
     def kept_cursor(self, report_ids: Sequence[str], views: Sequence[Views], key: Hashable) -> Iterator[Opened]:
-        """Open a cursor as ``cursor`` does, or one that was opened with this key before, with what was made on it.
+        """Open a cursor as ``cursor`` does, or reuse the one kept under this key with its tables and views.
 
         It is kept unless the block ends with an error. Nobody else uses it meanwhile.
         """

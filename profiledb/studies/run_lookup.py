@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiledb.errors import NotCapturedError
+from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
 from profiledb.studies.runs.run_answer import RunAnswer
@@ -13,9 +14,9 @@ from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 
-def list_runs(library: Library) -> list[Run]:
-    """Return the runs of the reports that the visitor sees."""
-    seen = {report.id for report in library.list()}
+def list_runs(library: Library, reports: Iterable[Manifest] | None = None) -> list[Run]:
+    """Return the runs of the reports that the visitor sees; ``reports`` has these if they are listed already."""
+    seen = {report.id for report in (library.list() if reports is None else reports)}
     return run_list.list_runs(one for one in summaries_of(library).ranks() if one.report_id in seen)
 
 

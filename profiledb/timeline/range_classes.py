@@ -1,4 +1,4 @@
-"""Classes of ranges by what they are: phases, modules, operators, and all others by their names."""
+"""Classify ranges as phases, modules or operators; all others get a class by name."""
 
 import duckdb
 import numpy as np

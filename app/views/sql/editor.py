@@ -25,7 +25,7 @@ _SEES = {
     " see, as soon as Trends has it; the tables below are those of this report. The selection does not change the"
     " answer.",
 }
-"""What a question sees, by what it is about."""
+"""The tables that a question can read, by its subject."""
 
 
 def show(manifest: Manifest) -> str:

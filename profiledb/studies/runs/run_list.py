@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.scaling.family import Named, join_overlapping
+from profiledb.studies.scaling.runs import mean
 
 FEWEST = 2
 """Ranks that make a run; a report of a single one belongs to none."""
@@ -57,7 +58,7 @@ class Run:
     @property
     def step_ns(self) -> float:
         """Mean length of a step over all ranks, ns."""
-        return sum(one.step_ns for one in self.ranks) / len(self.ranks)
+        return mean([one.step_ns for one in self.ranks])
 
 
 def list_runs(ranks: Iterable[RankSummary]) -> list[Run]:

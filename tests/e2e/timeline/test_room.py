@@ -1,4 +1,4 @@
-"""The timeline as the room that people work in: what it keeps, how it divides the window, and what keys alone do."""
+"""The timeline keeps its state, divides the window, and works by keys alone."""
 
 import re
 
