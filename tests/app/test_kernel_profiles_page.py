@@ -109,13 +109,13 @@ def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Cal
     said = texts(page(stranger("transpose_partial_4090.ncu-rep"), launch="0"))
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said
-    assert "No verdict: speed of light was not collected." in said
+    assert "Not measured: speed of light was not collected. To record it, run:" in said
     assert "6 blocks fit on an SM, 48 of 48 warps" in said
 
 
 def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("details_page_v100.csv"), launch="0"))
-    assert "**Small grid: compute runs at 3.7 % of peak, memory at 3.4 %, in 0.07 waves" in said
+    assert "**Latency bound: compute 3.7 %, memory 3.4 % of peak, grid too small: 0.07 waves.**" in said
     assert "Limited by registers (40 per thread): 6 blocks fit on an SM, 48 of 64 warps." in said
     for section in ("WarpStateStats", "Occupancy", "MemoryWorkloadAnalysis_Tables", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said

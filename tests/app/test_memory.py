@@ -16,8 +16,10 @@ from tests.conftest import ROOT, run_ingest
 
 BUSY = "SELECT count(*) FROM (SELECT hash(range) AS a, count(*) AS b FROM range(1_000_000) GROUP BY 1) WHERE b > 1"
 BYTES_OF_A_VIEW = 90_000
-"""Bytes by which a view of a page that is in the caches may have a server grow. 16,000 were seen on a quiet machine and
-61,000 beside other tests, whose queries of that moment count as well; 100,000 that are kept a view are found."""
+"""Bytes by which a view of a page that is in the caches may have a server grow. A leak of 100,000 bytes a view shows in
+each stretch of views; what the allocator takes at a moment (up to 93,000 a view were seen beside other tests) comes and
+goes: 56,000 in one stretch, -81,000 in the next."""
+STRETCHES = 3
 FREED = f"""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -84,5 +86,9 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
         return found["resident"] - found.get("duckdb_pages", 0.0)
 
     with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as page:
-        before = look(page, 4)
-        assert look(page, 6) < before + 6 * len(paths) * BYTES_OF_A_VIEW
+        held = look(page, 4)
+        grown = []
+        while not grown or (grown[-1] > BYTES_OF_A_VIEW and len(grown) < STRETCHES):
+            before, held = held, look(page, 6)
+            grown.append((held - before) / 6 / len(paths))
+        assert grown[-1] <= BYTES_OF_A_VIEW, grown

@@ -116,6 +116,7 @@ def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page
         expect(page.get_by_text(f"{len(samples)} reports")).to_be_visible(timeout=200_000)
         expect(page.get_by_text("failed to import")).not_to_be_attached()
         assert {report.name for report in Library(tmp_path / "data" / "library").list()} == samples
+        page.get_by_role("button", name="More questions").click()
         page.get_by_role("link", name="Compare both").first.click()
         expect(page.get_by_role("heading", name="Compare")).to_be_visible()
         expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -91,8 +91,8 @@ def test_pages_that_hold_nothing_are_not_offered(strangers: Library) -> None:
             view.url for view in VIEWS if view.listed and not view.across and not view.find_lack(report, Shelf(*beside))
         ]
 
-    assert offered("cpu_only_t4") == ["summary", "findings", "timeline", "host", "sql"]
+    assert offered("cpu_only_t4") == ["summary", "timeline", "findings", "host", "sql"]
     assert offered("cpu_only_t4", "power", "tasks") == [
-        *("summary", "findings", "timeline", "host", "energy", "cpu_vs_gpu", "sql")
+        *("summary", "timeline", "findings", "host", "energy", "cpu_vs_gpu", "sql")
     ]
-    assert offered("wsl2_no_kernels") == ["summary", "findings", "timeline", "api", "host", "compare", "sql"]
+    assert offered("wsl2_no_kernels") == ["summary", "timeline", "findings", "api", "host", "compare", "sql"]

@@ -70,7 +70,7 @@ def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: 
     first, second = (at(page, address, library, rank) for rank in RANKS)
     first.open()
     page.get_by_role("button", name="Add reports").click()
-    page.get_by_role("combobox", name="Reports").last.fill(RANKS[1])
+    page.get_by_role("dialog").get_by_role("combobox", name="Reports").fill(RANKS[1])
     page.get_by_role("option", name=re.compile(RANKS[1])).click()
     page.get_by_role("button", name="Show them").click()
     page.wait_for_url(re.compile(f"with={second.report}"))
