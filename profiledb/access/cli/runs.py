@@ -37,10 +37,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if not described:
         terminal.say("No report is of a run on several GPUs.")
     for one in described:
-        _print(one)
+        _print_run(one)
 
 
-def _print(one: dict[str, Any]) -> None:
+def _print_run(one: dict[str, Any]) -> None:
     from profiledb import words
 
     ranks = f"{one['ranks']} ranks" if one["present"] == one["ranks"] else f"{one['present']} of {one['ranks']} ranks"
