@@ -38,7 +38,7 @@ with duckdb.connect(config={{"threads": 1}}) as db, ThreadPoolExecutor(4) as poo
     before = memory._duckdb_pages()
     print(before, asyncio.run(trim(before)))
 """
-jemalloc = pytest.mark.skipif(memory._jemalloc() is None, reason="DuckDB has jemalloc on Linux alone")
+jemalloc = pytest.mark.skipif(memory._find_jemalloc() is None, reason="DuckDB has jemalloc on Linux alone")
 
 
 @jemalloc
