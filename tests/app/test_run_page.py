@@ -68,7 +68,7 @@ def test_a_recipe_on_the_command_line_and_for_programs(summarized: Library, caps
     main(["run", "cuda_gpu_kern_sum", "--run", "ddp_strong_2", *shelf])
     lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     asked = {"report": "ddp_strong_2_rank1.sqlite", "recipe": "cuda_gpu_kern_sum"}
-    answered = get("run_recipe").answer(summarized, asked).plain()
+    answered = get("run_recipe").run(summarized, asked).plain()
     assert [row["Name"] for row in answered["rows"]] == [line["Name"] for line in lines]
     assert (answered["name"], answered["ranks"]) == ("ddp_strong_2", 2)
     main(["run", "idle_gaps", "--run", "ddp_strong_2", *shelf])

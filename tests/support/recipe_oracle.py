@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,7 @@ def run_recipe(nsys: Path, recipe: str, reports: Path, folder: Path) -> dict[str
 
 def _read(path: Path) -> pd.DataFrame:
     frame = pd.read_parquet(path)
-    return frame.reset_index() if frame.index.name else frame
+    return frame if frame.index.name is None else frame.reset_index()
 
 
 def list_differences(theirs: pd.DataFrame, ours: pd.DataFrame) -> Iterator[str]:
@@ -91,14 +92,15 @@ def list_differences(theirs: pd.DataFrame, ours: pd.DataFrame) -> Iterator[str]:
     order = [theirs.columns[0], *(["File"] if "File" in theirs else [])]
     rows, own = (frame.sort_values(order, kind="stable").reset_index(drop=True) for frame in (theirs, ours))
     for column in theirs.columns:
-        if all(pd.api.types.is_numeric_dtype(frame[column]) for frame in (rows, own)):
-            left, right = (frame[column].astype(float) for frame in (rows, own))
-            equal = np.isclose(left, right, rtol=1e-12, atol=1e-6, equal_nan=True)
+        left, right = rows[column], own[column]
+        if pd.api.types.is_numeric_dtype(left) and pd.api.types.is_numeric_dtype(right):
+            equal = np.isclose(left.astype(float), right.astype(float), rtol=1e-12, atol=1e-6, equal_nan=True)
         else:
-            left, right = (
-                frame[column].astype(object).where(frame[column].notna(), "").map(str) for frame in (rows, own)
-            )
-            equal = (left == right).to_numpy()
+            equal = np.array([_text(a) == _text(b) for a, b in zip(left, right, strict=True)])
         if not equal.all():
             at = int(np.argmin(equal))
             yield f"{column}: {int((~equal).sum())} cells, first {left[at]!r}, ours {right[at]!r}"
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)

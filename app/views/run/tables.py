@@ -69,9 +69,7 @@ def draw_recipe(run: Run) -> None:
             "Rows", _PER, required=True, disabled=not summary, **url_widgets.option("per", _PER, _PER[0])
         )  # fmt: skip
     if not name:
-        st.caption(
-            "A table over all ranks, with the columns of `nsys recipe`. Each report is asked, one after the other."
-        )
+        st.caption("A table over all ranks, with the columns of `nsys recipe`. Each report is asked in turn.")
         return
     library, by_rank = session.library(), per == _PER[1]
     with st.spinner("Asking each rank …"):

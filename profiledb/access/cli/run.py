@@ -51,7 +51,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         output.write_csv(library, report, arguments.analysis, params, sys.stdout.buffer)
 
 
-def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dict[str, str]) -> None:
+def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dict[str, Any]) -> None:
     from profiledb import spreadsheet
     from profiledb.studies import run_lookup
     from profiledb.studies.runs import recipes

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
@@ -79,7 +79,7 @@ RECIPES = tuple(sorted((*STATISTICS, *DESCRIPTIONS, *ROWS)))
 
 
 def run_recipe(
-    library: Library, run: Run, name: str, params: Mapping[str, str] | None = None, *, by_rank: bool = False
+    library: Library, run: Run, name: str, params: Mapping[str, Any] | None = None, *, by_rank: bool = False
 ) -> pd.DataFrame:
     """Return the rows of a recipe over the reports of a run; of any other analysis the rows of each rank.
 
@@ -109,7 +109,7 @@ def run_recipe(
     return _join(_strip_units(rows).assign(**{FILE: file}) for file, rows in _ask_each(library, run, name, chosen))
 
 
-def _ask_each(library: Library, run: Run, name: str, params: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _ask_each(library: Library, run: Run, name: str, params: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the file name of each rank's report that has rows, and these, in the order of file names."""
     names = {report.id: report.name for report in library.list()}
     files = sorted((PurePath(names[one]).stem, one) for one in run.reports if one in names)
@@ -149,7 +149,7 @@ def _keep(values: "pd.Series[float]") -> "pd.Series[float]":
 
 def _round(values: "pd.Series[float]") -> "pd.Series[float]":
     """Return values with a decimal place, ties away from zero as in SQLite; pandas rounds ties to even."""
-    return np.floor(values.astype(float) * 10 + 0.5) / 10
+    return (values.astype(float) * 10 + 0.5) // 1 / 10
 
 
 def aggregate_statistics(ranks: pd.DataFrame, recipe: Statistics) -> pd.DataFrame:
@@ -177,7 +177,7 @@ def _pool(ranks: pd.DataFrame, frame: pd.DataFrame, recipe: Statistics) -> "pd.S
     squares = (count - 1) * ranks["StdDev"] ** 2 + count * apart**2
     sums = squares.astype(float).groupby(ranks[recipe.name]).sum()
     events = frame[recipe.count].astype(float)
-    return np.sqrt(sums / (events - 1)).where(events > 1, 0.0)
+    return (sums / (events - 1)).pow(0.5).where(events > 1, 0.0)
 
 
 def _describe(rows: pd.DataFrame) -> pd.DataFrame:
