@@ -22,8 +22,8 @@ from profiledb.words import KIND_TITLES
 
 _FACT_PX, _CHANGE_PX = 49, 20
 """Height of a figure with its label, and of a change below it, reserved before the browser has drawn them."""
-_LABEL_CHAR_PX, _HELP_PX, _VALUE_CHAR_PX = 7.3, 22, 9.8
-"""Width of a character of a figure's label, of its question mark and of a character of its value, at most."""
+_LABEL_CHAR_PX, _HELP_PX, _VALUE_CHAR_PX = 7.8, 24, 11.6
+"""Width of a character of a figure's label, of its question mark and of a character of its value, in a wide font."""
 _ESCAPED = "escaped-error"
 _COMMAND = re.compile(r"(.*): ((?:nsys|ncu|warpdeck|python -m) .+)")
 

@@ -19,7 +19,6 @@ from profiledb.query import analysis
 from profiledb.studies.trends import summary_refresh
 from tests.conftest import SAMPLES, Once, copy_data, ingest_files, put_together
 from tests.e2e import house
-from tests.support import conversion_cache
 
 pytestmark = pytest.mark.browser
 SLOW, FIXED = "idle_host_bound.nsys-rep", "idle_fixed.nsys-rep"
@@ -93,7 +92,6 @@ def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFa
 
     folder = tmp_path_factory.mktemp("tasks") / "data"
     copy_data(once("tasks", fill), folder)
-    conversion_cache.share_answers(folder / "library")
     return folder
 
 

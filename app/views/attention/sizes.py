@@ -91,7 +91,7 @@ def _typed(key: str) -> bool:
 def _size(key: str, bare: pd.DataFrame) -> int | None:
     known = _known(bare[key])
     value: int | None = st.number_input(
-        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=130, **url_widgets.number(key, _MOST),
+        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=144, **url_widgets.number(key, _MOST),
         placeholder=known or "Unknown",
     )  # fmt: skip
     return value

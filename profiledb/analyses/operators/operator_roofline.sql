@@ -77,7 +77,7 @@ SELECT text AS operator, operator_shape_text(d.value) AS shape, operator_type_te
     CASE WHEN pct_of_roof >= 60 THEN bound || ' bound' ELSE 'not measured' END AS verdict,
     CASE WHEN pct_of_roof >= 60 THEN format('{:.1f} % of the {} roof of the model', pct_of_roof, bound)
         WHEN pct_of_roof IS NOT NULL
-            THEN format('{:.1f} % of the {} roof of the model; Nsight Compute measures what limits it', pct_of_roof, bound)
+            THEN format('{:.1f} % of the {} roof of the model; ncu measures what limits it', pct_of_roof, bound)
         WHEN above_roof IS NOT NULL THEN 'the model contradicts the GPU''s peak'
         ELSE 'no peak of this GPU is known' END AS reason
 FROM judged LEFT JOIN string AS d ON d.string_id = dims_id LEFT JOIN string AS t ON t.string_id = types_id
