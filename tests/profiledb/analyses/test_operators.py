@@ -166,7 +166,7 @@ def test_an_operator_near_its_roof_has_a_verdict(tmp_path: Path) -> None:
         "8192×8192, 8192×8192": "compute bound", "8192×8192, 8192×1": "memory bound",
         "1×8192, 8192×8192": "not measured",
     }  # fmt: skip
-    assert rows.loc["8192×8192, 8192×1", "reason"].endswith("% of the memory roof of the model")
+    assert "% of the memory roof of the model" in str(rows.loc["8192×8192, 8192×1", "reason"])
 
 
 def test_modules_by_hand(by_hand: tuple[Library, str]) -> None:
