@@ -60,10 +60,10 @@ def facts(items: Sequence[tuple[str, str, str]]) -> None:
     """Draw a compact row of figures, each as (label, value, help or ""), all plain text."""
     with st.container(horizontal=True, gap="large"):
         for label, value, about in items:
-            fact(label, value, about)
+            draw_fact(label, value, about)
 
 
-def fact(label: str, value: str, about: str, change: str = "") -> None:
+def draw_fact(label: str, value: str, about: str, change: str = "") -> None:
     """Draw one figure with its label, plain text, and ``change`` (Markdown) below it.
 
     Its size is estimated from its texts: the browser draws figures later than the rest, and a row of figures without

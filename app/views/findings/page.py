@@ -31,7 +31,7 @@ def show() -> None:
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
-    _program(judge.program_of(findings))
+    _draw_program(judge.program_of(findings))
     time_bar.show(manifest.id, part.times if part else {})
     if not costly:
         st.markdown(sentences.explain_nothing(findings) + (" See the remarks." if fires else ""))
@@ -45,7 +45,7 @@ def show() -> None:
     other_verdicts.rulebook(findings)
 
 
-def _program(of: program.Program) -> None:
+def _draw_program(of: program.Program) -> None:
     """Draw one line on the kind of program, with the evidence as its tooltip."""
     if told := program.line(of):
         st.caption(told, help="\n".join(f"- {one.trait}: {code(one.evidence)}" for one in of))

@@ -37,11 +37,11 @@ def page() -> None:
     summary_button.show(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
     found = session.run(manifest.id, "ncu_verdicts")
-    _verdicts(found)
-    number = _launches(rows)
+    _draw_verdicts(found)
+    number = _draw_launches(rows)
     launch = None if number is None else rows[rows["launch_id"] == number].iloc[0]
     if launch is None or launch["verdict"] != verdicts.UNKNOWN:  # else its own section says so
-        _unmeasured(found)
+        _draw_unmeasured(found)
     if launch is None:
         st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:
@@ -50,39 +50,39 @@ def page() -> None:
     capture_notes.lacks(manifest.id)
 
 
-def _verdicts(rows: pd.DataFrame) -> None:
+def _draw_verdicts(rows: pd.DataFrame) -> None:
     """Draw the share of time by verdict if there are several launches."""
-    launches, known = _count(rows)
+    launches, known = _count_known(rows)
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
-        parts = [_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
+        parts = [_make_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
         chart_element.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
 
 
-def _unmeasured(rows: pd.DataFrame) -> None:
+def _draw_unmeasured(rows: pd.DataFrame) -> None:
     """Say how many launches have no verdict, and how to record it."""
-    launches, known = _count(rows)
+    launches, known = _count_known(rows)
     if known < launches:
         whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
         st.markdown(f"Not measured{whose}: speed of light was not collected. To record it, run:")
         st.code(FLAGS, language=None)
 
 
-def _count(rows: pd.DataFrame) -> tuple[int, int]:
+def _count_known(rows: pd.DataFrame) -> tuple[int, int]:
     """Return the number of launches, and of those with a verdict."""
     return int(rows["launches"].sum()), int(rows.loc[rows["verdict"] != verdicts.UNKNOWN, "launches"].sum())
 
 
-def _part(row: "pd.Series[Any]") -> charts.Part:
+def _make_part(row: "pd.Series[Any]") -> charts.Part:
     """Convert a row of ``ncu_verdicts`` to a bar segment."""
     detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
     return charts.Part(row["verdict"], share, detail, verdicts.color(row["verdict"]))
 
 
-def _launches(rows: pd.DataFrame) -> int | None:
+def _draw_launches(rows: pd.DataFrame) -> int | None:
     """Draw the launch table and return the launch selected there, else the one in the URL, else the only one."""
     st.subheader(LAUNCHES.title, anchor=False)
     chosen = LAUNCHES.table(rows, select=True)
