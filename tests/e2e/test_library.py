@@ -134,7 +134,7 @@ def test_keys_alone_lead_to_a_page_a_report_a_kernel_and_a_range(page: Page, add
 
 def test_a_shortcut_pressed_while_the_page_loads_opens_the_search(page: Page, address: str) -> None:
     page.goto(f"{address}/summary?report={house.TRAINING}", wait_until="commit")
-    page.wait_for_function("window.warpdeckEarlySearch")
+    page.wait_for_function("() => window.warpdeckEarlySearch")
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox", name="Search", exact=True)).to_be_focused()
     page.keyboard.press("Escape")
