@@ -209,7 +209,7 @@ def test_a_question_about_all_reports(someone: Visitor) -> None:
         expect(cell(page, name)).to_be_attached()
     clicks = someone.clicks
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_label("Name").fill("all of them")
+    page.get_by_role("textbox", name="Name", exact=True).fill("all of them")
     page.get_by_role("button", name="Save question").click()
     page.wait_for_url(re.compile("question="))
     someone.rest()
