@@ -87,7 +87,7 @@ def test_pages_that_are_seen_again_and_again_hold_no_more_memory(tmp_path: Path)
 
     with server(env, {"address": "127.0.0.1"}) as running, open_session(running.address) as page:
         held = look(page, 4)
-        grown = []
+        grown: list[float] = []
         while not grown or (grown[-1] > BYTES_OF_A_VIEW and len(grown) < STRETCHES):
             before, held = held, look(page, 6)
             grown.append((held - before) / 6 / len(paths))
