@@ -125,7 +125,7 @@ def _ask_list(folder: Path, version: tuple[int, int], kind: object, method: str,
     return getattr(library().catalog.listing, method)(*given)
 
 
-def _shown() -> tuple[Path, tuple[int, int], object]:
+def _build_list_key() -> tuple[Path, tuple[int, int], object]:
     """Return the cache key of lists: the library, its version, and the user's visibility."""
     shelf = library()
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
@@ -170,11 +170,11 @@ def _ask_catalog(folder: Path, version: tuple[int, ...], kind: object, method: s
 
 def links(to: Partner = "ncu") -> dict[str, str]:
     """Return the id of the Compute report, or of the trace, linked to each Systems report."""
-    return dict(_links(*_shown(), to))
+    return dict(_read_links(*_build_list_key(), to))
 
 
 @lasting(maxsize=2 * _VIEWS)
-def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -184,11 +184,11 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.page_scripts.step_aside():
-        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
+        return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)
-def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
+def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed
     return found

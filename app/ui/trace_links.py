@@ -32,7 +32,7 @@ def offer(report: Manifest) -> bool:
     return any(changed)
 
 
-def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
+def _draw_row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
     when = fmt.when(trace.captured_at) if trace.captured_at else None
     kernels = fmt.counted(trace.rows["kernel"], "kernel")
     pressed = link_row.draw(

@@ -46,7 +46,7 @@ def page() -> None:
     st.caption("  \n".join(filter(None, [sentences.state_clocks(known.clocks), fmt.plain(_HOW)])))
 
 
-def _read(run: Run) -> RunAnswer:
+def _read_answer(run: Run) -> RunAnswer:
     shelf = session.library()
     key = (shelf.folder, "run", summaries_of(shelf).version(), tuple(run.reports))
     return session.worked_out(key, lambda: run_lookup.answer(shelf, run))
