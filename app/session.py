@@ -90,33 +90,33 @@ def administering() -> Library:
 
 def count(filters: Filters = ALL) -> int:
     """Return the number of reports that pass these filters."""
-    return int(_ask_list(*_shown(), "count", filters))
+    return int(_ask_list(*_build_list_key(), "count", filters))
 
 
 def listed(filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
     """Return a page of the list of reports (profiledb.library.report_list)."""
-    return list(_ask_list(*_shown(), "page", filters, order, first, most))
+    return list(_ask_list(*_build_list_key(), "page", filters, order, first, most))
 
 
 def reports(ids: Iterable[str]) -> dict[str, Manifest]:
     """Return some reports by id, in this order, without those that are not in the library."""
-    return dict(_ask_list(*_shown(), "get", tuple(ids)))
+    return dict(_ask_list(*_build_list_key(), "get", tuple(ids)))
 
 
 def find(name: str) -> Manifest:
     """Return the report with this id, unique prefix of an id, or name; raises ReportNotFoundError."""
-    found: Manifest = _ask_list(*_shown(), "find", name)
+    found: Manifest = _ask_list(*_build_list_key(), "find", name)
     return found
 
 
 def labels(ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the sorted labels of each of some reports that has any."""
-    return dict(_ask_list(*_shown(), "labels_of", tuple(ids)))
+    return dict(_ask_list(*_build_list_key(), "labels_of", tuple(ids)))
 
 
 def choices(of: str, *given: str) -> list[str]:
     """Return the values to filter the list by: ``kinds``, ``gpus``, ``labels`` or ``rules`` of all reports."""
-    return list(_ask_list(*_shown(), of, *given))
+    return list(_ask_list(*_build_list_key(), of, *given))
 
 
 @lasting(maxsize=_LISTS)

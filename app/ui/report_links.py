@@ -59,7 +59,7 @@ def dialog() -> None:
     """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
     chosen = st.session_state.get(_OPEN, "")
     if chosen and (report := session.reports([chosen]).get(chosen)):
-        st.dialog("Link a report", width="medium", on_dismiss=_close)(_choose)(report)
+        st.dialog("Link a report", width="medium", on_dismiss=_close_dialog)(_draw_dialog)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:
@@ -68,7 +68,7 @@ def ranked(report: Manifest) -> list[Candidate]:
     compute = {one.id: one for one in session.listed(_COMPUTE, most=CANDIDATES)}
     chosen = compute | session.reports([linked] if linked else [])
     shelf = session.library()
-    candidates = [_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
+    candidates = [_make_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
     return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 
@@ -99,7 +99,7 @@ def _draw_dialog(report: Manifest) -> None:
             title = "1 report covers none" if len(far) == 1 else f"{len(far)} reports cover none"
             with st.expander(f"{title} of its kernels"):
                 for candidate in far:
-                    _row(report, candidate, linked=False)
+                    _draw_row(report, candidate, linked=False)
         total = session.count(_COMPUTE)
         if total > CANDIDATES:
             st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")

@@ -28,7 +28,7 @@ def offer(report: Manifest) -> bool:
     st.markdown("**Traces of the PyTorch profiler**")
     st.caption("A trace of the same program gives the kernels their operators, shapes and modules.")
     offered = {one.id: one for one in traces} | session.reports([linked] if linked else [])
-    changed = [_row(report, one, linked=one.id == linked) for one in offered.values()]
+    changed = [_draw_row(report, one, linked=one.id == linked) for one in offered.values()]
     return any(changed)
 
 

@@ -52,7 +52,7 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
         is_gone = _forget_lost(store, catalog, report_id, files, found, is_listed=report_id in listed)
         has_only_row = report_id not in listed and f"{report_id}{_DATABASE}" in undamaged_rows.get(report_id, {})
         if not is_gone and has_only_row:
-            _list(store, catalog, report_id, found)
+            _list_report(store, catalog, report_id, found)
     catalog.complete_listing()
     _remove_unnamed(store, objects)
     _remove_abandoned(folder.work)

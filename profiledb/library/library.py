@@ -477,6 +477,6 @@ class Library:
     def _make_damage_error(self, report_id: str) -> DamagedError:
         return DamagedError(f"The file of {self._get_name(report_id)} in the library is damaged.", hint=_AGAIN)
 
-    def _name(self, report_id: str) -> str:
+    def _get_name(self, report_id: str) -> str:
         known = self.catalog.listing.get([report_id])
         return known[report_id].name if known else report_id

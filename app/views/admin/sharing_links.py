@@ -31,7 +31,7 @@ def show() -> None:
         st.caption("There are none. Editors make one above the pages of a report, with Share.")
         return
     names = {key: report.shown_name for key, report in session.reports(one.report_id for one in known).items()}
-    rows = pd.DataFrame([_row(one, names) for one in known])
+    rows = pd.DataFrame([_make_row(one, names) for one in known])
     tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
     titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}
     with st.popover("End a link", icon=":material/link_off:"), st.form("admin-link-end", border=False):

@@ -110,7 +110,7 @@ def dialogs() -> None:
     """Ask for a new name, or for confirmation before deleting. A dialog stays open when the page behind it reruns."""
     chosen = st.session_state.get(_RENAMED, "")
     if chosen and (renamed := session.reports([chosen]).get(chosen)):
-        st.dialog("Rename this report", on_dismiss=_close_rename)(_rename)(renamed)
+        st.dialog("Rename this report", on_dismiss=_close_rename)(_draw_rename_dialog)(renamed)
     doomed = list(session.reports(st.session_state.get(_DOOMED, ())).values())
     if doomed:
         title = "Delete this report?" if len(doomed) == 1 else f"Delete {len(doomed)} reports?"

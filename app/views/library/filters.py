@@ -24,9 +24,9 @@ def choose() -> Filters:
             "Search", placeholder="Search name, GPU, command, label", label_visibility="collapsed", width=262,
             **url_widgets.text("q"),
         )  # fmt: skip
-        kinds = _any_of("Kind", "kind", session.choices("kinds"), page_elements.kind_title)
-        gpus = _any_of("GPU", "gpu", session.choices("gpus"), fmt.visible)
-        chosen = _any_of("Label", "label", session.choices("labels"), fmt.visible)
+        kinds = _choose_any("Kind", "kind", session.choices("kinds"), page_elements.kind_title)
+        gpus = _choose_any("GPU", "gpu", session.choices("gpus"), fmt.visible)
+        chosen = _choose_any("Label", "label", session.choices("labels"), fmt.visible)
         every = judged_findings.rules()
         titles = {name: every[name].title for name in session.choices("rules", judged_by) if name in every}
         named = sorted(titles, key=lambda name: titles[name].casefold())

@@ -102,10 +102,10 @@ def live() -> None:
     with page_elements.boundary():
         state = worker_process.check_worker()
         _announce()
-        if st.session_state.get(_LISTED) != _listed():
+        if st.session_state.get(_LISTED) != _build_list_key():
             st.rerun()
-        _worker(state)
-        _disk(state)
+        _warn_about_worker(state)
+        _explain_disk(state)
         counts = session.count_jobs("deferred", "failed", "skipped", "alone")
         for name, draw in (("deferred", _deferred), ("failed", _failures), ("skipped", _skipped)):
             if name in counts:
@@ -113,7 +113,7 @@ def live() -> None:
         sidecars.waiting(counts.get("alone", 0))
 
 
-def _listed() -> tuple[int, str, bool]:
+def _build_list_key() -> tuple[int, str, bool]:
     """Return the number of reports, the id of the newest, and whether any are being imported."""
     newest = session.listed(most=1)
     return session.count(), newest[0].id if newest else "", first_are_coming()
@@ -156,7 +156,7 @@ def _skipped(jobs: Sequence[Job], count: int) -> None:
     title = "1 entry of the inbox is skipped" if count == 1 else f"{count} entries of the inbox are skipped"
     with st.expander(title, icon=":material/visibility_off:", expanded=count <= FEW):
         for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
-            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+            st.markdown(f"{_format_message(job)} {fmt.sentence(job.hint)}")
         if count > SHOWN:
             st.caption(f"and {count - SHOWN} more")
 
@@ -175,7 +175,7 @@ def _failures(jobs: Sequence[Job], count: int) -> None:
     few = count <= FEW
     with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
         for job in jobs[:SHOWN]:
-            _failure(job)
+            _draw_failure(job)
         if count > SHOWN:
             st.caption(f"and {count - SHOWN} more")
 

@@ -29,7 +29,7 @@ def waiting(alone: int) -> None:
     for job in session.warned_jobs(FEW):
         st.caption(f":material/warning: {fmt.plain(job.message)}")
     for job in session.jobs("columns"):
-        _question(job)
+        _draw_question(job)
 
 
 def _draw_question(job: Job) -> None:

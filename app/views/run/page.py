@@ -30,7 +30,7 @@ def page() -> None:
     """Draw the page. Raises NotCapturedError if the report belongs to no run."""
     manifest = session.report()
     run = run_lookup.require_found(session.run_of(manifest.id))
-    known = _read(run)
+    known = _read_answer(run)
     found = known.straggler
     st.markdown(sentences.state_straggler(found, run, is_matched=known.is_matched))
     _draw_facts(run, known)

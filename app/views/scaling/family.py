@@ -24,7 +24,7 @@ _KEY = "scaling-with"
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """Return the reports to show, the page's own first, and the number left out because of ``MOST``."""
     named = session.about(TIMELINE, without=manifest.id, named_by=WITH)
-    own, *others = family.join_overlapping([_named(manifest), *map(_named, named.values())])
+    own, *others = family.join_overlapping([_read_named(manifest), *map(_read_named, named.values())])
     known = {one.id: one for one in others}
     relatives = family.find_family(own, known.values())[1:]
     usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)

@@ -49,7 +49,7 @@ def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
             store.put(*_summarize_report(library, report))
 
 
-def _summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
+def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 
 

@@ -119,7 +119,7 @@ class Summaries:
     def ranks(self, column: Literal["", "report_id", "run_id"] = "", value: str = "") -> list[RankSummary]:
         """Return the ranks of all reports, of one, or of all with the same name of the launcher; without tables."""
         also, values = (f" AND rank.{column} = ?", [value]) if column else ("", [])
-        rows = self._read(
+        rows = self._read_rows(
             f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
             f" WHERE version = ?{also} ORDER BY report_id, lane",
             [VERSION, *values],
