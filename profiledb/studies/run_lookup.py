@@ -32,7 +32,7 @@ def _group(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:
     return run_list.list_runs(one for one in every if one.report_id in seen)
 
 
-def find_run(library: Library, asked: str) -> Run:
+def require_named(library: Library, asked: str) -> Run:
     """Return the run of a name, or of a report (``Library.find``).
 
     Raises:

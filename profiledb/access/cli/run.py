@@ -58,7 +58,7 @@ def _print_recipe(library: "Library", arguments: argparse.Namespace, params: dic
     from profiledb.studies.trends import summary_refresh
 
     summary_refresh.refresh(library)
-    found = run_lookup.find_run(library, arguments.of_run)
+    found = run_lookup.require_named(library, arguments.of_run)
     rows = recipes.run_recipe(library, found, arguments.analysis, params, by_rank=arguments.per == "rank")
     if arguments.format == "json":
         _print_json(rows)

@@ -29,7 +29,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.studies.trends import summary_refresh
 
     summary_refresh.refresh(library)
-    runs = [run_lookup.find_run(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
+    runs = [run_lookup.require_named(library, arguments.run)] if arguments.run else run_lookup.list_runs(library)
     described = [run_lookup.describe(library, one) for one in runs]
     if arguments.format == "json":
         print(json.dumps(described, indent=1))
