@@ -52,7 +52,7 @@ def section(manifest: Manifest, kernel: int) -> None:
 
 def _describe_source(manifest: Manifest, rows: pd.DataFrame) -> str:
     linked = session.links("trace").get(manifest.id)
-    trace = next((one for one in session.reports() if one.id == linked), None)
+    trace = session.reports([linked]).get(linked) if linked else None
     if trace is None:
         return "The innermost PyTorch operator around each launch."
     known, calls = rows.loc[rows["operator"].notna(), "calls"].sum(), rows["calls"].sum()
