@@ -84,15 +84,15 @@ def administering() -> Library:
 
 def reports() -> list[Manifest]:
     """Return all reports, newest first; reread only after the catalog has changed."""
-    return list(_reports(*_shown()))
+    return list(_list_reports(*_build_list_key()))
 
 
 @lasting(maxsize=_VIEWS)
-def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
+def _list_reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().list())
 
 
-def _shown() -> tuple[Path, tuple[int, int], object]:
+def _build_list_key() -> tuple[Path, tuple[int, int], object]:
     """Return the cache key of lists: the library, its version, and the user's visibility."""
     shelf = library()
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
@@ -101,31 +101,31 @@ def _shown() -> tuple[Path, tuple[int, int], object]:
 def jobs() -> list[Job]:
     """Return all files ever picked up, last changed first; reread only after one has changed."""
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
+    return list(_list_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
 
 
 @lasting(maxsize=_VIEWS)
-def _jobs(folder: Path, version: tuple[int, ...], kind: object) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
+def _list_jobs(folder: Path, version: tuple[int, ...], kind: object) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().catalog.jobs())
 
 
 def labels() -> dict[str, list[str]]:
     """Return sorted labels by report id; reread only after the catalog has changed."""
-    return dict(_labels(*_shown()))
+    return dict(_read_labels(*_build_list_key()))
 
 
 @lasting(maxsize=_VIEWS)
-def _labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
+def _read_labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
     return library().catalog.labels()
 
 
 def links(to: Partner = "ncu") -> dict[str, str]:
     """Return the id of the Compute report, or of the trace, linked to each Systems report."""
-    return dict(_links(*_shown(), to))
+    return dict(_read_links(*_build_list_key(), to))
 
 
 @lasting(maxsize=2 * _VIEWS)
-def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -135,11 +135,11 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.page_scripts.step_aside():
-        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
+        return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)
-def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
+def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed
     return found
@@ -149,11 +149,11 @@ def runs() -> list[Run]:
     """Return the runs on several GPUs; listed again only after a change to a report or a summary."""
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
-    return list(_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key()))
+    return list(_list_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key()))
 
 
 @lasting(maxsize=_VIEWS)
-def _runs(folder: Path, versions: tuple[Any, ...], kind: object) -> tuple[Run, ...]:  # noqa: ARG001 (part of the key)
+def _list_runs(folder: Path, versions: tuple[Any, ...], kind: object) -> tuple[Run, ...]:  # noqa: ARG001 (part of the key)
     return tuple(run_lookup.list_runs(library(), reports()))
 
 

@@ -234,16 +234,16 @@ class Catalog:
         """Return all visible files that were ever taken up, last change first."""
         with self._connect() as db:
             jobs = [_read_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
-        return [job for job in jobs if self._sees(job)]
+        return [job for job in jobs if self._does_see(job)]
 
     def job(self, path: str) -> Job | None:
         """Return the state of one file; None if it is unknown or hidden."""
         with self._connect() as db:
             row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
         job = _read_job(row) if row else None
-        return job if job and self._sees(job) else None
+        return job if job and self._does_see(job) else None
 
-    def _sees(self, job: Job) -> bool:
+    def _does_see(self, job: Job) -> bool:
         is_visible = job.report_id is None or self.visibility.sees_report(job.report_id)
         return is_visible and self.visibility.sees_inbox_file(job.path)
 

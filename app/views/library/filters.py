@@ -36,21 +36,25 @@ def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], kno
             "Search", placeholder="Search name, GPU, command, label", label_visibility="collapsed", width=262,
             **url_widgets.text("q"),
         )  # fmt: skip
-        kinds = _any_of("Kind", "kind", _sorted(page_elements.kind_of(r) for r in reports), page_elements.kind_title)
-        gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
-        chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
+        kinds = _choose_any(
+            "Kind", "kind", _sort_values(page_elements.kind_of(r) for r in reports), page_elements.kind_title
+        )
+        gpus = _choose_any("GPU", "gpu", _sort_values(r.gpu for r in reports), fmt.visible)
+        chosen = _choose_any(
+            "Label", "label", _sort_values(name for names in labels.values() for name in names), fmt.visible
+        )
         fired = {one.rule for every in known.values() for one in every}
         titles = {name: rule.title for name, rule in judged_findings.rules().items() if name in fired}
         named = sorted(titles, key=lambda name: titles[name].casefold())
-        rules = _any_of("Finding", "finding", named, titles.__getitem__) if named else []
+        rules = _choose_any("Finding", "finding", named, titles.__getitem__) if named else []
         days = st.date_input(
             "Captured", value=[], label_visibility="collapsed", width=222, **url_widgets.days("captured")
         )
-    since, until = _span(days)
+    since, until = _read_span(days)
     return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), tuple(rules), since, until)
 
 
-def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
+def _choose_any(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
     return st.multiselect(
         title, options, format_func=shown, placeholder=title, label_visibility="collapsed", width=142,
         **url_widgets.options(key, options),
@@ -71,12 +75,12 @@ def matching(
         r
         for r in reports
         if set(filters.rules) <= fired.get(r.id, set())
-        and _fits(r, labels.get(r.id, ()), filters)
-        and _has(r, labels.get(r.id, ()), words)
+        and _fits_filters(r, labels.get(r.id, ()), filters)
+        and _has_words(r, labels.get(r.id, ()), words)
     ]
 
 
-def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
+def _fits_filters(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
     if filters.kinds and page_elements.kind_of(report) not in filters.kinds:
         return False
     if filters.gpus and report.gpu not in filters.gpus:
@@ -85,11 +89,11 @@ def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
         return False
     if filters.since is None and filters.until is None:
         return True
-    day = _day(report.captured_at)
+    day = _parse_day(report.captured_at)
     return day is not None and (filters.since or day) <= day <= (filters.until or day)
 
 
-def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
+def _has_words(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
     own = [OLDER] * report.is_older
     text = "\n".join(
         (report.shown_name, report.name, report.id, report.gpu or "", report.command or "", *own, *labels)
@@ -97,18 +101,18 @@ def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _day(iso: str | None) -> date | None:
+def _parse_day(iso: str | None) -> date | None:
     try:
         return datetime.fromisoformat(iso or "").date()
     except ValueError:
         return None
 
 
-def _span(days: object) -> tuple[date | None, date | None]:
+def _read_span(days: object) -> tuple[date | None, date | None]:
     """Return the first and last day of a date input; a half-entered range has only the first."""
     ends = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
     return (ends[0] if ends else None), (ends[1] if len(ends) > 1 else None)
 
 
-def _sorted(values: Iterable[str | None]) -> list[str]:
+def _sort_values(values: Iterable[str | None]) -> list[str]:
     return sorted({value for value in values if value}, key=str.casefold)

@@ -26,7 +26,7 @@ _STATES = "library-states"
 
 def note_listed() -> None:
     """Remember the listed reports, so that the live part can rerun the page when they change."""
-    st.session_state[_LISTED] = _listed()
+    st.session_state[_LISTED] = _build_list_key()
 
 
 def first_are_coming() -> bool:
@@ -92,23 +92,23 @@ def live() -> None:
     with page_elements.boundary():
         state = worker_process.check_worker()
         jobs = session.jobs()
-        _announce(jobs)
-        if st.session_state.get(_LISTED) != _listed():
+        _announce_finished(jobs)
+        if st.session_state.get(_LISTED) != _build_list_key():
             st.rerun()
-        _worker(state)
-        _disk(state)
-        _deferred([job for job in jobs if job.state == "deferred"])
-        _failures([job for job in jobs if job.state == "failed"])
-        _skipped([job for job in jobs if job.state == "skipped"])
+        _warn_about_worker(state)
+        _explain_disk(state)
+        _draw_deferred([job for job in jobs if job.state == "deferred"])
+        _draw_failures([job for job in jobs if job.state == "failed"])
+        _draw_skipped([job for job in jobs if job.state == "skipped"])
         sidecars.waiting(jobs)
 
 
-def _listed() -> tuple[tuple[str, ...], bool]:
+def _build_list_key() -> tuple[tuple[str, ...], bool]:
     """Return the ids of the listed reports, and whether any are being imported."""
     return tuple(sorted(r.id for r in session.reports())), bool(_list_open()) or first_are_coming()
 
 
-def _announce(jobs: Sequence[Job]) -> None:
+def _announce_finished(jobs: Sequence[Job]) -> None:
     """Show a toast for each file that has finished since this visitor's last refresh; samples are counted instead."""
     before: dict[str, str] = st.session_state.get(_STATES, {})
     for job in jobs:
@@ -119,7 +119,7 @@ def _announce(jobs: Sequence[Job]) -> None:
     st.session_state[_STATES] = {job.path: job.state for job in jobs}
 
 
-def _worker(status: worker_process.WorkerStatus) -> None:
+def _warn_about_worker(status: worker_process.WorkerStatus) -> None:
     """Warn about problems that keep files from being imported; draw nothing if there are none."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
@@ -131,7 +131,7 @@ def _worker(status: worker_process.WorkerStatus) -> None:
         page_elements.words(status.reason, "Last output")
 
 
-def _disk(status: worker_process.WorkerStatus) -> None:
+def _explain_disk(status: worker_process.WorkerStatus) -> None:
     """Explain why new files wait while the library cannot be written, even if the catalog cannot say so for each file.
 
     If the importer runs elsewhere, only a full disk counts: it may run as another user with other write permissions.
@@ -141,19 +141,19 @@ def _disk(status: worker_process.WorkerStatus) -> None:
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
 
-def _skipped(jobs: Sequence[Job]) -> None:
+def _draw_skipped(jobs: Sequence[Job]) -> None:
     """List the inbox entries that are not readable reports."""
     if not jobs:
         return
     title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
     with st.expander(title, icon=":material/visibility_off:", expanded=len(jobs) <= FEW):
         for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
-            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+            st.markdown(f"{_format_message(job)} {fmt.sentence(job.hint)}")
         if len(jobs) > SHOWN:
             st.caption(f"and {len(jobs) - SHOWN} more")
 
 
-def _deferred(jobs: Sequence[Job]) -> None:
+def _draw_deferred(jobs: Sequence[Job]) -> None:
     """Show the files that wait for an automatic retry, with the reason for the first."""
     if jobs:
         first = jobs[0]
@@ -163,22 +163,22 @@ def _deferred(jobs: Sequence[Job]) -> None:
         st.warning(sentence, icon=":material/hourglass_top:")
 
 
-def _failures(jobs: Sequence[Job]) -> None:
+def _draw_failures(jobs: Sequence[Job]) -> None:
     if not jobs:
         return
     title = "1 file failed to import" if len(jobs) == 1 else f"{len(jobs)} files failed to import"
     few = len(jobs) <= FEW
     with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
         for job in jobs[:SHOWN]:
-            _failure(job)
+            _draw_failure(job)
         if len(jobs) > SHOWN:
             st.caption(f"and {len(jobs) - SHOWN} more")
 
 
-def _failure(job: Job) -> None:
+def _draw_failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
-        st.markdown(_sentence(job))
+        st.markdown(_format_message(job))
         said, command = page_elements.hint(job.hint)
         if said:
             st.markdown(said)
@@ -189,10 +189,10 @@ def _failure(job: Job) -> None:
         return
     with buttons.container(horizontal=True, horizontal_alignment="right"):
         st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
-        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
+        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss_job, args=(job.path,), type="tertiary")
 
 
-def _sentence(job: Job) -> str:
+def _format_message(job: Job) -> str:
     """Return the job's message with the file name in bold, prepending the name if the message lacks it."""
     name, message = fmt.plain(job.name), fmt.plain(job.message)
     return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
@@ -202,7 +202,7 @@ def _try_again(path: str) -> None:
     session.editing().catalog.forget_job(path, asked=True)
 
 
-def _dismiss(path: str) -> None:
+def _dismiss_job(path: str) -> None:
     session.editing().catalog.dismiss(path)
 
 

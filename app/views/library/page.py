@@ -38,23 +38,23 @@ def page() -> None:
         tour.draw_cards(reports)
     if reports:
         with st.container(gap="xsmall", key="library-list"):
-            _list(_order(reports), judging=status.state in ("here", "elsewhere", "starting"))
+            _draw_list(_order_reports(reports), judging=status.state in ("here", "elsewhere", "starting"))
         if not newcomer:
             tour.draw_button("Tour of the samples", reports)
     else:
-        _empty()
+        _draw_empty()
     actions.dialogs()
     report_links.dialog()
     sidecars.dialog()
     tour.dialog()
 
 
-def _order(reports: Sequence[Manifest]) -> list[Manifest]:
+def _order_reports(reports: Sequence[Manifest]) -> list[Manifest]:
     """Return reports newest first, then the samples in the order of their import, so that none pushes others down."""
     return [*(r for r in reports if not r.sample), *(r for r in reversed(reports) if r.sample)]
 
 
-def _list(reports: Sequence[Manifest], *, judging: bool) -> None:
+def _draw_list(reports: Sequence[Manifest], *, judging: bool) -> None:
     labels = session.labels()
     partners = report_links.partners(reports, session.links(), session.links("trace"))
     known = judged_findings.known(reports)
@@ -72,7 +72,7 @@ def _list(reports: Sequence[Manifest], *, judging: bool) -> None:
         st.info("No reports match these filters.")
 
 
-def _empty() -> None:
+def _draw_empty() -> None:
     if jobs.first_are_coming():
         st.subheader("The first reports are being imported", anchor=False)
         st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")
