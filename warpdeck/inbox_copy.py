@@ -74,7 +74,7 @@ def copy_source(
     try:
         report_id = hash_contents(source)[:16]
         companions = list_companions(source)
-        is_known = library.is_intact(report_id) and any(report.id == report_id for report in library.list())
+        is_known = library.is_intact(report_id) and bool(library.catalog.listing.get([report_id]))
         if is_known and not companions:
             return Copied(name, report_id, None)
         job = inbox.holds(source) or _copy_file(source, companions, inbox, report_id)

@@ -35,7 +35,7 @@ def draw_search(lacks: Mapping[View, str], report: Manifest | None, shown: View 
 
 def _open_choice(kind: str, value: str, views: Sequence[View], report: Manifest | None, shown: View | None) -> None:
     """Open what the browser names; anything that is not on offer is ignored."""
-    if kind == "report" and (chosen := next((one for one in session.reports() if one.id == value), None)):
+    if kind == "report" and (chosen := session.reports([value]).get(value)):
         page_elements.open_report(chosen)
     if kind == "page" and not value:
         navigation.to(page_list.LIBRARY, {})

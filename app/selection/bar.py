@@ -174,7 +174,7 @@ def _draw_time_input(settled: Settled, field: str, title: str, value: int | None
 
 def _has_memory_alone(settled: Settled) -> bool:
     """Return whether a report is a memory snapshot, which has no launches and no threads."""
-    return any(one.id == settled.report_id and one.rows.get("tensor_segment") for one in session.reports())
+    return any(one.rows.get("tensor_segment") for one in session.reports([settled.report_id]).values())
 
 
 def _format_ms(ns: int | None) -> str:

@@ -30,6 +30,11 @@ def rules() -> dict[str, Rule]:
     return dict(_load_rules(folder, _stamp_folder(folder)))
 
 
+def version() -> str:
+    """Return the version of this server's rules, with which reports are judged."""
+    return digest.version(rules().values())
+
+
 def part(manifest: Manifest, params: Mapping[str, Any] | None = None) -> judge.Steady | None:
     """Return the steady part of a report's selection, or of ``params``; None if there is none."""
     params = session.selected(manifest.id) if params is None else params

@@ -9,11 +9,13 @@ from app import session
 from app.ui import format as fmt
 from app.ui import link_row, page_elements, trace_links
 from profiledb.library.catalog import LAUNCHES, Manifest
+from profiledb.library.report_list import Filters
 
 CANDIDATES = 30
 """Maximum number of Compute reports compared, newest first."""
 
 _OPEN = "library-link"
+_COMPUTE = Filters(subject=LAUNCHES)
 _COMMAND = "ncu --set full -o report python train.py"
 
 
@@ -31,9 +33,11 @@ class Candidate:
 
 def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names of the reports linked to each report, in either direction, by report id."""
-    names = {r.id: fmt.visible(r.shown_name) for r in reports}
+    shown = {one.id for one in reports}
+    pairs = [pair for kind in links for pair in kind.items() if not shown.isdisjoint(pair)]
+    names = {key: fmt.visible(one.shown_name) for key, one in session.reports(sorted({*sum(pairs, ())})).items()}
     linked: dict[str, list[str]] = {}
-    for nsys_id, other_id in (pair for kind in links for pair in kind.items()):
+    for nsys_id, other_id in pairs:
         if nsys_id in names and other_id in names:
             linked.setdefault(nsys_id, []).append(names[other_id])
             linked.setdefault(other_id, []).append(names[nsys_id])
@@ -53,18 +57,18 @@ def action(report: Manifest) -> None:
 
 def dialog() -> None:
     """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
-    known = {r.id: r for r in session.reports()}
-    if report := known.get(st.session_state.get(_OPEN, "")):
+    chosen = st.session_state.get(_OPEN, "")
+    if chosen and (report := session.reports([chosen]).get(chosen)):
         st.dialog("Link a report", width="medium", on_dismiss=_close_dialog)(_draw_dialog)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:
     """Return the newest Compute reports and the linked one, highest coverage first, without damaged files."""
     linked = session.links().get(report.id)
-    compute = [r for r in session.reports() if LAUNCHES in r.subjects]
-    chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
+    compute = {one.id: one for one in session.listed(_COMPUTE, most=CANDIDATES)}
+    chosen = compute | session.reports([linked] if linked else [])
     shelf = session.library()
-    candidates = [_make_candidate(report, other) for other in chosen if shelf.is_intact(other.id)]
+    candidates = [_make_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
     return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 
@@ -96,7 +100,7 @@ def _draw_dialog(report: Manifest) -> None:
             with st.expander(f"{title} of its kernels"):
                 for candidate in far:
                     _draw_row(report, candidate, linked=False)
-        total = sum(LAUNCHES in r.subjects for r in session.reports())
+        total = session.count(_COMPUTE)
         if total > CANDIDATES:
             st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")
         if trace_links.offer(report):

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from profiledb.errors import CatalogError, NotAllowedError
-from profiledb.library.database import Connect, Connection
+from profiledb.library.database import Connect, Connection, contains
 from profiledb.library.visitor import Visitor
 from profiledb.words import visible
 
@@ -129,7 +129,7 @@ class Audit:
         conditions = [f"({held})"] if search else []
         conditions += ["action = :action"] if action else []
         conditions += ["report_id = :report"] if report_id else []
-        values = {"held": _make_pattern(search), "action": action, "report": report_id}
+        values = {"held": contains(search[:LONGEST_SEARCH].lower()), "action": action, "report": report_id}
         where = " AND ".join(["id < :before", *conditions])
         tables = [table for table, actions in _TABLES.items() if not action or action in actions]
         logs = (self._read_entries(table, where, values, most) for table in tables)
@@ -153,11 +153,3 @@ class Audit:
 
 def _find_table(action: Action) -> str:
     return next(table for table, actions in _TABLES.items() if action in actions)
-
-
-def _make_pattern(search: str) -> str:
-    """Return a LIKE pattern that matches a text anywhere."""
-    text = search[:LONGEST_SEARCH].lower()
-    for sign in "!%_":
-        text = text.replace(sign, f"!{sign}")
-    return f"%{text}%"

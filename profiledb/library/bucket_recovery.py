@@ -53,6 +53,7 @@ def recover(store: ObjectStore, folder: ReportFolder, catalog: Catalog) -> None:
         has_only_row = report_id not in listed and f"{report_id}{_DATABASE}" in undamaged_rows.get(report_id, {})
         if not is_gone and has_only_row:
             _list_report(store, catalog, report_id, found)
+    catalog.complete_listing()
     _remove_unnamed(store, objects)
     _remove_abandoned(folder.work)
     _remove_abandoned(folder.folder / "fetching")

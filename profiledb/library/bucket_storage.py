@@ -149,7 +149,7 @@ class BucketStorage:
         self.store.bucket.put(keys[1], database)
         before = self.store.index.files_of(manifest.id, damaged=True)
         is_claimed = self.store.index.claim(file)
-        if is_claimed or manifest.id not in catalog.report_ids():
+        if is_claimed or not catalog.listing.get([manifest.id]):
             catalog.add_report(manifest)
         if not is_claimed:
             self.store.remove(keys)

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from profiledb.errors import CatalogError
-from profiledb.library import catalog_repair, spaces
+from profiledb.library import catalog_repair, report_list, spaces
 from profiledb.library import version as versions
 from profiledb.library.database import CATALOG
 from profiledb.report.schema import read_sql
@@ -45,6 +45,8 @@ class CatalogFile:
             if tables and "report_space" not in tables:  # an earlier version made the catalog, or the table is lost
                 report_spaces = spaces.read_from_manifests(db.execute("SELECT id, manifest FROM report").fetchall())
                 db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", report_spaces)
+            if tables and "listing" not in tables:
+                report_list.fill(db)
             if db.execute("PRAGMA user_version").fetchone()[0] != versions.VERSION:
                 db.execute(f"PRAGMA user_version = {versions.VERSION}")
         self._is_prepared = True

@@ -105,8 +105,8 @@ def salvage(aside: Path, path: Path) -> int:
     count = 0
     with closing(sqlite3.connect(path)) as fresh, fresh:
         for table, columns in expected_columns().items():
-            if table == "report":
-                continue  # they come from the manifests
+            if table in ("report", "listing", "finding"):
+                continue  # they come from the manifests, and from judging again
             names = ", ".join(map(identifier, columns))
             insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
             for row in _read_rows(aside, f"SELECT {names} FROM {table}"):

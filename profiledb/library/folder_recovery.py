@@ -37,12 +37,13 @@ def recover(files: ReportFolder, catalog: Catalog) -> None:
         _list_outdated(files, catalog, report_id, listed.get(report_id))
     for report_id in listed:
         _unlist_lost(files, catalog, report_id)
+    catalog.complete_listing()
     _remove_orphans(files)
 
 
 def relist(files: ReportFolder, catalog: Catalog, report_id: str) -> bool:
     """List a report whose files exist; return True if it was not listed."""
-    if report_id in catalog.report_ids() or not files.database(report_id).exists():
+    if catalog.listing.get([report_id]) or not files.database(report_id).exists():
         return False
     _list_report(files, catalog, report_id, None)
     return True

@@ -18,7 +18,6 @@ from profiledb.library.visitor import Visitor
 from profiledb.report import damage, durable, report_pair, sidecar
 from profiledb.report.attachments import BROKEN, Opened, State, Views, read_state
 from profiledb.report.open_reports import OpenReports
-from profiledb.report.report_lookup import find
 
 __all__ = ["BROKEN", "Library"]
 
@@ -95,7 +94,7 @@ class Library:
         return self._attached.buffers_bytes()
 
     def list(self) -> list[Manifest]:
-        """Return all visible reports, newest first."""
+        """Return all visible reports, newest first; pages ask ``catalog.listing`` for those that they show."""
         return self.catalog.reports()
 
     def find(self, name: str) -> Manifest:
@@ -104,7 +103,7 @@ class Library:
         Raises:
             ReportNotFoundError: none has it, or several do.
         """
-        return find(self.list(), name)
+        return self.catalog.listing.find(name)
 
     def path(self, report_id: str) -> Path:
         """Return the path of a report's database, whether it exists or not."""
@@ -425,9 +424,8 @@ class Library:
             if path.exists() and not self.is_intact(report_id):
                 raise self._make_damage_error(report_id)
         if not path.exists():
-            for report in self.list():
-                if report.id == report_id:
-                    report.require_current()
+            for report in self.catalog.listing.get([report_id]).values():
+                report.require_current()
 
     def _explain_damage(self, report_ids: Sequence[str], error: duckdb.Error) -> DamagedError | None:
         """Find the damaged file behind a failed query; None if all files are as they were written."""
@@ -480,4 +478,5 @@ class Library:
         return DamagedError(f"The file of {self._get_name(report_id)} in the library is damaged.", hint=_AGAIN)
 
     def _get_name(self, report_id: str) -> str:
-        return next((report.name for report in self.list() if report.id == report_id), report_id)
+        known = self.catalog.listing.get([report_id])
+        return known[report_id].name if known else report_id

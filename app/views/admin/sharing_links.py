@@ -30,7 +30,7 @@ def show() -> None:
     if not known:
         st.caption("There are none. Editors make one above the pages of a report, with Share.")
         return
-    names = {report.id: report.shown_name for report in session.reports()}
+    names = {key: report.shown_name for key, report in session.reports(one.report_id for one in known).items()}
     rows = pd.DataFrame([_make_row(one, names) for one in known])
     tables.table(rows, COLUMNS, key="admin-links", download="links.csv")
     titles = {one.id: f"{names.get(one.report_id, one.report_id)}, {one.id}" for one in known}

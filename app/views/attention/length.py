@@ -90,7 +90,7 @@ def fits(drawn: list[Line]) -> pd.DataFrame:
 
 def _choose_others(manifest: Manifest) -> list[Manifest]:
     """Draw the selector for other reports; return those that the URL names."""
-    known = session.about(TIMELINE, without=manifest.id)
+    known = session.about(TIMELINE, without=manifest.id, named_by=WITH)
     asked = session.named(WITH, known)
     key = "attention-with"
     st.session_state[key] = asked

@@ -54,7 +54,7 @@ def page() -> None:
 
 def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector for the other report; return the one in the URL."""
-    known = session.about(TIMELINE)
+    known = session.about(TIMELINE, named_by=compared_report.OTHER)
     titles = report_titles(known, manifest.id)
     named = next(iter(session.named(compared_report.OTHER, known)), None)
     key = "compare-other"

@@ -57,7 +57,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
 
 def _choose_launch(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
     """Draw the two selectors and return the chosen report and launch; the URL keeps the choice."""
-    known = session.about(LAUNCHES)
+    known = session.about(LAUNCHES, named_by=OTHER)
     named = next(iter(session.named(OTHER, known)), None)
     if OTHER in st.query_params and not named:
         st.info("The report in this address is no longer in the library.")

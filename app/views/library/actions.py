@@ -88,7 +88,7 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
     st.session_state.setdefault(key, common)
     st.multiselect(
         "Labels" if len(ids) == 1 else "Labels that all selected reports have",
-        sorted({label for names in labels.values() for label in names} | set(st.session_state[key])),
+        sorted({*session.choices("labels"), *st.session_state[key]}),
         key=key,
         accept_new_options=True,
         placeholder="Choose or type a label",
@@ -101,17 +101,17 @@ def _save_labels(key: str, ids: Sequence[str], common: Sequence[str]) -> None:
     """Save label changes; labels that only some of the reports have stay as they are."""
     chosen = set(st.session_state[key])
     catalog = session.editing().catalog
-    current = catalog.labels()
+    current = catalog.listing.labels_of(ids)
     for report_id in ids:
         catalog.set_labels(report_id, sorted(set(current.get(report_id, ())) - (set(common) - chosen) | chosen))
 
 
 def dialogs() -> None:
     """Ask for a new name, or for confirmation before deleting. A dialog stays open when the page behind it reruns."""
-    known = {r.id: r for r in session.reports()}
-    if renamed := known.get(st.session_state.get(_RENAMED, "")):
+    chosen = st.session_state.get(_RENAMED, "")
+    if chosen and (renamed := session.reports([chosen]).get(chosen)):
         st.dialog("Rename this report", on_dismiss=_close_rename)(_draw_rename_dialog)(renamed)
-    doomed = [known[i] for i in st.session_state.get(_DOOMED, ()) if i in known]
+    doomed = list(session.reports(st.session_state.get(_DOOMED, ())).values())
     if doomed:
         title = "Delete this report?" if len(doomed) == 1 else f"Delete {len(doomed)} reports?"
         st.dialog(title, on_dismiss=_keep_reports)(_draw_delete_dialog)(doomed)

@@ -1,7 +1,6 @@
 """Sidecar files that wait for their report or for the meaning of their columns."""
 
 import json
-from collections.abc import Sequence
 
 import streamlit as st
 
@@ -20,19 +19,17 @@ _OPEN = "library-columns"
 _NONE = "none"
 
 
-def waiting(jobs: Sequence[Job]) -> None:
-    """List the sidecars without a report and those that may be truncated, and ask about tables with unknown columns."""
-    alone = [job.name for job in jobs if job.state == "alone"]
+def waiting(alone: int) -> None:
+    """List the sidecars without a report (so many) and those that may be truncated, and ask about unknown columns."""
     if alone:
-        names = ", ".join(fmt.plain(fmt.shortened(name, 48)) for name in alone[:FEW])
-        more = f" and {len(alone) - FEW} more" if len(alone) > FEW else ""
-        verb = "waits" if len(alone) == 1 else "wait"
+        names = ", ".join(fmt.plain(fmt.shortened(job.name, 48)) for job in session.jobs("alone")[:FEW])
+        more = f" and {alone - FEW} more" if alone > FEW else ""
+        verb = "waits" if alone == 1 else "wait"
         st.caption(f"{names}{more} {verb} for a report with the same name.")
-    for job in [job for job in jobs if job.state == "ready" and job.message][:FEW]:
+    for job in session.warned_jobs(FEW):
         st.caption(f":material/warning: {fmt.plain(job.message)}")
-    for job in jobs:
-        if job.state == "columns":
-            _draw_question(job)
+    for job in session.jobs("columns"):
+        _draw_question(job)
 
 
 def _draw_question(job: Job) -> None:
@@ -46,7 +43,7 @@ def _draw_question(job: Job) -> None:
 def dialog() -> None:
     """Ask for the meaning of a table's columns after its button is pressed, until answered or dismissed."""
     path = st.session_state.get(_OPEN)
-    job = next((job for job in session.jobs() if job.path == path and job.state == "columns"), None)
+    job = next((job for job in session.jobs("columns") if job.path == path), None) if path else None
     if job:
         st.dialog("Which columns are these?", on_dismiss=_close_dialog)(_draw_dialog)(job)
 

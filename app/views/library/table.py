@@ -13,6 +13,7 @@ from app.ui import cell_text, judged_findings, name_card, page_elements, short_n
 from app.ui import format as fmt
 from profiledb.findings.digest import Found
 from profiledb.library.catalog import Manifest
+from profiledb.library.report_list import OLDER, kind_of
 
 ROW_PX = 34
 _BORDERS_PX = 2
@@ -20,7 +21,6 @@ SCREEN = 18
 """Rows that fit on a screen; a longer table scrolls."""
 SAMPLE = "sample"
 LINKED = "linked"
-OLDER = "older version"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Columns whose long cells are truncated; the card shows them in full."""
 COLUMNS = {
@@ -63,7 +63,7 @@ def frame(
             "open": "Open",
             "name": fmt.visible(r.shown_name),
             "worst": OLDER.capitalize() if r.is_older else worst(known.get(r.id)) or UNJUDGED[judging],
-            "kind": page_elements.kind_title(page_elements.kind_of(r)),
+            "kind": page_elements.kind_title(kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
             "duration": r.duration_ns or None,

@@ -14,6 +14,7 @@ from app import session
 from app.page_list import VIEWS, View
 from app.selection.compared_report import OTHER
 from app.ui import page_elements
+from app.views.library import paging
 from profiledb.library.catalog import Manifest
 
 FILE = Path(__file__).parents[2] / "tour.toml"
@@ -70,11 +71,6 @@ def _draw_button(label: str, *, disabled: bool = False) -> None:
     )  # fmt: skip
 
 
-def only_samples(reports: Sequence[Manifest]) -> bool:
-    """Return True if the library holds only samples."""
-    return all(report.sample for report in reports)
-
-
 def find_stops(reports: Sequence[Manifest], kind: str = "stop", views: Sequence[View] = VIEWS) -> list[Stop]:
     """Return the stops, or the cards, whose samples are all in the library; omit those without a page to link to."""
     ids = {report.name: report.id for report in reports if report.sample}
@@ -109,7 +105,7 @@ def dialog() -> None:
 
 def _draw_stops() -> None:
     with page_elements.boundary(), st.container(key="library-stops"):
-        for stop in find_stops(session.reports()):
+        for stop in find_stops(session.listed(paging.SAMPLES, most=paging.MOST_SAMPLES)):
             with st.container(gap="xxsmall"):
                 st.markdown(f"**{stop.question}**")
                 st.caption(_UNIT.sub("\N{NO-BREAK SPACE}", stop.see))

@@ -42,7 +42,7 @@ def page() -> None:
 
 def _choose_other(manifest: Manifest) -> Manifest | None:
     """Draw the selector and return the report to compare with, kept in the URL; reports of the same GPU come first."""
-    known = session.about(TIMELINE, without=manifest.id)
+    known = session.about(TIMELINE, without=manifest.id, named_by=OTHER)
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
     asked = st.query_params.get(OTHER, "")
     chosen = next(iter(session.named(OTHER, known)), None)

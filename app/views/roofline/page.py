@@ -90,7 +90,7 @@ def _choose_range(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _choose_baselines(report_id: str) -> list[str]:
     """Draw the baseline selector and return the ids of the chosen reports; the URL keeps them."""
-    known = session.about(LAUNCHES, without=report_id)
+    known = session.about(LAUNCHES, without=report_id, named_by=WITH)
     if not known:
         return []
     asked = session.named(WITH, known)

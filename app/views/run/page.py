@@ -29,7 +29,7 @@ _HOW = (
 def page() -> None:
     """Draw the page. Raises NotCapturedError if the report belongs to no run."""
     manifest = session.report()
-    run = run_lookup.require_run_among(session.runs(), manifest.id)
+    run = run_lookup.require_found(session.run_of(manifest.id))
     known = _read_answer(run)
     found = known.straggler
     st.markdown(sentences.state_straggler(found, run, is_matched=known.is_matched))

@@ -23,7 +23,7 @@ _KEY = "scaling-with"
 
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """Return the reports to show, the page's own first, and the number left out because of ``MOST``."""
-    named = session.about(TIMELINE, without=manifest.id)
+    named = session.about(TIMELINE, without=manifest.id, named_by=WITH)
     own, *others = family.join_overlapping([_read_named(manifest), *map(_read_named, named.values())])
     known = {one.id: one for one in others}
     relatives = family.find_family(own, known.values())[1:]

@@ -14,7 +14,7 @@ _LAST, _OPEN = "timeline-with", "timeline-adding"
 
 def list_known(manifest: Manifest) -> dict[str, Manifest]:
     """Return the reports that can be drawn below this one."""
-    return session.about(TIMELINE, without=manifest.id)
+    return session.about(TIMELINE, without=manifest.id, named_by=kernel_links.WITH)
 
 
 def find_added(manifest: Manifest, known: Mapping[str, Manifest]) -> list[str]:

@@ -44,9 +44,9 @@ def _save_marks() -> None:
     told = st.session_state.get(component.NAME, {}).get("mark")
     told = told if isinstance(told, dict) else {}
     found = marks.parse_marks(told.get("marks"))
-    known = [report.id for report in session.reports() if report.id == told.get("report")]
-    if found and known:
-        session.editing().catalog.marks.change(known[0], found)
+    report_id = str(told.get("report"))
+    if found and session.reports([report_id]):
+        session.editing().catalog.marks.change(report_id, found)
 
 
 def _select_times() -> None:

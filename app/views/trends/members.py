@@ -36,8 +36,8 @@ def show(board: Board, series: Series, trend: Trend | None) -> None:
         wall = times if trend and trend.measure.name == "wall_ns" else {}
         rows = pd.DataFrame([_make_row(point, wall.get(point.id)) for point in newest])
         chosen = tables.table(rows, _COLUMNS, key="trends-members", download="reports.csv", select=True)
-        if chosen is not None and (found := {r.id: r for r in session.reports()}.get(newest[chosen].id)):
-            ui.open_report(found)
+        if chosen is not None and (found := session.reports([newest[chosen].id])):
+            ui.open_report(found[newest[chosen].id])
         if access.may_edit():
             _draw_move_form(board, series)
 
@@ -74,4 +74,5 @@ def _draw_move_form(board: Board, series: Series) -> None:
 def _list_left_out(board: Board) -> dict[str, str]:
     """Return the names of the reports excluded from all series, by id."""
     choices = board.library.catalog.decisions.choices()
-    return {report.id: report.shown_name for report in session.reports() if choices.get(report.id) == LEFT_OUT}
+    out = session.reports(report_id for report_id, series in choices.items() if series == LEFT_OUT)
+    return {report_id: report.shown_name for report_id, report in out.items()}

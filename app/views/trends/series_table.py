@@ -12,7 +12,8 @@ from app.ui import tables, url_widgets
 from app.ui.table_columns import Col
 from app.views.trends.sentences import KINDS, signed_share, value, when
 from app.views.trends.url_state import MEASURE, SERIES
-from profiledb.studies.trends import summary_refresh
+from profiledb.library.catalog import TIMELINE
+from profiledb.library.report_list import Filters
 from profiledb.studies.trends.series_board import MAIN, Board
 from profiledb.studies.trends.series_changes import LEAST, Trend
 
@@ -39,8 +40,8 @@ COLUMNS = (
 
 def show(board: Board) -> None:
     """Draw the table, and open a clicked series."""
-    waiting = summary_refresh.count_waiting(board.library, session.reports())
-    if waiting:
+    waiting = session.count(Filters(subject=TIMELINE)) - len(board.facts)
+    if waiting > 0:
         verb = "is" if waiting == 1 else "are"
         st.caption(f"{fmt.counted(waiting, 'report')} {verb} still being summarized. To finish now: `warpdeck series`.")
     found = board.listed

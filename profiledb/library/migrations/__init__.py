@@ -12,7 +12,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from profiledb.library import postgres, version
+from profiledb.library import postgres, report_list, version
 
 LATEST = "head"
 NOTHING = "base"
@@ -40,12 +40,24 @@ def move(url: str, to: str = LATEST) -> None:
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
             (command.upgrade if to == LATEST else command.downgrade)(config, to)
+        if to == LATEST:
+            _fill_list(url)
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.Error):
             raise postgres.explain_error(error.orig) from error.orig
         raise
     except psycopg.Error as error:
         raise postgres.explain_error(error) from error
+
+
+def _fill_list(url: str) -> None:
+    """List the reports that an earlier version knew, in the table that lists are asked of."""
+    database = postgres.Postgres(url)
+    try:
+        with database.connect() as db:
+            report_list.fill(db)
+    finally:
+        database.close()
 
 
 @contextmanager

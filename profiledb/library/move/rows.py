@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from profiledb.library import report_list
 from profiledb.library.audit import LOGS
 from profiledb.library.catalog import Catalog
 from profiledb.library.database import Connection
@@ -19,8 +20,8 @@ from profiledb.library.move import small_files, snapshot
 from profiledb.report.schema import identifier, quote
 
 SHOWN = 5
-_LEFT = ("stored_file", "login")
-"""Tables that stay: which object of the old bucket a file is, and who is logged in there."""
+_LEFT = ("stored_file", "login", "listing", "finding")
+"""Tables that stay: which object of the old bucket a file is, who is logged in there, and what is made of others."""
 _SAME_BY = {
     "report": ("id", "source_sha256"),
     "job": ("path",),
@@ -62,6 +63,7 @@ def write_rows(path: Path, catalog: Catalog, folder: Path) -> int:
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
                 count += db.executemany(statement, some).rowcount
+        report_list.fill(db)
     if catalog.shared is None:
         count += sum(_write_small_files(path, folder, table) for table in small_files.TABLES)
     return count

@@ -5,10 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.library.catalog import Catalog
 from profiledb.rules.series import Rules
 from profiledb.studies.trends.measures import shorten_name
 from profiledb.studies.trends.summary_store import Facts
@@ -75,14 +73,12 @@ def build_series(
     rules: Rules,
     labels: Mapping[str, Sequence[str]],
     choices: Mapping[str, str],
-    reports: Iterable[str],
 ) -> dict[str, Series]:
-    """Return all series by name, of the reports with these ids that have a summary."""
+    """Return all series by name, of the reports with these facts."""
     found: dict[str, list[Point]] = {}
-    for report_id in reports:
-        known = facts.get(report_id)
+    for report_id, known in facts.items():
         chosen = choices.get(report_id)
-        if known is None or chosen == "":
+        if chosen == "":
             continue
         teller = _make_teller(known, rules, labels.get(report_id, ()))
         found.setdefault(chosen or series_name(known, rules, teller), []).append(
@@ -200,9 +196,3 @@ def _parse_moment(text: str | None) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:  # a year outside of every time zone's range
         return None
-
-
-def read_series(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
-    """Return all series of a library, given the facts of its reports."""
-    catalog: Catalog = library.catalog
-    return build_series(facts, rules, catalog.labels(), catalog.decisions.choices(), catalog.report_ids())

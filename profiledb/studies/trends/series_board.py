@@ -13,7 +13,7 @@ from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
-from profiledb.studies.trends.summary_store import Row, Summaries
+from profiledb.studies.trends.summary_store import Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 MAIN = next(iter(MEASURES))
@@ -36,9 +36,16 @@ class Board:
         object.__setattr__(self, "kept", summaries_of(self.library))
 
     @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """Facts about the listed reports that have a summary, by id."""
+        kept = self.kept.facts()
+        return {report_id: kept[report_id] for report_id in self.library.catalog.report_ids() if report_id in kept}
+
+    @cached_property
     def series(self) -> dict[str, Series]:
         """All series by name."""
-        return series.read_series(self.library, self.kept.facts(), rules.current())
+        catalog = self.library.catalog
+        return series.build_series(self.facts, rules.current(), catalog.labels(), catalog.decisions.choices())
 
     @cached_property
     def notes(self) -> dict[tuple[str, str], Note]:

@@ -49,12 +49,6 @@ def refresh_reports(library: Library, reports: Iterable[Manifest]) -> None:
             store.put(*_summarize_report(library, report))
 
 
-def count_waiting(library: Library, reports: Iterable[Manifest]) -> int:
-    """Count the reports without a summary."""
-    known = summaries_of(library).stamps()
-    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _select_summarizable(reports))
-
-
 def _select_summarizable(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.library import catalog_repair
@@ -116,12 +116,13 @@ class Summaries:
                 rows[values.pop("report_id")].append(Row(**values))
         return rows
 
-    def ranks(self) -> list[RankSummary]:
-        """Return the ranks of all reports, without their tables."""
+    def ranks(self, column: Literal["", "report_id", "run_id"] = "", value: str = "") -> list[RankSummary]:
+        """Return the ranks of all reports, of one, or of all with the same name of the launcher; without tables."""
+        also, values = (f" AND rank.{column} = ?", [value]) if column else ("", [])
         rows = self._read_rows(
             f"SELECT {', '.join(f'rank.{name}' for name in _RANK)} FROM rank JOIN summary USING (report_id)"
-            " WHERE version = ? ORDER BY report_id, lane",
-            [VERSION],
+            f" WHERE version = ?{also} ORDER BY report_id, lane",
+            [VERSION, *values],
         )
         return [RankSummary(**{**dict(row), "is_named": bool(row["is_named"])}) for row in rows]
 
