@@ -14,9 +14,11 @@ from ingest.nsys.source import Facts
 
 RANK, RANKS, RESTARTS, RUN, HOST = "RUN_RANK", "RUN_RANKS", "RUN_RESTARTS", "RUN_ID", "RUN_HOST"
 """Names of the rows: rank, ranks of the run, restarts of its launcher so far, hash of its identity, its machine."""
+_TASKS = "SLURM_STEP_NUM_TASKS"
+"""Set in the tasks of SLURM. A batch script is no rank, though it has SLURM_PROCID and SLURM_NTASKS as well."""
 _NUMBERS = {
     RANK: ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
-    RANKS: ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"),
+    RANKS: ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", _TASKS),
     RESTARTS: ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"),
 }
 """Variables with a whole number, the innermost launcher first: torchrun runs inside a task of SLURM."""
@@ -57,8 +59,9 @@ def _list_variables(text: str) -> Iterator[tuple[str, str]]:
 
 def _read_facts(variables: Mapping[str, str]) -> dict[str, str]:
     facts = {}
+    ignored = () if _TASKS in variables else ("SLURM_PROCID",)
     for fact, names in _NUMBERS.items():
-        value = next((variables[name] for name in names if name in variables), "")
+        value = next((variables[name] for name in names if name in variables and name not in ignored), "")
         if _WHOLE.fullmatch(value):
             facts[fact] = str(int(value))
     for names in _IDENTITIES:

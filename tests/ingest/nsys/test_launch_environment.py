@@ -23,10 +23,10 @@ def test_torchrun_tells_rank_size_run_and_restarts() -> None:
 @pytest.mark.parametrize(
     ("environment", "rank", "size"),
     [
-        ("SLURM_PROCID=5\nSLURM_NTASKS=16\nSLURM_JOB_ID=77\nSLURM_STEP_ID=0", "5", "16"),
+        ("SLURM_PROCID=5\nSLURM_STEP_NUM_TASKS=16\nSLURM_JOB_ID=77\nSLURM_STEP_ID=0", "5", "16"),
         ("OMPI_COMM_WORLD_RANK=1\0OMPI_COMM_WORLD_SIZE=2\0", "1", "2"),
         ("PMI_RANK=0;PMI_SIZE=4", "0", "4"),
-        ("SLURM_PROCID=1;SLURM_NTASKS=2;RANK=9;WORLD_SIZE=16", "9", "16"),  # torchrun inside a task of SLURM
+        ("SLURM_PROCID=1;SLURM_STEP_NUM_TASKS=2;RANK=9;WORLD_SIZE=16", "9", "16"),  # torchrun inside a task of SLURM
     ],
 )
 def test_every_launcher_tells_the_rank(environment: str, rank: str, size: str) -> None:
@@ -56,3 +56,7 @@ def test_processes_that_disagree_tell_nothing() -> None:
 
     assert read_launch(ranks(0, 1)) == []
     assert read_launch(ranks(2, 2)) == [("RUN_RANK", "2")]
+
+
+def test_a_batch_script_of_slurm_is_no_rank() -> None:
+    assert read_launch(machine("SLURM_PROCID=0;SLURM_NTASKS=16;SLURM_JOB_ID=77")) == []
