@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from ingest import scrub
-from ingest.derive import classes, complete, stage
+from ingest.derive import classes, complete, readable_names, stage
 from ingest.nsys.lookups import KNOWN
 from ingest.torch import facts, head, notes
 from ingest.torch.cutter import Cutter
@@ -97,4 +97,5 @@ def _write_names(db: duckdb.DuckDBPyConnection) -> None:
 
 def _write_rest(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(read_sql("rest.sql", "ingest.torch"))
+    readable_names.spell_out(db)
     db.execute(read_sql("operators.sql", "ingest.torch"))

@@ -25,6 +25,9 @@ _HIP = {
 }  # fmt: skip
 """AMD's names for these functions and libraries. Other CUDA functions only change their prefix."""
 _CUDA = re.compile(rf"\bcuda[A-Z]\w*|\b(?:{'|'.join(sorted(_HIP, key=len, reverse=True))})\b")
+_SYCL = {"CUDA": "SYCL", "NCCL": "oneCCL", "cuBLASLt": "oneMKL", "cuBLAS": "oneMKL", "cuDNN": "oneDNN"}
+"""Intel's names. A line that names anything else of CUDA says nothing to a program on Intel's GPUs."""
+_NVIDIA_TOOL = re.compile(r"\b(nsys|ncu)\b|nvidia-smi|Nsight")
 
 
 @cache
@@ -75,10 +78,23 @@ def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> 
     told, given = [], False
     for marks, said in map(_split, lines):
         given = given and _ELSE in marks
-        if not given and all(_holds(mark, holds) for mark in marks):
-            told.append(_CUDA.sub(_in_hip, said) if "HIP" in traits else said)
+        fits = not given and all(_holds(mark, holds) for mark in marks)
+        if fits and (ours := _in_terms_of(said, traits)) is not None:
+            told.append(ours)
             given = True
     return tuple(told)
+
+
+def _in_terms_of(said: str, traits: Collection[str]) -> str | None:
+    """Return a text with the names of the program's platform; None if it is about tools or functions of another."""
+    if ("HIP" in traits or "SYCL" in traits) and _NVIDIA_TOOL.search(said):
+        return None
+    if "HIP" in traits:
+        return _CUDA.sub(_in_hip, said)
+    if "SYCL" in traits:
+        names = [match[0] for match in _CUDA.finditer(said)]
+        return None if any(name not in _SYCL for name in names) else _CUDA.sub(lambda match: _SYCL[match[0]], said)
+    return said
 
 
 def _split(line: str) -> tuple[tuple[str, ...], str]:

@@ -43,6 +43,7 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("CUDA C++",), ("CUDA C++", "pinned memory", "CUDA graphs"), ("CUDA C++", "MPI"), ("Fortran", "OpenACC", "MPI"),
     ("OpenMP offload", "OpenMP"), ("Fortran", "OpenMP offload", "pinned memory"), ("CUDA C++", "HIP"),
     ("PyTorch", "HIP", *_TRAINED[1:], "DDP"), ("PyTorch", "HIP", "SGLang", "inference", "decode", "CUDA graphs"),
+    ("PyTorch", "SYCL", *_TRAINED[1:], "DDP"), ("SYCL",),
 )  # fmt: skip
 """Programs that there are, by their traits."""
 NSIGHT = frozenset({"capture", "profile", "profiler_overhead"})
