@@ -70,8 +70,11 @@ def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: 
     first, second = (at(page, address, library, rank) for rank in RANKS)
     first.open()
     page.get_by_role("button", name="Add reports").click()
-    page.get_by_role("dialog").get_by_role("combobox", name="Reports").fill(RANKS[1])
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_focused()
+    dialog.get_by_role("combobox", name="Reports").fill(RANKS[1])
     page.get_by_role("option", name=re.compile(RANKS[1])).click()
+    page.keyboard.press("Tab")
     page.get_by_role("button", name="Show them").click()
     page.wait_for_url(re.compile(f"with={second.report}"))
     first.until("s.shifts.length === 2")
@@ -98,9 +101,9 @@ def _busy_is_drawn(shown: TimelinePage, place: int, told: dict[str, Any]) -> Non
     room = 0.02 * now["end"]
     busiest = max(range(len(shares)), key=lambda at: shares[at])
     x = (now["shifts"][place] + (busiest + 0.5) * bin_ns + room) / (now["end"] + 2 * room) * now["width"]
-    bottom = 17 * (place + 1)
+    bottom = 14 * (place + 1)
     assert shares[busiest] > 0.3
-    assert shown.ask("mapped", x, bottom - 4) != shown.ask("mapped", 3, bottom - 4)
+    assert shown.ask("mapped", x, bottom - 3) != shown.ask("mapped", 3, bottom - 3)
 
 
 def _its_trace_is_saved(shown: TimelinePage, second: TimelinePage) -> None:
