@@ -8,8 +8,8 @@ from profiledb.rules import classes
 _ANONYMOUS = r"(<unnamed>|\(anonymous namespace\)|\{anonymous\})::"
 _RETURNED = r"^(?:void )?(?:typename )?(?:std::)?enable_if(?:_t)?<.*?>(?:::type)? ((?:\w+::)*\w+[<(])"
 """Return type in front of a kernel name that only some template arguments produce: void, spelled at length."""
-_ENTRY = r"^(?:void )?ck_tile::kentry<(?:\d+, )*(?:\w+::)*(\w+)"
-"""Every kernel of CK-Tile is this function; its first type says which one."""
+_ENTRY = r"^(?:void )?ck_tile::kentry<(?:\d+, |ck_tile::gfx\w+, )*(?:\w+::)*(\w+)"
+"""Every kernel of CK-Tile is this function; its first type, after that of the GPU, says which one."""
 _FUNCTION = r"^(?:void )?(?:\w+::)*(\w+)"
 
 

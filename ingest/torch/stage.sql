@@ -59,16 +59,17 @@ FROM placed JOIN kernel_of USING (name) WHERE kind = 'kernel';
 -- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice", on Intel "zeCommandListAppendMemoryCopy(M2D)",
 -- where M is memory of the system, H memory for GPUs on the host; kinds and directions use the numbers of nsys.
 DROP TABLE temp.staged_memop;
-CREATE OR REPLACE TEMP MACRO memory_of(letter, sign) AS
-CASE WHEN sign = '2' THEN CASE letter WHEN 'M' THEN 'Pageable' WHEN 'H' THEN 'Pinned' WHEN 'D' THEN 'Device' END END;
+CREATE OR REPLACE TEMP MACRO memory_of(letter, sign, text) AS
+CASE WHEN sign = '2' THEN CASE letter WHEN 'M' THEN 'Pageable' WHEN 'D' THEN 'Device'
+        WHEN 'H' THEN CASE WHEN contains(text, '(') THEN 'Pinned' END END END;
 CREATE TEMP VIEW staged_memop AS
 WITH named AS (
-    SELECT *, coalesce(nullif(regexp_extract(text, '\b([HMD]2[HMD])\b', 1), ''),
+    SELECT *, coalesce(nullif(regexp_extract(text, '(?:\b|^Memcpy)([HMD]2[HMD])\b', 1), ''),
             regexp_extract(text, '^(?:Memcpy |Copy)(\w+)', 1)) AS direction,
-        coalesce(nullif(regexp_extract(text, '\(([\w ]+) -> ', 1), ''), memory_of(direction[1], direction[2]))
+        coalesce(nullif(regexp_extract(text, '\(([\w ]+) -> ', 1), ''), memory_of(direction[1], direction[2], text))
             AS source,
         coalesce(nullif(regexp_extract(text, '-> ([\w ]+)\)$', 1), ''),
-            nullif(regexp_extract(text, '^Memset \(([\w ]+)\)$', 1), ''), memory_of(direction[3], direction[2])
+            nullif(regexp_extract(text, '^Memset \(([\w ]+)\)$', 1), ''), memory_of(direction[3], direction[2], text)
         ) AS target
     FROM placed WHERE kind IN ('memcpy', 'memset')
 ), coded AS (

@@ -27,7 +27,7 @@ _HIP = {
 _CUDA = re.compile(rf"\bcuda[A-Z]\w*|\b(?:{'|'.join(sorted(_HIP, key=len, reverse=True))})\b")
 _SYCL = {"CUDA": "SYCL", "NCCL": "oneCCL", "cuBLASLt": "oneMKL", "cuBLAS": "oneMKL", "cuDNN": "oneDNN"}
 """Intel's names. A line that names anything else of CUDA says nothing to a program on Intel's GPUs."""
-_NVIDIA_TOOL = re.compile(r"\b(nsys|ncu)\b|nvidia-smi|Nsight")
+_NVIDIA_TOOL = re.compile(r"\b(nsys|ncu)\b|nvidia-smi|Nsight|--trace=|cudnn_|\bnvtx\b")
 
 
 @cache

@@ -308,3 +308,31 @@ def test_copies_of_other_vendors(
     assert query(f"SELECT operation, ({label} src_kind), ({label} dst_kind) FROM memop") == [
         (operation, source, target)
     ]
+
+
+def test_a_trace_of_xla(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """Streams of a GPU are threads of its process; the lines that XLA derives from them count once."""
+
+    def meta(kind: str, name: str, pid: int, tid: int = 0) -> str:
+        args = {"name": name}
+        return json.dumps({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args})
+
+    def slice_of(name: str, start: int, end: int, pid: int, tid: int) -> str:
+        times = {"ts": float(us(start)[-12:]), "dur": (end - start) / 1000}
+        return json.dumps({"ph": "X", "name": name, "pid": pid, "tid": tid, **times})
+
+    events = [
+        meta("process_name", "/device:GPU:0", 1), meta("process_name", "/host:CPU", 701),
+        meta("thread_name", "Stream #13(Compute)", 1, 13), meta("thread_name", "Stream #14(MemcpyH2D)", 1, 14),
+        meta("thread_name", "XLA Ops", 1, 3),
+        slice_of("loop_add_fusion", 1000, 3000, 1, 13), slice_of("MemcpyH2D", 500, 900, 1, 14),
+        slice_of("fusion.1", 1000, 3000, 1, 3), slice_of("TfrtCpuExecutable::Execute", 0, 4000, 701, 9),
+    ]  # fmt: skip
+    (inbox / "host.trace.json").write_text(text(events, deviceProperties=None))
+    query = converted(ingest, inbox, empty_library, "host.trace.json")
+    columns = "end_ns - start_ns, device_id, stream_id, demangled"
+    assert query(f"SELECT {columns} FROM kernel JOIN kernel_name USING (name_id)") == [(2000, 0, 13, "loop_add_fusion")]
+    copies = "SELECT operation, end_ns - start_ns, stream_id FROM memop"
+    assert query(copies) == [("[CUDA memcpy Host-to-Device]", 400, 14)]
+    assert query("SELECT name FROM range JOIN range_name USING (name_id)") == [("TfrtCpuExecutable::Execute",)]
+    assert query("SELECT tool FROM report") == [("XLA profiler (JAX or TensorFlow)",)]
