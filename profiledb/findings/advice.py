@@ -85,16 +85,22 @@ def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> 
     return tuple(told)
 
 
+def translate(said: str, traits: Collection[str]) -> str:
+    """Return a text of ours with the names that the program's platform has for those of CUDA."""
+    if "HIP" in traits:
+        return _CUDA.sub(_in_hip, said)
+    if "SYCL" in traits:
+        return _CUDA.sub(lambda match: _SYCL.get(match[0], match[0]), said)
+    return said
+
+
 def _in_terms_of(said: str, traits: Collection[str]) -> str | None:
     """Return a text with the names of the program's platform; None if it is about tools or functions of another."""
     if ("HIP" in traits or "SYCL" in traits) and _NVIDIA_TOOL.search(said):
         return None
-    if "HIP" in traits:
-        return _CUDA.sub(_in_hip, said)
-    if "SYCL" in traits:
-        names = [match[0] for match in _CUDA.finditer(said)]
-        return None if any(name not in _SYCL for name in names) else _CUDA.sub(lambda match: _SYCL[match[0]], said)
-    return said
+    if "SYCL" in traits and any(match[0] not in _SYCL for match in _CUDA.finditer(said)):
+        return None
+    return translate(said, traits)
 
 
 def _split(line: str) -> tuple[tuple[str, ...], str]:

@@ -165,3 +165,12 @@ def test_traits_have_one_name_each() -> None:
     assert len(program.TRAITS) == len(set(program.TRAITS)) == sum(map(len, program.KINDS.values()))
     causes = set(itertools.chain.from_iterable(rule.causes for rule in rulebook.load().values()))
     assert not causes & set(program.TRAITS)
+
+
+def test_sentences_speak_of_the_programs_platform() -> None:
+    said = "Beside {graphs} CUDA graphs, `cudaDeviceSynchronize` waits for NCCL."
+    assert advice.translate(said, ("PyTorch",)) == said
+    assert advice.translate(said, ("PyTorch", "HIP")) == (
+        "Beside {graphs} HIP graphs, `hipDeviceSynchronize` waits for RCCL."
+    )
+    assert advice.translate("A CUDA call.", ("SYCL",)) == "A SYCL call."
