@@ -30,6 +30,7 @@ from profiledb.errors import (
     WarpdeckError,
 )
 from profiledb.library.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.library.report_list import kind_of
 from profiledb.monitoring import counters, logs
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
@@ -55,7 +56,7 @@ def _is_library_newer() -> bool:
     """Return True, and say so, if a later version of Warpdeck changed the library: nothing else can be shown then."""
     with ui.boundary():
         try:
-            session.reports()
+            session.count()
         except NewerLibraryError as error:
             ui.problem(error)
             return True
@@ -89,7 +90,7 @@ def _draw_page(current: Manifest | None, offered: Manifest | None) -> None:
         for view in page_list.VIEWS
     }
     redirects = {
-        st.Page(partial(_redirect, view), title=view.title, url_path=url, visibility="hidden"): view
+        st.Page(partial(_redirect_address, view), title=view.title, url_path=url, visibility="hidden"): view
         for view in page_list.VIEWS
         for url in view.former_urls
     }
@@ -128,7 +129,7 @@ def _draw_guest_notice(library: StreamlitPage, scripts: menu.Scripts, shared: Ma
         st.page_link(path, label=f"Open {fmt.plain(shared.shown_name)}", query_params=query)
 
 
-def _redirect(view: page_list.View) -> None:
+def _redirect_address(view: page_list.View) -> None:
     """Redirect from a former address of a page to the present one."""
     navigation.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
 
@@ -182,7 +183,7 @@ def _prepare_report_page(view: page_list.View, library: StreamlitPage, scripts: 
         return True
     assert view.subject is not None, "a page for every subject fits every report"
     st.info(
-        f"{fmt.plain(manifest.shown_name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
+        f"{fmt.plain(manifest.shown_name)} is a report of {ui.kind_title(kind_of(manifest))}. This page shows"
         f" {_SUBJECT_TITLES[view.subject]}, which it does not have."
     )
     fitting = page_list.get_first_view(manifest)

@@ -128,7 +128,7 @@ def _count_files() -> dict[str, float]:
 
 
 def _count_reports() -> dict[str, float]:
-    return {"": float(len(visitors.get_whole_library().catalog.report_ids()))}
+    return {"": float(visitors.get_whole_library().catalog.listing.count())}
 
 
 def _count_open_pages() -> dict[str, float]:

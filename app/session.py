@@ -1,6 +1,6 @@
 """Cached access to the library, the only way for pages: list reports, find the page's report, run analyses."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,16 +18,17 @@ from profiledb.findings import digest
 from profiledb.library.catalog import FIRST_SAMPLE, Job, Manifest, Subject
 from profiledb.library.library import Library
 from profiledb.library.report_links import Partner
+from profiledb.library.report_list import PAGE, Filters
 from profiledb.query import captures, header, request, views
 from profiledb.query.answer_cache import Answers
 from profiledb.query.captures import Capture
 from profiledb.query.request import Key
 from profiledb.query.single_flight_cache import SingleFlightCache
 from profiledb.report import sidecar
-from profiledb.report.report_lookup import find
+from profiledb.report.report_lookup import find as find_among
 from profiledb.selection import model
 from profiledb.studies import run_lookup
-from profiledb.studies.runs.run_list import Run, find_run
+from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.series_board import Board
 from profiledb.studies.trends.team_summary_store import summaries_of
 
@@ -35,8 +36,13 @@ Value = TypeVar("Value")
 PARAMETER = "report"
 """URL parameter with the report of a page."""
 
+OFFERED = 300
+"""Reports that a page offers in a list to choose from, newest first; the search and the Library find the others."""
+ALL = Filters()
 _VIEWS = 8
 """Number of different visibilities for which lists are cached."""
+_LISTS = 256
+"""Number of answers about lists that are cached."""
 # A page that waits for a query lets other pages run.
 _ANSWERS = Answers(aside=script_queue.page_scripts.step_aside)
 _QUESTIONS = SingleFlightCache(aside=script_queue.page_scripts.step_aside)
@@ -82,50 +88,93 @@ def administering() -> Library:
     return library()
 
 
-def reports() -> list[Manifest]:
-    """Return all reports, newest first; reread only after the catalog has changed."""
-    return list(_reports(*_shown()))
+def count(filters: Filters = ALL) -> int:
+    """Return the number of reports that pass these filters."""
+    return int(_ask_list(*_build_list_key(), "count", filters))
 
 
-@lasting(maxsize=_VIEWS)
-def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(library().list())
+def listed(filters: Filters = ALL, order: str = "newest", first: int = 0, most: int = PAGE) -> list[Manifest]:
+    """Return a page of the list of reports (profiledb.library.report_list)."""
+    return list(_ask_list(*_build_list_key(), "page", filters, order, first, most))
 
 
-def _shown() -> tuple[Path, tuple[int, int], object]:
+def reports(ids: Iterable[str]) -> dict[str, Manifest]:
+    """Return some reports by id, in this order, without those that are not in the library."""
+    return dict(_ask_list(*_build_list_key(), "get", tuple(ids)))
+
+
+def find(name: str) -> Manifest:
+    """Return the report with this id, unique prefix of an id, or name; raises ReportNotFoundError."""
+    found: Manifest = _ask_list(*_build_list_key(), "find", name)
+    return found
+
+
+def labels(ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return the sorted labels of each of some reports that has any."""
+    return dict(_ask_list(*_build_list_key(), "labels_of", tuple(ids)))
+
+
+def choices(of: str, *given: str) -> list[str]:
+    """Return the values to filter the list by: ``kinds``, ``gpus``, ``labels`` or ``rules`` of all reports."""
+    return list(_ask_list(*_build_list_key(), of, *given))
+
+
+@lasting(maxsize=_LISTS)
+def _ask_list(folder: Path, version: tuple[int, int], kind: object, method: str, *given: Any) -> Any:  # noqa: ARG001 (part of the key)
+    """Call a method of the catalog's list of reports; again only after the catalog has changed."""
+    return getattr(library().catalog.listing, method)(*given)
+
+
+def _build_list_key() -> tuple[Path, tuple[int, int], object]:
     """Return the cache key of lists: the library, its version, and the user's visibility."""
     shelf = library()
     return shelf.folder, shelf.catalog.version(), shelf.catalog.visibility.cache_key()
 
 
-def jobs() -> list[Job]:
-    """Return all files ever picked up, last changed first; reread only after one has changed."""
+def jobs(*states: str) -> list[Job]:
+    """Return the files in some states, last changed first, as many as a page shows."""
+    return list(_ask_files("jobs_in", *states))
+
+
+def count_jobs(*states: str) -> dict[str, int]:
+    """Return the number of files in each of these states that has any."""
+    return dict(_ask_files("count_jobs", *states))
+
+
+def warned_jobs(most: int) -> list[Job]:
+    """Return files that were taken in with a remark."""
+    return list(_ask_files("warned_jobs", most))
+
+
+def jobs_below(folder: str) -> list[Job]:
+    """Return the files in a folder and below, such as that of the samples."""
+    return list(_ask_files("jobs_below", folder))
+
+
+def jobs_at(paths: Iterable[str]) -> list[Job]:
+    """Return some files by their paths."""
+    return list(_ask_files("jobs_at", tuple(paths)))
+
+
+def _ask_files(method: str, *given: Any) -> Any:
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()))
+    version, kind = shelf.catalog.version_of_files(), shelf.catalog.visibility.cache_key()
+    return _ask_catalog(shelf.folder, version, kind, method, *given)
 
 
-@lasting(maxsize=_VIEWS)
-def _jobs(folder: Path, version: tuple[int, ...], kind: object) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(library().catalog.jobs())
-
-
-def labels() -> dict[str, list[str]]:
-    """Return sorted labels by report id; reread only after the catalog has changed."""
-    return dict(_labels(*_shown()))
-
-
-@lasting(maxsize=_VIEWS)
-def _labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
-    return library().catalog.labels()
+@lasting(maxsize=_LISTS)
+def _ask_catalog(folder: Path, version: tuple[int, ...], kind: object, method: str, *given: Any) -> Any:  # noqa: ARG001 (part of the key)
+    """Call a method of the catalog about files; again only after one has changed."""
+    return getattr(library().catalog, method)(*given)
 
 
 def links(to: Partner = "ncu") -> dict[str, str]:
     """Return the id of the Compute report, or of the trace, linked to each Systems report."""
-    return dict(_links(*_shown(), to))
+    return dict(_read_links(*_build_list_key(), to))
 
 
 @lasting(maxsize=2 * _VIEWS)
-def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+def _read_links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -135,37 +184,37 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with script_queue.page_scripts.step_aside():
-        return _board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
+        return _read_board(shelf.folder, versions, shelf.catalog.visibility.cache_key())
 
 
 @lasting(maxsize=_VIEWS)
-def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
+def _read_board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed
     return found
 
 
-def runs() -> list[Run]:
-    """Return the runs on several GPUs; listed again only after a change to a report or a summary."""
+def run_of(report_id: str) -> Run | None:
+    """Return the run on several GPUs that a report is of; looked for again only after a change to a summary."""
     shelf = library()
     versions = (shelf.catalog.version(), summaries_of(shelf).version())
-    return list(_runs(shelf.folder, versions, shelf.catalog.visibility.cache_key()))
+    return _run_of(shelf.folder, versions, shelf.catalog.visibility.cache_key(), report_id)
 
 
-@lasting(maxsize=_VIEWS)
-def _runs(folder: Path, versions: tuple[Any, ...], kind: object) -> tuple[Run, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(run_lookup.list_runs(library(), reports()))
+@lasting(maxsize=_LISTS)
+def _run_of(folder: Path, versions: tuple[Any, ...], kind: object, report_id: str) -> Run | None:  # noqa: ARG001 (part of the key)
+    return run_lookup.find_run(library(), report_id)
 
 
 def has_run(report_id: str) -> bool:
     """Return whether a report is of a run on several GPUs."""
-    return find_run(runs(), report_id) is not None
+    return run_of(report_id) is not None
 
 
 def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:
     """Return the Systems reports linked to this Compute report or trace, newest first."""
-    linked = links(to)
-    return [one for one in reports() if linked.get(one.id) == report_id]
+    linked = reports(nsys_id for nsys_id, other in links(to).items() if other == report_id)
+    return sorted(linked.values(), key=lambda one: one.ingested_at, reverse=True)
 
 
 def report(subject: Subject | None = None) -> Manifest:
@@ -175,7 +224,7 @@ def report(subject: Subject | None = None) -> Manifest:
         ReportNotFoundError: the URL matches no report or several, or there is no report on ``subject``.
     """
     if named := st.query_params.get(PARAMETER):
-        return find(reports(), named)
+        return find(named)
     if found := usual(subject):
         return found
     raise ReportNotFoundError(
@@ -190,19 +239,32 @@ def usual(subject: Subject | None = None) -> Manifest | None:
     It is the session's last report. Before there is one: the sample for newcomers or, without it, the report that was
     the newest when this was first asked.
     """
-    fitting = {r.id: r for r in reports() if subject is None or subject in r.subjects}
     at_hand: dict[str | None, str] = st.session_state.setdefault(_AT_HAND, {})
-    first = next((r.id for r in fitting.values() if r.sample and r.name == FIRST_SAMPLE), None)
-    ids = (st.session_state.get(_LAST), at_hand.get(subject), first, *fitting)
-    found = next((fitting[report_id] for report_id in ids if report_id in fitting), None)
+    kept = (st.session_state.get(_LAST), at_hand.get(subject))
+    known = reports(report_id for report_id in kept if report_id)
+    found = next((one for one in known.values() if subject is None or subject in one.subjects), None)
+    if found is None:
+        samples = listed(Filters(text=FIRST_SAMPLE, subject=subject, is_sample=True))
+        first = [one for one in samples if one.name == FIRST_SAMPLE]
+        found = next(iter(first or listed(Filters(subject=subject), most=1)), None)
     if found:
         at_hand[subject] = found.id
     return found
 
 
-def about(subject: Subject, without: str = "") -> dict[str, Manifest]:
-    """Return the reports on a subject by id, newest first, except for ``without`` (the page's own)."""
-    return {one.id: one for one in reports() if subject in one.subjects and one.id != without}
+def about(subject: Subject, without: str = "", named_by: str = "") -> dict[str, Manifest]:
+    """Return the newest reports on a subject by id, except for ``without`` (the page's own).
+
+    Pages offer these in a list; a report that the URL names in the parameter ``named_by`` is among them.
+    """
+    asked = []
+    for text in st.query_params.get_all(named_by) if named_by else ():
+        with suppress(ReportNotFoundError):
+            asked.append(find(text))
+    newest = {one.id: one for one in listed(Filters(subject=subject), most=OFFERED)}
+    known = newest | {one.id: one for one in asked if subject in one.subjects}
+    known.pop(without, None)
+    return known
 
 
 def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
@@ -210,7 +272,7 @@ def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
     ids = []
     for text in st.query_params.get_all(parameter):
         with suppress(ReportNotFoundError):
-            ids.append(find(among.values(), text).id)
+            ids.append(find_among(among.values(), text).id)
     return list(dict.fromkeys(ids))
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from app.views.library import filters
 from app.views.trends import series_table
 from profiledb import config
 from profiledb.access.cli.check import WORSE
@@ -28,6 +27,7 @@ from profiledb.library import database
 from profiledb.library.catalog import FILE as CATALOG
 from profiledb.library.database import Connection
 from profiledb.library.library import Library
+from profiledb.library.report_list import Filters
 from profiledb.report.derived_files import SUMMARIES
 from profiledb.studies.trends import gate, printout, summary_refresh
 from profiledb.studies.trends.budget import Budget
@@ -71,6 +71,7 @@ def fill_catalog(library: Library, count: int) -> None:
                 "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu,"
                 " replace(manifest, old, new) FROM report JOIN copy ON old = id"
             )
+        library.catalog.complete_listing()
         with _open_transaction(library, SUMMARIES, TOPIC) as db:
             _set_names(db, ids[at : at + _AT_ONCE])
             db.execute(
@@ -111,8 +112,9 @@ def main(count: int) -> int:
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
         reports = library.list()
         print(f"Library, list of reports: {time_cpu_s(library.list):.2f} s")
-        wanted = filters.Filters(text="train_77 h200")
-        print(f"search: {time_cpu_s(lambda: filters.matching(reports, {}, wanted, {})):.2f} s")
+        listing, wanted = library.catalog.listing, Filters(text="train_77 h200")
+        print(f"Library, a page: {time_cpu_s(lambda: (listing.page(), listing.count())):.3f} s")
+        print(f"search: {time_cpu_s(lambda: (listing.page(wanted), listing.count(wanted))):.3f} s")
         print(
             f"Trends, changes never looked for: {time_cpu_s(lambda: series_table.frame(Board(library).listed)):.2f} s"
         )

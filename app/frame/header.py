@@ -1,6 +1,5 @@
 """The header of a report's page, in one line: title, report switcher, linked reports, and what can be done with it."""
 
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -22,16 +21,15 @@ _LOCAL = "It opens on this machine only."
 
 def draw_header(view: page_list.View, current: Manifest | None) -> None:
     """Draw the header of a page; without a report the title and the switcher."""
-    known = {manifest.id: manifest for manifest in session.reports()}
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="top-bar"):
         about = page_elements.describe(current) if current else None
         st.header(fmt.plain(view.title), anchor=False, width="content", help=about)
-        if not known:
+        if not session.count():
             return
-        report_switcher.draw_switcher(known, current, view)
-        if current is None or current.id not in known:
+        report_switcher.draw_switcher(current, view)
+        if current is None:
             return
-        _draw_partner_links(current, known)
+        _draw_partner_links(current)
         if TIMELINE in current.subjects:
             _draw_compare_picker(current)
         if not access.is_guest():
@@ -42,16 +40,15 @@ def draw_header(view: page_list.View, current: Manifest | None) -> None:
     report_links.dialog()
 
 
-def _draw_partner_links(current: Manifest, known: Mapping[str, Manifest]) -> None:
+def _draw_partner_links(current: Manifest) -> None:
     """Draw links to the reports that this one is linked to, and for a Systems report the button to link one."""
     if TIMELINE not in current.subjects:
         for report in session.systems_of(current.id)[:1]:
             _draw_report_link(report, "Systems report")
         return
-    if (linked := known.get(session.links().get(current.id, ""))) is not None:
-        _draw_report_link(linked, "Compute report")
-    if (trace := known.get(session.links("trace").get(current.id, ""))) is not None:
-        _draw_report_link(trace, "PyTorch trace")
+    for links, label in ((session.links(), "Compute report"), (session.links("trace"), "PyTorch trace")):
+        for report in session.reports([links[current.id]] if current.id in links else []).values():
+            _draw_report_link(report, label)
     for report in session.systems_of(current.id, "trace")[:1]:
         _draw_report_link(report, "Systems report")
     if access.may_edit():

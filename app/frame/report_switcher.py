@@ -1,4 +1,7 @@
-"""The report switcher: pinned reports first, then those that the session looked at, then all others, newest first."""
+"""The report switcher: pinned reports first, then those that the session looked at, then others, newest first.
+
+It offers the newest reports of a large library; what people type finds any other one, if need be in the Library.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,30 +9,35 @@ import streamlit as st
 
 from app import page_list, session
 from app.selection import page_selection
-from app.ui import page_elements
+from app.ui import navigation, page_elements
 from app.ui.pin_button import PINNED
 from app.ui.report_titles import titles
 from profiledb.library.catalog import Manifest
+from profiledb.library.report_list import Filters
 
 _PICKER = "report-picker"
 _WAS_CHOSEN = "report-chosen"
+_WAS_TYPED = "report-typed"
 _RECENT = "recent-reports"
 _MAX_RECENT = 8
+_MAX_PINNED = 100
 _PREFIXES = {"pinned": "★ ", "recent": "↺ "}
 
 
-def draw_switcher(known: Mapping[str, Manifest], current: Manifest | None, view: page_list.View | None) -> None:
+def draw_switcher(current: Manifest | None, view: page_list.View | None) -> None:
     """Draw the switcher. A chosen report stays on this page if it fits; otherwise it opens on its own first page.
 
     The key of the widget contains the report: a browser that still shows the picker of another report sends that
     report's id along with any other event, although nobody has chosen it.
     """
-    shown = current.id if current and current.id in known else None
+    shown = current.id if current else None
     recent = [report_id for report_id in _remember_report(shown) if report_id != shown]
-    labels = session.labels()
-    pinned = [report_id for report_id in known if PINNED in labels.get(report_id, [])]
+    pinned = {one.id: one for one in session.listed(Filters(labels=(PINNED,)), most=_MAX_PINNED)}
+    newest = {one.id: one for one in session.listed(most=session.OFFERED)}
+    listed = pinned | newest
+    known = listed | session.reports(one for one in (*recent, shown) if one and one not in listed)
     order = order_reports(known, pinned, recent)
-    options = _label_reports(titles(known), labels, pinned, recent)
+    options = _label_reports(titles(known), session.labels(known), pinned, recent)
     key = f"{_PICKER}-{shown}"
     st.selectbox(
         "Report",
@@ -42,7 +50,10 @@ def draw_switcher(known: Mapping[str, Manifest], current: Manifest | None, view:
         placeholder="Choose a report: type a part of its name, GPU, date or label",
         label_visibility="collapsed",
         width=380,
+        accept_new_options=len(newest) == session.OFFERED,
     )
+    if text := st.session_state.pop(_WAS_TYPED, ""):
+        navigation.to(page_list.LIBRARY, {"q": text})
     if current and st.session_state.pop(_WAS_CHOSEN, False) and (view is None or not view.fits(current)):
         page_elements.open_report(current)
 
@@ -75,7 +86,17 @@ def _remember_report(shown: str | None) -> list[str]:
 
 
 def _choose_report(key: str, known: Mapping[str, Manifest], shown: str | None) -> None:
-    if (chosen := known.get(st.session_state[key])) and chosen.id != shown:
+    text = st.session_state[key] or ""
+    chosen = known.get(text) or _find_typed(text)
+    if chosen and chosen.id != shown:
         session.remember(chosen)
         page_selection.other_report()
         st.session_state[_WAS_CHOSEN] = True
+
+
+def _find_typed(text: str) -> Manifest | None:
+    """Return the only report that a typed text finds; if there are none or several, the Library shows them."""
+    found = session.listed(Filters(text=text), most=2) if text else []
+    if text and len(found) != 1:
+        st.session_state[_WAS_TYPED] = text
+    return found[0] if len(found) == 1 else None

@@ -12,11 +12,14 @@ from app.web import url_paths, visitors
 from app.web.fair_pool import FairPool
 from profiledb.errors import BusyError, ReportNotFoundError, WarpdeckError
 from profiledb.library.library import Library
+from profiledb.library.report_list import Filters
 from profiledb.words import visible
 
 PATH = "/_warpdeck/search"
 MOST = 2_000
-"""Reports, kernels and ranges at most, each."""
+"""Reports, kernels and ranges at most, each: a browser with all reports asks nothing more."""
+MOST_FOUND = 50
+"""Reports that a text finds."""
 LONGEST = 400
 """Length limit of a name, in characters."""
 _POOL = FairPool(at_once=2, each=1, waiting=5, again_s=1)
@@ -28,45 +31,54 @@ def get_address() -> str:
 
 
 def make_route() -> Route:
-    return Route(get_address(), _respond, methods=["GET"])
+    return Route(get_address(), _respond_to_search, methods=["GET"])
 
 
-async def _respond(request: Request) -> Response:
+async def _respond_to_search(request: Request) -> Response:
     library, report_id = visitors.get_library(request.scope), request.query_params.get("report", "")
     headers = {"Cache-Control": "no-store"}
+    text = request.query_params.get("q", "")[:LONGEST]
     try:
-        items = await _POOL.run(visitors.get_visitor(request.scope), lambda: list_items(library, report_id))
+        items = await _POOL.run(visitors.get_visitor(request.scope), lambda: list_items(library, report_id, text))
     except ReportNotFoundError:
         return JSONResponse({"error": "There is no such report."}, 404, headers)
     except BusyError as error:
         return JSONResponse({"error": str(error)}, 429, headers | {"Retry-After": str(error.again_s)})
-    return JSONResponse({"items": items}, headers=headers)
+    reports = sum(item["kind"] == "report" for item in items)
+    return JSONResponse({"items": items, "asks": bool(text) or reports == MOST}, headers=headers)
 
 
-def list_items(library: Library, report_id: str) -> list[dict[str, Any]]:
-    """Return the reports that the visitor sees, and the kernels and ranges of one of them, as ``search.js`` reads them.
+def list_items(library: Library, report_id: str, text: str = "") -> list[dict[str, Any]]:
+    """Return what the search finds besides pages, as ``search.js`` reads it.
+
+    These are the newest reports that the visitor sees, and the kernels and ranges of one report; with a text, the
+    reports alone that it finds in the whole library.
 
     Raises:
         ReportNotFoundError: the visitor does not see that report.
     """
-    reports = {one.id: one for one in library.list()[:MOST]}
+    listing = library.catalog.listing
+    found = listing.page(Filters(text=text), most=MOST_FOUND) if text else listing.page(most=MOST)
+    reports = {one.id: one for one in found}
     titles = report_titles.titles(reports)
     items = [
-        _item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))
+        _make_item("report", one.id, one.shown_name, titles[one.id].removeprefix(visible(one.shown_name)).lstrip(" ·"))
         for one in reports.values()
     ]
-    if report_id:
+    if report_id and not text:
         library.catalog.visibility.require_reports(report_id)
-        items += [_item("kernel", row["kernel"], row["name"]) for row in _rows(library, report_id, "kernels")]
-        items += [_item("range", row["path"], row["path"]) for row in _rows(library, report_id, "range_paths")]
+        items += [_make_item("kernel", row["kernel"], row["name"]) for row in _read_rows(library, report_id, "kernels")]
+        items += [
+            _make_item("range", row["path"], row["path"]) for row in _read_rows(library, report_id, "range_paths")
+        ]
     return items
 
 
-def _item(kind: str, value: Any, name: Any, about: str = "") -> dict[str, Any]:
+def _make_item(kind: str, value: Any, name: Any, about: str = "") -> dict[str, Any]:
     return {"kind": kind, "value": str(value), "name": visible(name)[:LONGEST], "about": about[:LONGEST]}
 
 
-def _rows(library: Library, report_id: str, analysis: str) -> list[Any]:
+def _read_rows(library: Library, report_id: str, analysis: str) -> list[Any]:
     """Return the rows of an analysis; none if the report lacks the data or cannot be read, which its pages report."""
     try:
         return session.answer(library, report_id, analysis).head(MOST).to_dict("records")

@@ -33,12 +33,6 @@ def kind_title(kind: str) -> str:
     return KIND_TITLES.get(kind, kind)
 
 
-def kind_of(report: Manifest) -> str:
-    """Return the kind of a report; for a trace in PyTorch's format by another program, that program's name."""
-    is_other = report.kind == "torch" and report.tool not in (None, KIND_TITLES["torch"])
-    return (report.tool or report.kind) if is_other else report.kind
-
-
 def open_report(manifest: Manifest) -> None:
     """Open the first page of a report."""
     navigation.to(page_list.get_first_view(manifest).path, {"report": manifest.id})

@@ -11,16 +11,16 @@ PINNED = "pinned"
 
 def draw_pin_button(report: Manifest, key: str) -> None:
     """Draw the button that pins a report, or unpins it."""
-    pinned = PINNED in session.labels().get(report.id, [])
+    pinned = PINNED in session.labels([report.id]).get(report.id, [])
     st.button(
         "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key=key,
         help="Takes the report from the top of the list." if pinned
         else "Puts the report on top of the list, for everyone. The Library shows it as the label pinned.",
-        on_click=_pin, args=(report.id, not pinned),
+        on_click=_set_pin, args=(report.id, not pinned),
     )  # fmt: skip
 
 
-def _pin(report_id: str, pinned: bool) -> None:
+def _set_pin(report_id: str, pinned: bool) -> None:
     catalog = session.editing().catalog
-    labels = set(catalog.labels().get(report_id, ()))
+    labels = set(catalog.listing.labels_of([report_id]).get(report_id, ()))
     catalog.set_labels(report_id, sorted(labels | {PINNED} if pinned else labels - {PINNED}))

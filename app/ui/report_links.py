@@ -9,11 +9,13 @@ from app import session
 from app.ui import format as fmt
 from app.ui import link_row, page_elements, trace_links
 from profiledb.library.catalog import LAUNCHES, Manifest
+from profiledb.library.report_list import Filters
 
 CANDIDATES = 30
 """Maximum number of Compute reports compared, newest first."""
 
 _OPEN = "library-link"
+_COMPUTE = Filters(subject=LAUNCHES)
 _COMMAND = "ncu --set full -o report python train.py"
 
 
@@ -31,9 +33,11 @@ class Candidate:
 
 def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the names of the reports linked to each report, in either direction, by report id."""
-    names = {r.id: fmt.visible(r.shown_name) for r in reports}
+    shown = {one.id for one in reports}
+    pairs = [pair for kind in links for pair in kind.items() if not shown.isdisjoint(pair)]
+    names = {key: fmt.visible(one.shown_name) for key, one in session.reports(sorted({*sum(pairs, ())})).items()}
     linked: dict[str, list[str]] = {}
-    for nsys_id, other_id in (pair for kind in links for pair in kind.items()):
+    for nsys_id, other_id in pairs:
         if nsys_id in names and other_id in names:
             linked.setdefault(nsys_id, []).append(names[other_id])
             linked.setdefault(other_id, []).append(names[nsys_id])
@@ -53,27 +57,27 @@ def action(report: Manifest) -> None:
 
 def dialog() -> None:
     """Show the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
-    known = {r.id: r for r in session.reports()}
-    if report := known.get(st.session_state.get(_OPEN, "")):
-        st.dialog("Link a report", width="medium", on_dismiss=_close)(_choose)(report)
+    chosen = st.session_state.get(_OPEN, "")
+    if chosen and (report := session.reports([chosen]).get(chosen)):
+        st.dialog("Link a report", width="medium", on_dismiss=_close_dialog)(_draw_dialog)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:
     """Return the newest Compute reports and the linked one, highest coverage first, without damaged files."""
     linked = session.links().get(report.id)
-    compute = [r for r in session.reports() if LAUNCHES in r.subjects]
-    chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
+    compute = {one.id: one for one in session.listed(_COMPUTE, most=CANDIDATES)}
+    chosen = compute | session.reports([linked] if linked else [])
     shelf = session.library()
-    candidates = [_candidate(report, other) for other in chosen if shelf.is_intact(other.id)]
+    candidates = [_make_candidate(report, other) for other in chosen.values() if shelf.is_intact(other.id)]
     return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 
-def _candidate(report: Manifest, other: Manifest) -> Candidate:
+def _make_candidate(report: Manifest, other: Manifest) -> Candidate:
     row = session.whole(report.id, "ncu_coverage", ncu=other.id).iloc[0]
     return Candidate(other, fmt.number(row["covered_pct"]) or 0.0, fmt.number(row["name_only_pct"]) or 0.0)
 
 
-def _choose(report: Manifest) -> None:
+def _draw_dialog(report: Manifest) -> None:
     with page_elements.boundary():
         st.caption(
             f"Nsight Compute shows why kernels take their time; {fmt.plain(report.name)} shows how much that"
@@ -85,7 +89,7 @@ def _choose(report: Manifest) -> None:
         near = [candidate for candidate in candidates if candidate.covered_pct or candidate.report.id == linked]
         far = [candidate for candidate in candidates if candidate not in near]
         for candidate in near:
-            _row(report, candidate, linked=candidate.report.id == linked)
+            _draw_row(report, candidate, linked=candidate.report.id == linked)
         if not near:
             st.info(
                 "No Compute report in this library measured these kernels. To capture one of the same program, run:"
@@ -95,53 +99,57 @@ def _choose(report: Manifest) -> None:
             title = "1 report covers none" if len(far) == 1 else f"{len(far)} reports cover none"
             with st.expander(f"{title} of its kernels"):
                 for candidate in far:
-                    _row(report, candidate, linked=False)
-        total = sum(LAUNCHES in r.subjects for r in session.reports())
+                    _draw_row(report, candidate, linked=False)
+        total = session.count(_COMPUTE)
         if total > CANDIDATES:
             st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")
         if trace_links.offer(report):
-            _done()
+            _close_and_rerun()
 
 
-def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
-    pressed = link_row.draw(candidate.report, _about(candidate.report), said=_coverage(candidate), linked=linked)
+def _draw_row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
+    pressed = link_row.draw(
+        candidate.report, _describe_report(candidate.report), said=_describe_coverage(candidate), linked=linked
+    )
     if pressed == "Unlink":
         session.editing().unlink(report.id)
-        _done()
+        _close_and_rerun()
     if pressed == "Link":
         session.editing().link(report.id, candidate.report.id)
-        _done()
+        _close_and_rerun()
 
 
-def _coverage(candidate: Candidate) -> str:
+def _describe_coverage(candidate: Candidate) -> str:
     """Describe the coverage, such as "covers 63 % of the GPU time"."""
     if candidate.covered_pct:
-        covers = f"covers {_percent(candidate.covered_pct)} of the GPU time"
+        covers = f"covers {_format_percent(candidate.covered_pct)} of the GPU time"
         return (
-            f"{covers}, plus {_percent(candidate.other_pct)} in other launch shapes" if candidate.other_pct else covers
+            f"{covers}, plus {_format_percent(candidate.other_pct)} in other launch shapes"
+            if candidate.other_pct
+            else covers
         )
     if candidate.other_pct:
-        return f"{_percent(candidate.other_pct)} of the GPU time, in other launch shapes only"
+        return f"{_format_percent(candidate.other_pct)} of the GPU time, in other launch shapes only"
     return "covers nothing"
 
 
-def _percent(value: float) -> str:
+def _format_percent(value: float) -> str:
     """Format a whole percentage, but never 0 for a nonzero value."""
     return f"{value:.0f} %" if value >= 0.5 else "<1 %"
 
 
-def _about(report: Manifest) -> str:
+def _describe_report(report: Manifest) -> str:
     captured = fmt.when(report.captured_at) if report.captured_at else None
     launches = report.rows.get("ncu_launch", 0)
     count = f"{launches:,} launch{'es'[: 2 * (launches != 1)]}"
     return "  ·  ".join(part for part in (report.gpu, captured, count) if part)
 
 
-def _done() -> None:
+def _close_and_rerun() -> None:
     """Close the dialog and rerun the page behind it: a button in a dialog reruns only the dialog."""
-    _close()
+    _close_dialog()
     st.rerun()
 
 
-def _close() -> None:
+def _close_dialog() -> None:
     st.session_state.pop(_OPEN, None)

@@ -7,6 +7,7 @@ from app.ui import format as fmt
 from app.ui import link_row
 from profiledb.errors import WarpdeckError
 from profiledb.library.catalog import Manifest
+from profiledb.library.report_list import Filters
 from profiledb.studies.trace_link import links
 
 CANDIDATES = 10
@@ -20,18 +21,18 @@ def has_operators(report: Manifest) -> bool:
 
 def offer(report: Manifest) -> bool:
     """Draw the traces that a report can be linked to; return whether a link was added or removed."""
-    traces = [one for one in session.reports() if one.rows.get("operator") and one.rows.get("kernel")]
+    traces = session.listed(Filters(has_operators=True), most=CANDIDATES)
     if not traces or report.rows.get("operator"):
         return False
     linked = session.links("trace").get(report.id)
     st.markdown("**Traces of the PyTorch profiler**")
     st.caption("A trace of the same program gives the kernels their operators, shapes and modules.")
-    newest = traces[:CANDIDATES] + [one for one in traces[CANDIDATES:] if one.id == linked]
-    changed = [_row(report, one, linked=one.id == linked) for one in newest]
+    offered = {one.id: one for one in traces} | session.reports([linked] if linked else [])
+    changed = [_draw_row(report, one, linked=one.id == linked) for one in offered.values()]
     return any(changed)
 
 
-def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
+def _draw_row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
     when = fmt.when(trace.captured_at) if trace.captured_at else None
     kernels = fmt.counted(trace.rows["kernel"], "kernel")
     pressed = link_row.draw(

@@ -71,15 +71,15 @@ def complete_events(
     Raises:
         ConversionError: no event has a time.
     """
-    _check(db, events)
-    _prepare(db)
+    _check_hashes(db, events)
+    _prepare_database(db)
     facts.write_facts(db, keys, tool, kind, converter)
     db.execute(read_sql("stage.sql", "ingest.torch"))
     db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
 
 
-def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
+def _check_hashes(db: duckdb.DuckDBPyConnection, events: Events) -> None:
     (timed,) = db.execute(
         "SELECT EXISTS (FROM trace_other WHERE kind NOT LIKE 'ph %' AND kind <> 'unreadable')"
     ).fetchone() or (False,)
@@ -93,7 +93,7 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
         raise ConversionError("The trace has texts that cannot be told apart by their hashes.")
 
 
-def _prepare(db: duckdb.DuckDBPyConnection) -> None:
+def _prepare_database(db: duckdb.DuckDBPyConnection) -> None:
     """Create the SQL macros of the files in this folder, the enumerations and the numbers of all names."""
     db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.make_scrub_expression(db)}, chr(0), ' ')")
     db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.shorten_name('t')}")

@@ -17,13 +17,15 @@ from profiledb.library.spaces import EVERYBODY, read_groups, space_of
 from profiledb.library.visitor import Visitor
 
 T = TypeVar("T")
+_AT_ONCE = 500
+"""Reports in one question."""
 
 
 @dataclass(frozen=True)
 class _Visible:
     version: tuple[int, int]
     spaces: frozenset[str]
-    report_ids: frozenset[str]
+    known: dict[str, bool]
 
 
 class Visibility:
@@ -53,18 +55,57 @@ class Visibility:
         """Return a key that is equal for visitors who see the same: caches of lists use it."""
         return None if self.sees_all else self._only or self._read_current().spaces
 
+    def condition(self, column: str) -> tuple[str, list[str]]:
+        """Return the SQL condition that the report in a column is visible, and its values."""
+        if self.sees_all:
+            return "1 = 1", []
+        if self._only:
+            return f"{column} = ?", [self._only]
+        spaces = sorted(self._read_current().spaces)
+        marks = ", ".join("?" * len(spaces))
+        query = f"SELECT 1 FROM report_space AS seen WHERE seen.report_id = {column} AND seen.space IN ({marks})"
+        return f"EXISTS ({query})", spaces
+
     def report_ids(self) -> frozenset[str] | None:
-        """Return the ids of the visible reports, some of which may be deleted; None for all."""
-        return None if self.sees_all else self._read_current().report_ids
+        """Return the ids of the visible reports, some of which may be deleted; None for all. Reads them each time."""
+        if self.sees_all or self._only:
+            return frozenset({self._only}) if self._only else None
+        condition, values = self.condition("placed.report_id")
+        with self._connect() as db:
+            rows = db.execute(f"SELECT DISTINCT report_id FROM report_space AS placed WHERE {condition}", values)
+            return frozenset(row["report_id"] for row in rows)
+
+    def filter_ids(self, report_ids: Iterable[str]) -> list[str]:
+        """Return the visible ones of some ids, in their order."""
+        asked = list(report_ids)
+        if self.sees_all:
+            return asked
+        if self._only:
+            return [report_id for report_id in asked if report_id == self._only]
+        known = self._read_current().known
+        unknown = list(dict.fromkeys(report_id for report_id in asked if report_id not in known))
+        for at in range(0, len(unknown), _AT_ONCE):
+            known |= self._ask(unknown[at : at + _AT_ONCE])
+        return [report_id for report_id in asked if known.get(report_id)]
+
+    def _ask(self, report_ids: list[str]) -> dict[str, bool]:
+        """Return whether each report is visible."""
+        condition, values = self.condition("placed.report_id")
+        marks = ", ".join("?" * len(report_ids))
+        query = f"SELECT report_id FROM report_space AS placed WHERE report_id IN ({marks}) AND {condition}"
+        with self._connect() as db:
+            seen = {row["report_id"] for row in db.execute(query, [*report_ids, *values])}
+        return {report_id: report_id in seen for report_id in report_ids}
 
     def sees_report(self, report_id: str) -> bool:
         """Return True if the visitor may see a report."""
-        return self.sees_all or report_id in self._read_current().report_ids
+        return self.sees_all or bool(self.filter_ids([report_id]))
 
     def require_reports(self, *report_ids: str) -> None:
         """Raise ReportNotFoundError for a hidden report, as for one that does not exist."""
+        seen = set(self.filter_ids(report_ids))
         for report_id in report_ids:
-            if not self.sees_report(report_id):
+            if report_id not in seen:
                 raise ReportNotFoundError(f"No report is called {report_id!r}.")
 
     def sees_space(self, name: str) -> bool:
@@ -87,27 +128,26 @@ class Visibility:
 
     def filter_by_id(self, by_report: Mapping[str, T]) -> dict[str, T]:
         """Return the entries of a mapping by report id whose report is visible."""
-        return {report_id: item for report_id, item in by_report.items() if self.sees_report(report_id)}
+        return {report_id: by_report[report_id] for report_id in self.filter_ids(by_report)}
 
     def filter_items(self, items: Iterable[T], report_id: Callable[[T], str]) -> list[T]:
         """Return the items whose report is visible."""
-        return [item for item in items if self.sees_report(report_id(item))]
+        every = list(items)
+        seen = set(self.filter_ids(map(report_id, every)))
+        return [item for item in every if report_id(item) in seen]
 
     def _read_current(self) -> _Visible:
         version = self._version()
         with self._lock:
             if self._visible is None or self._visible.version != version:
-                self._visible = self._read(version)
+                self._visible = self._read_visible(version)
             return self._visible
 
-    def _read(self, version: tuple[int, int]) -> _Visible:
+    def _read_visible(self, version: tuple[int, int]) -> _Visible:
         if self._only:
-            return _Visible(version, frozenset(), frozenset({self._only}))
+            return _Visible(version, frozenset(), {})
         own_groups = self._groups or frozenset()
         with self._connect() as db:
             groups_by_space = read_groups(db)
-            own_spaces = (name for name, groups in groups_by_space.items() if not own_groups.isdisjoint(groups))
-            spaces = frozenset({EVERYBODY, *own_spaces})
-            marks = ", ".join("?" * len(spaces))
-            rows = db.execute(f"SELECT report_id FROM report_space WHERE space IN ({marks})", sorted(spaces))
-            return _Visible(version, spaces, frozenset(row["report_id"] for row in rows))
+        own_spaces = (name for name, groups in groups_by_space.items() if not own_groups.isdisjoint(groups))
+        return _Visible(version, frozenset({EVERYBODY, *own_spaces}), {})

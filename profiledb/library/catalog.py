@@ -1,10 +1,11 @@
 """The catalog: the reports, the state of each dropped file, and the labels, marks and links that people gave."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from copy import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from profiledb.config import Settings
 from profiledb.errors import AnalysisError
-from profiledb.library import report_links, spaces, team_database
+from profiledb.library import report_links, report_list, spaces, team_database
 from profiledb.library.access_check import Visibility
 from profiledb.library.audit import Audit
 from profiledb.library.bucket.object_index import ObjectIndex
@@ -21,6 +22,7 @@ from profiledb.library.database import FILES, LOGINS, Connect, Connection, Datab
 from profiledb.library.logins import Logins
 from profiledb.library.marks import Marks
 from profiledb.library.report_links import ReportLinks
+from profiledb.library.report_list import ReportList
 from profiledb.library.series_decisions import SeriesDecisions
 from profiledb.library.sharing_links import SharingLinks
 from profiledb.library.space_registry import SpaceRegistry
@@ -40,6 +42,8 @@ MOST_VISIBILITIES = 1_000
 """Kinds of visitors that a process remembers."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
+MOST_JOBS = 100
+"""Files of a state that a page reads."""
 
 
 def now() -> str:
@@ -124,6 +128,7 @@ class Catalog:
         self.marks = Marks(self._connect, self.audit, self.visibility)
         self.decisions = SeriesDecisions(self._connect, self.audit, self.visibility)
         self.links = ReportLinks(self._connect, self.audit, self.visibility)
+        self.listing = ReportList(self._connect, self.visibility)
         self.sharing_links = SharingLinks(self._connect, self.audit, self.visibility, visitor)
 
     def _find_visibility(self, visitor: Visitor) -> Visibility:
@@ -165,7 +170,7 @@ class Catalog:
         return {row["state"]: row["files"] for row in rows}
 
     def reports(self) -> list[Manifest]:
-        """Return all visible reports, newest first."""
+        """Return all visible reports, newest first; pages ask ``listing`` for those that they show."""
         with self._connect() as db:
             rows = db.execute(
                 "SELECT id, manifest, title FROM report LEFT JOIN report_title ON report_id = id"
@@ -174,14 +179,14 @@ class Catalog:
         manifests = []
         for row in self.visibility.filter_items(rows, lambda row: row["id"]):
             with suppress(ValueError):  # the worker lists it again from its own manifest when it starts
-                manifest = Manifest.from_json(row["manifest"])
-                manifests.append(replace(manifest, title=row["title"]) if row["title"] else manifest)
+                manifests.append(report_list.read_manifest(row))
         return manifests
 
     def report_ids(self) -> list[str]:
         """Return the ids of all visible reports, in a tenth of the time of ``reports``."""
         with self._connect() as db:
-            return self.visibility.filter_items([row["id"] for row in db.execute("SELECT id FROM report")], str)
+            ids = [row["id"] for row in db.execute("SELECT id FROM report")]
+        return self.visibility.filter_ids(ids)
 
     def add_report(self, manifest: Manifest) -> None:
         """Add a report, or replace its manifest; it stays in the spaces that it was in.
@@ -199,7 +204,14 @@ class Catalog:
                 self.audit.note(db, "took in", manifest.id, manifest.kind)
             else:
                 db.execute(statement, row)
+            report_list.write_row(db, manifest.id)
             spaces.add_report(db, manifest.id, manifest.space)
+
+    def complete_listing(self) -> None:
+        """Write the rows of ``listing`` that a stopped or earlier program has left out."""
+        self.visibility.require_all()
+        with self._connect() as db:
+            report_list.fill(db)
 
     def remove_report(self, report_id: str) -> None:
         """Remove a report with its labels, marks and links; the files that it came from are remembered as deleted."""
@@ -207,7 +219,7 @@ class Catalog:
         with self._connect() as db:
             self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in (*_COLUMNS_ABOUT_REPORTS, "report_space", "share"):
+            for table in (*_COLUMNS_ABOUT_REPORTS, "report_space", "share", "listing", "finding"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             report_links.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
@@ -223,27 +235,62 @@ class Catalog:
                     [after, before],
                 )
             report_links.hand_over(db, before, after)
+            report_list.write_row(db, after)
 
     def unlist_report(self, report_id: str) -> None:
         """Take a report off the list until its files are converted again; its labels and links stay."""
         self.visibility.require_reports(report_id)
         with self._connect() as db:
-            db.execute("DELETE FROM report WHERE id = ?", [report_id])
+            for table, key in (("report", "id"), ("listing", "report_id")):
+                db.execute(f"DELETE FROM {table} WHERE {key} = ?", [report_id])
 
     def jobs(self) -> list[Job]:
-        """Return all visible files that were ever taken up, last change first."""
+        """Return all visible files that were ever taken up, last change first; pages ask ``jobs_in``."""
+        return self._read_jobs("1 = 1")
+
+    def jobs_in(self, *states: str, most: int = MOST_JOBS) -> list[Job]:
+        """Return the visible files in some states, last change first, as many as a page shows."""
+        return self._read_jobs(f"state IN ({_marks(states)})", states, most)
+
+    def jobs_below(self, folder: str) -> list[Job]:
+        """Return the visible files in a folder and below."""
+        return self._read_jobs("path >= ? AND path < ?", (f"{folder}/", f"{folder}0"))  # 0 follows the slash
+
+    def jobs_at(self, paths: Sequence[str]) -> list[Job]:
+        """Return the visible ones of some files."""
+        return self._read_jobs(f"path IN ({_marks(paths)})", paths) if paths else []
+
+    def warned_jobs(self, most: int) -> list[Job]:
+        """Return visible files that were taken in with a remark."""
+        return self._read_jobs("state = 'ready' AND message <> ''", (), most)
+
+    def count_jobs(self, *states: str) -> dict[str, int]:
+        """Return the number of visible files in each of these states that has any."""
+        if not self.visibility.sees_all:
+            return dict(Counter(job.state for job in self.jobs_in(*states, most=0)))
+        query = f"SELECT state, count(*) AS files FROM job WHERE state IN ({_marks(states)}) GROUP BY state"
         with self._connect() as db:
-            jobs = [_read_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
-        return [job for job in jobs if self._sees(job)]
+            return {row["state"]: row["files"] for row in db.execute(query, states)}
+
+    def _read_jobs(self, condition: str, values: Sequence[str] = (), most: int = 0) -> list[Job]:
+        """Return the visible files of a condition, last change first; at most ``most`` unless that is 0."""
+        limit = f" LIMIT {most:d}" if most and self.visibility.sees_all else ""
+        query = f"SELECT {_JOB} FROM job WHERE {condition} ORDER BY changed_at DESC, path{limit}"
+        with self._connect() as db:
+            jobs = [_read_job(row) for row in db.execute(query, values)]
+        reports = set(self.visibility.filter_ids(job.report_id for job in jobs if job.report_id is not None))
+        inbox_files = self.visibility.sees_inbox_file
+        seen = [job for job in jobs if (job.report_id is None or job.report_id in reports) and inbox_files(job.path)]
+        return seen[:most] if most else seen
 
     def job(self, path: str) -> Job | None:
         """Return the state of one file; None if it is unknown or hidden."""
         with self._connect() as db:
             row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
         job = _read_job(row) if row else None
-        return job if job and self._sees(job) else None
+        return job if job and self._does_see(job) else None
 
-    def _sees(self, job: Job) -> bool:
+    def _does_see(self, job: Job) -> bool:
         is_visible = job.report_id is None or self.visibility.sees_report(job.report_id)
         return is_visible and self.visibility.sees_inbox_file(job.path)
 
@@ -300,6 +347,7 @@ class Catalog:
             db.executemany(
                 "INSERT INTO label (report_id, label) VALUES (?, ?)", [(report_id, label) for label in cleaned]
             )
+            report_list.write_row(db, report_id)
             self.audit.note(db, "labeled", report_id, ", ".join(cleaned) or "no labels")
 
     def rename(self, report_id: str, title: str) -> str:
@@ -318,6 +366,7 @@ class Catalog:
             db.execute("DELETE FROM report_title WHERE report_id = ?", [report_id])
             if cleaned:
                 db.execute("INSERT INTO report_title (report_id, title) VALUES (?, ?)", [report_id, cleaned])
+            report_list.write_row(db, report_id)
             self.audit.note(db, "renamed", report_id, cleaned or "the name of its file")
         return cleaned
 
@@ -335,6 +384,10 @@ class Catalog:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
             db.execute(upsert_sql("sidecar_columns", list(row), "path"), row)
             self.audit.note(db, "named columns", "", Path(path).name)
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _read_job(row: Any) -> Job:

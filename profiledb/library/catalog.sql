@@ -11,6 +11,43 @@ CREATE TABLE IF NOT EXISTS report (
     gpu TEXT,                       -- names of the GPUs that were used
     manifest TEXT NOT NULL          -- everything known, JSON
 ) STRICT;
+CREATE INDEX IF NOT EXISTS report_ingested ON report (ingested_at);
+CREATE INDEX IF NOT EXISTS report_source ON report (source_sha256);
+CREATE INDEX IF NOT EXISTS report_name ON report (name);
+CREATE TABLE IF NOT EXISTS listing ( -- what lists of reports search, filter and sort by; made from the manifest, the
+                                     -- name and the labels (report_list.py)
+    report_id TEXT PRIMARY KEY,
+    sample INTEGER NOT NULL,        -- 1: it comes with the product
+    schema_version INTEGER NOT NULL, -- of its tables
+    kind TEXT NOT NULL,             -- as people call it: nsys, ncu, or another program's name
+    gpu TEXT NOT NULL,              -- empty: unknown, as in the following columns; 0 for numbers
+    name TEXT NOT NULL,             -- for people, in lower case
+    captured_at TEXT NOT NULL,      -- ISO 8601, UTC
+    ingested_at TEXT NOT NULL,      -- ISO 8601, UTC
+    duration_ns INTEGER NOT NULL,
+    kernels INTEGER NOT NULL,       -- launches
+    bytes INTEGER NOT NULL,         -- of the source
+    timeline INTEGER NOT NULL,      -- 1: it has times
+    launches INTEGER NOT NULL,      -- 1: it has counters of single launches
+    operators INTEGER NOT NULL,     -- 1: it has operators and kernels
+    words TEXT NOT NULL             -- what a search looks in, in lower case
+) STRICT;
+CREATE INDEX IF NOT EXISTS listing_newest ON listing (ingested_at DESC, name, report_id);
+CREATE INDEX IF NOT EXISTS listing_sample ON listing (ingested_at) WHERE sample = 1;
+CREATE INDEX IF NOT EXISTS listing_name ON listing (name, report_id);
+CREATE INDEX IF NOT EXISTS listing_kind ON listing (kind);
+CREATE INDEX IF NOT EXISTS listing_gpu ON listing (gpu, report_id);
+CREATE INDEX IF NOT EXISTS listing_captured ON listing (captured_at, report_id);
+CREATE INDEX IF NOT EXISTS listing_duration ON listing (duration_ns, report_id);
+CREATE INDEX IF NOT EXISTS listing_kernels ON listing (kernels, report_id);
+CREATE INDEX IF NOT EXISTS listing_bytes ON listing (bytes, report_id);
+CREATE TABLE IF NOT EXISTS finding ( -- the rules that fired in a report when it was last judged
+    report_id TEXT NOT NULL,
+    rule TEXT NOT NULL,             -- its name; a row with an empty one says that the report was judged
+    version TEXT NOT NULL,          -- of the rules that judged it
+    PRIMARY KEY (report_id, rule)
+) STRICT;
+CREATE INDEX IF NOT EXISTS finding_rule ON finding (rule, report_id);
 CREATE TABLE IF NOT EXISTS job (
     path TEXT PRIMARY KEY,          -- the file that was dropped
     name TEXT NOT NULL,             -- its name for people
@@ -29,11 +66,15 @@ CREATE TABLE IF NOT EXISTS job (
     seconds REAL,                   -- from the start of the work to its end
     file_kind TEXT NOT NULL DEFAULT 'report' -- report, or sidecar: a file that belongs to a report beside it
 ) STRICT;
+CREATE INDEX IF NOT EXISTS job_state ON job (state, changed_at);
+CREATE INDEX IF NOT EXISTS job_report ON job (report_id);
+CREATE INDEX IF NOT EXISTS job_remark ON job (changed_at) WHERE state = 'ready' AND message <> '';
 CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,
     label TEXT NOT NULL,
     PRIMARY KEY (report_id, label)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS label_name ON label (label, report_id);
 CREATE TABLE IF NOT EXISTS report_title (
     report_id TEXT PRIMARY KEY,
     title TEXT NOT NULL             -- the name that somebody gave it; a report without a row has that of its file
@@ -77,6 +118,7 @@ CREATE TABLE IF NOT EXISTS report_space (
     space TEXT NOT NULL,            -- one that it is in; empty: everybody's
     PRIMARY KEY (report_id, space)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS report_space_of ON report_space (space, report_id);
 CREATE TABLE IF NOT EXISTS share ( -- links that open one report without a login
     id TEXT PRIMARY KEY,
     report_id TEXT NOT NULL,

@@ -72,3 +72,10 @@ class Shared(Database, Protocol):
 
     def close(self) -> None:
         """Close idle connections."""
+
+
+def contains(text: str) -> str:
+    """Return the pattern of ``LIKE ? ESCAPE '!'`` that matches a text anywhere."""
+    for sign in "!%_":
+        text = text.replace(sign, f"!{sign}")
+    return f"%{text}%"

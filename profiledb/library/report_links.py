@@ -25,11 +25,8 @@ class ReportLinks:
         listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
         with self._connect() as db:
             pairs = dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
-        return {
-            nsys_id: other
-            for nsys_id, other in self._visibility.filter_by_id(pairs).items()
-            if self._visibility.sees_report(other)
-        }
+        seen = set(self._visibility.filter_ids([*pairs, *pairs.values()]))
+        return {nsys_id: other for nsys_id, other in pairs.items() if {nsys_id, other} <= seen}
 
     def put(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
         """Link a Systems report to another one, in place of an earlier link of that kind."""

@@ -61,8 +61,8 @@ class SeriesDecisions:
         states = get_args(State)
         return {
             (row["report_id"], row["measure"]): Note(row["state"], row["note"], row["changed_at"])
-            for row in rows
-            if row["state"] in states and self._visibility.sees_report(row["report_id"])
+            for row in self._visibility.filter_items(rows, lambda row: row["report_id"])
+            if row["state"] in states
         }
 
     def write_note(self, report_id: str, measure: str, note: Note) -> None:

@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ import pandas as pd
 from profiledb import config, priority
 from profiledb.errors import WarpdeckError
 from profiledb.findings import digest, judge, rulebook
+from profiledb.findings.rule import Rule
 from profiledb.library.catalog import TIMELINE
 from profiledb.library.library import Library
 from profiledb.library.locations import open_library
@@ -53,7 +54,7 @@ def prepare(library: Library, report_id: str) -> None:
     _ask_all(whole, "whole")
     _ask_all(part, "part")
     with suppress(WarpdeckError):
-        _ranges(part)
+        _ask_range_analyses(part)
     with suppress(WarpdeckError):
         report = library.find(report_id)
         rules = rulebook.load(config.load().rules)
@@ -61,8 +62,18 @@ def prepare(library: Library, report_id: str) -> None:
         steady = judge.steady_part(library, report, params)
         found = judge.judge(library, report, params, rules.values(), steady)
         digest.write(library, report_id, rules, found)
+        list_findings(library, [report_id], rules)
         if steady:
             _ask_all(lambda name, **given: part(name, **summary.steady_params(steady, name), **given), "steady")
+
+
+def list_findings(library: Library, report_ids: Iterable[str], rules: Mapping[str, Rule]) -> None:
+    """Write which rules fire in some reports, as far as they are judged, so that lists can filter by them."""
+    version, links = digest.version(rules.values()), digest.links(library.catalog.links.all)
+    for report_id in report_ids:
+        found = digest.read(library, report_id, links, rules)
+        if found is not None:
+            library.catalog.listing.put_findings(report_id, version, [one.rule for one in found])
 
 
 def _ask_all(ask: Callable[..., Any], part: str) -> None:
@@ -85,7 +96,7 @@ def timeline(library: Library, report_id: str) -> None:
         _log.warning("The timeline of %s could not be made yet", report_id, exc_info=True)
 
 
-def _ranges(part: Any) -> None:
+def _ask_range_analyses(part: Any) -> None:
     """Ask the analyses of the page Ranges, which depend on the tree."""
     top = part("nvtx_tree", limit=range_tree.BOXES)
     if top.empty:
@@ -115,6 +126,9 @@ def main(arguments: Sequence[str]) -> int:
         with suppress(WarpdeckError):
             timeline(library, report_id)
             library.share_prepared(report_id)
+    with suppress(WarpdeckError):  # verdicts of before the list had them, or that it has lost
+        rules = rulebook.load(config.load().rules)
+        list_findings(library, library.catalog.listing.unjudged(digest.version(rules.values())), rules)
     summary_refresh.refresh(library)
     _ = Board(library).listed  # computes and caches the changes of all series
     return 0

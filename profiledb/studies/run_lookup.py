@@ -6,28 +6,39 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiledb.errors import NotCapturedError
-from profiledb.library.catalog import Manifest
 from profiledb.library.library import Library
 from profiledb.studies.runs import run_answer, run_list, run_tables, sentences
+from profiledb.studies.runs.rank_summary import RankSummary
 from profiledb.studies.runs.run_answer import RunAnswer
 from profiledb.studies.runs.run_list import Run
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 
-def list_runs(library: Library, reports: Iterable[Manifest] | None = None) -> list[Run]:
-    """Return the runs of the reports that the visitor sees; ``reports`` has these if they are listed already."""
-    seen = {report.id for report in (library.list() if reports is None else reports)}
-    return run_list.list_runs(one for one in summaries_of(library).ranks() if one.report_id in seen)
+def list_runs(library: Library) -> list[Run]:
+    """Return the runs of the reports that the visitor sees."""
+    return _group(library, summaries_of(library).ranks())
+
+
+def find_run(library: Library, report_id: str) -> Run | None:
+    """Return the run of a report, from the ranks that may be of the same one; None if it belongs to none."""
+    store = summaries_of(library)
+    own = store.ranks("report_id", report_id)
+    return run_list.find_run(_group(library, store.ranks("run_id", own[0].run_id)), report_id) if own else None
+
+
+def _group(library: Library, ranks: Iterable[RankSummary]) -> list[Run]:
+    every = list(ranks)
+    seen = set(library.catalog.listing.filter_ids({one.report_id for one in every}))
+    return run_list.list_runs(one for one in every if one.report_id in seen)
 
 
 def require_run(library: Library, report_id: str) -> Run:
     """Return the run of a report. Raises NotCapturedError if it belongs to none."""
-    return require_run_among(list_runs(library), report_id)
+    return require_found(find_run(library, report_id))
 
 
-def require_run_among(runs: Iterable[Run], report_id: str) -> Run:
-    """Return the one of these runs to which a report belongs. Raises NotCapturedError if there is none."""
-    found = run_list.find_run(runs, report_id)
+def require_found(found: Run | None) -> Run:
+    """Return a run. Raises NotCapturedError if there is none."""
     if found is None:
         raise NotCapturedError(
             "This report is not of a run on several GPUs.",

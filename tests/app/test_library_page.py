@@ -2,24 +2,22 @@
 
 import io
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import page_elements
-from app.views.library import filters as library_filters
 from app.views.library import table as library_table
-from app.views.library.filters import Filters
 from app.views.library.table import gpu
 from app.web import inbox_upload as received
 from profiledb.findings import digest, judge, rulebook
-from profiledb.findings.digest import Found
 from profiledb.library.catalog import Job, Manifest
 from profiledb.library.inbox.folder import FolderInbox
 from profiledb.library.library import Library
+from profiledb.library.report_list import PAGE, kind_of
 from profiledb.report.file_names import safe_name
+from profiledb.studies import prefetch
 from tests.app.conftest import Dashboard
 
 
@@ -60,6 +58,33 @@ def test_search_and_filters_narrow_the_list(dashboard: Dashboard, library: Libra
     at.text_input(key="q").set_value("").run()
     at.multiselect(key="kind").select("ncu").run()
     assert set(table(at)) == {r.name for r in library.list() if r.kind == "ncu"}
+
+
+def test_a_large_library_has_pages(dashboard: Dashboard, library: Library) -> None:
+    """The widgets that turn pages appear only where there are several; the search covers all of them."""
+    assert not dashboard().number_input
+    reports = library.list()
+    copies = [
+        replace(reports[0], id=f"{number:016x}", name=f"copy_{number:03}.nsys-rep", ingested_at="2020-01-01T00:00:00")
+        for number in range(PAGE)
+    ]
+    for one in copies:
+        library.catalog.add_report(one)
+    try:
+        at = dashboard()
+        total = len(reports) + PAGE
+        assert f"{total} reports" in texts(at)
+        assert len(table(at)) == PAGE
+        at.number_input(key="page").set_value(2).run()
+        second = table(at)
+        assert len(second) == total - PAGE
+        assert not set(second) & set(table(dashboard()))
+        assert table(dashboard(q="copy_077")) == ["copy_077.nsys-rep"]
+        assert table(dashboard(order="name"))[:2] == sorted([*(r.name for r in reports), *(r.name for r in copies)])[:2]
+        assert table(dashboard(page="2", q="copy_07")) == [f"copy_07{digit}.nsys-rep" for digit in range(10)]
+    finally:
+        for one in copies:
+            library.catalog.remove_report(one.id)
 
 
 def test_a_failure_shows_what_to_do(dashboard: Dashboard, library: Library) -> None:
@@ -160,32 +185,6 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
     assert "warpdeck ingest" in shown  # no worker runs in this test, and the page says so
 
 
-KNOWN = {"a": (Found("gpu_idle", "high", 40.0, "Idle."),), "b": (Found("hot_kernel", "note", None, "Hot."),)}
-
-
-@pytest.mark.parametrize(
-    ("filters", "ids"),
-    [
-        (Filters(), ["a", "b"]),
-        (Filters(text="TRAIN h100"), ["a"]),
-        (Filters(text="slow"), ["b"]),
-        (Filters(kinds=("ncu",)), ["b"]),
-        (Filters(gpus=("H100",)), ["a"]),
-        (Filters(labels=("slow", "v2")), ["b"]),
-        (Filters(labels=("slow", "v3")), []),
-        (Filters(rules=("gpu_idle",)), ["a"]),
-        (Filters(rules=("gpu_idle", "hot_kernel")), []),
-        (Filters(since=date(2026, 2, 1)), ["a"]),
-        (Filters(since=date(2026, 2, 1), until=date(2026, 2, 1)), []),
-    ],
-)
-def test_filters(filters: Filters, ids: list[str]) -> None:
-    a = Manifest("a", 1, "train.nsys-rep", "nsys", "", 1, gpu="H100", captured_at="2026-03-01T10:00:00+00:00")
-    b = replace(a, id="b", name="x.ncu-rep", kind="ncu", gpu="T4", captured_at=None)
-    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters, KNOWN)
-    assert [r.id for r in found] == ids
-
-
 def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
     """The form of both is the same; people look for them by what wrote them."""
     kept = [
@@ -193,9 +192,7 @@ def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
         Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
     ]
     assert list(library_table.frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
-    for kind, ids in (("torch", ["a"]), ("Chrome trace", ["b"])):
-        found = library_filters.matching(kept, {}, Filters(kinds=(kind,)), {})
-        assert [one.id for one in found] == ids
+    assert [kind_of(one) for one in kept] == ["torch", "Chrome trace"]
 
 
 @pytest.mark.parametrize(
@@ -239,6 +236,7 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
     for name in ("dataloader_starved.nsys-rep", "launches_graph.nsys-rep"):
         report = library.find(name)
         digest.write(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
+        prefetch.list_findings(library, [report.id], rules)
     told = dashboard().dataframe[0].value.set_index("name")["worst"].to_dict()
     assert told["dataloader_starved.nsys-rep"] == "High: Data loading"
     assert told["launches_graph.nsys-rep"] == "Nothing costs time"

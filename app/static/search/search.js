@@ -3,6 +3,7 @@
 // Names are hostile: they are written as text, never as HTML.
 
 const MOST = 30;
+const PAUSE_MS = 200;
 const TITLES = { page: "Page", report: "Report", kernel: "Kernel", range: "Range" };
 const IS_MAC = /Mac/.test(navigator.platform);
 const searches = new WeakMap();
@@ -32,7 +33,7 @@ class Search {
     this.note.setAttribute("role", "status");
     this.dialog.append(this.field, this.list, this.note);
     root.append(this.button, this.dialog);
-    this.field.addEventListener("input", () => this.draw());
+    this.field.addEventListener("input", () => this.type());
     this.field.addEventListener("keydown", (event) => this.key(event));
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
   }
@@ -68,15 +69,38 @@ class Search {
       if (!answer.ok) throw new Error(String(answer.status));
       const found = await answer.json();
       this.items = [...pages, ...found.items];
+      this.asks = found.asks;
       this.draw();
     } catch {
       this.note.textContent = "Only pages are searched: the server did not answer.";
     }
   }
 
+  // The browser has the newest reports of a large library: the server finds the others.
+  type() {
+    this.draw();
+    clearTimeout(this.waiting);
+    const text = this.field.value.trim();
+    if (this.asks && text) this.waiting = setTimeout(() => this.find(text), PAUSE_MS);
+  }
+
+  async find(text) {
+    try {
+      const answer = await fetch(`${this.data.address}?q=${encodeURIComponent(text)}`, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const known = new Set(this.items.map(({ value }) => value));
+      const more = (await answer.json()).items.filter(({ value }) => !known.has(value));
+      this.items.push(...more.map((item) => ({ ...item, found: text })));
+      this.draw();
+    } catch {
+      this.note.textContent = "Only the newest reports are searched: the server did not answer.";
+    }
+  }
+
   draw() {
     const words = this.field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = this.items.filter(({ name, about }) => words.every((word) => `${name} ${about ?? ""}`.toLowerCase().includes(word)));
+    const has = ({ name, about }) => words.every((word) => `${name} ${about ?? ""}`.toLowerCase().includes(word));
+    const fitting = this.items.filter((item) => item.found === this.field.value.trim() || has(item));
     const first = (item) => (words.length && item.name.toLowerCase().startsWith(words[0]) ? 0 : 1);
     this.shown = fitting.map((item, at) => [first(item), at, item]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, MOST).map(([, , item]) => item);
     this.list.replaceChildren(...this.shown.map((item, at) => this.option(item, at)));

@@ -21,12 +21,14 @@ FEW = 2
 SHOWN = 50
 _NAME_LETTERS = 32
 _LISTED = "library-listed"
-_STATES = "library-states"
+_OPEN = "library-open"
+_CLOSED_STATES = ("failed", "deferred", "dismissed", "deleted", "gone", "skipped")
+"""States of files that were taken up and became no report."""
 
 
 def note_listed() -> None:
     """Remember the listed reports, so that the live part can rerun the page when they change."""
-    st.session_state[_LISTED] = _listed()
+    st.session_state[_LISTED] = _build_list_key()
 
 
 def first_are_coming() -> bool:
@@ -34,8 +36,10 @@ def first_are_coming() -> bool:
 
     Samples count even before the worker has added jobs for them.
     """
-    if jobs := session.jobs():
-        return any(job.state in OPEN_STATES for job in jobs)
+    if _count_open():
+        return True
+    if session.count() or session.jobs(*_CLOSED_STATES):
+        return False
     samples = session.settings().samples
     return (
         worker_process.check_worker().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
@@ -44,7 +48,7 @@ def first_are_coming() -> bool:
 
 def draw_progress() -> None:
     """Draw in one line what is being imported, as long as anything is; the line refreshes by itself."""
-    if _list_open():
+    if _count_open():
         st.fragment(_draw_line, run_every=REFRESH_S)()
 
 
@@ -55,30 +59,36 @@ def are_samples_coming() -> bool:
 
 def _draw_line() -> None:
     with page_elements.boundary():
-        samples, own = _list_samples(), [job for job in _list_open() if not _is_sample(job)]
+        samples = _list_samples()
         parts = []
         if any(samples.values()):
             parts.append(f"{list(samples.values()).count(False)} of {len(samples)} samples")
-        running = [job for job in own if job.state != "waiting"]
+        running = [job for job in session.jobs("converting", "loading") if not _is_sample(job)]
         if running:
             step = f" ({fmt.plain(running[0].message)})" if running[0].message else ""
             parts.append(f"Reading **{fmt.plain(fmt.shortened(running[0].name, _NAME_LETTERS))}**{step}")
-        if more := len(own) - len(running[:1]):
+        own = _count_open() - sum(job.state in OPEN_STATES for job in _sample_jobs())
+        if more := own - len(running[:1]):
             parts.append(f"{fmt.counted(more, 'file')} {'waits' if more == 1 else 'wait'}")
         if parts:
             st.caption(f":material/progress_activity: {' · '.join(parts)}", width="content")
 
 
-def _list_open() -> list[Job]:
-    return [job for job in session.jobs() if job.state in OPEN_STATES]
+def _count_open() -> int:
+    return sum(session.count_jobs(*OPEN_STATES).values())
+
+
+def _sample_jobs() -> list[Job]:
+    folder = session.settings().samples
+    return session.jobs_below(str(folder)) if folder else []
 
 
 def _list_samples() -> dict[str, bool]:
     """Return whether each sample is still to be imported, by its path."""
     return {
         job.path: job.state in OPEN_STATES
-        for job in session.jobs()
-        if _is_sample(job) and job.file_kind == "report" and job.state != "companion"
+        for job in _sample_jobs()
+        if job.file_kind == "report" and job.state != "companion"
     }
 
 
@@ -91,35 +101,35 @@ def live() -> None:
     """Draw the worker's problems and failures, and rerun the page when its reports change."""
     with page_elements.boundary():
         state = worker_process.check_worker()
-        jobs = session.jobs()
-        _announce(jobs)
-        if st.session_state.get(_LISTED) != _listed():
+        _announce()
+        if st.session_state.get(_LISTED) != _build_list_key():
             st.rerun()
-        _worker(state)
-        _disk(state)
-        _deferred([job for job in jobs if job.state == "deferred"])
-        _failures([job for job in jobs if job.state == "failed"])
-        _skipped([job for job in jobs if job.state == "skipped"])
-        sidecars.waiting(jobs)
+        _warn_about_worker(state)
+        _explain_disk(state)
+        counts = session.count_jobs("deferred", "failed", "skipped", "alone")
+        for name, draw in (("deferred", _deferred), ("failed", _failures), ("skipped", _skipped)):
+            if name in counts:
+                draw(session.jobs(name), counts[name])
+        sidecars.waiting(counts.get("alone", 0))
 
 
-def _listed() -> tuple[tuple[str, ...], bool]:
-    """Return the ids of the listed reports, and whether any are being imported."""
-    return tuple(sorted(r.id for r in session.reports())), bool(_list_open()) or first_are_coming()
+def _build_list_key() -> tuple[int, str, bool]:
+    """Return the number of reports, the id of the newest, and whether any are being imported."""
+    newest = session.listed(most=1)
+    return session.count(), newest[0].id if newest else "", first_are_coming()
 
 
-def _announce(jobs: Sequence[Job]) -> None:
+def _announce() -> None:
     """Show a toast for each file that has finished since this visitor's last refresh; samples are counted instead."""
-    before: dict[str, str] = st.session_state.get(_STATES, {})
-    for job in jobs:
-        if before.get(job.path) in OPEN_STATES and job.state not in OPEN_STATES:
-            words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
-            if job.state in words and not _is_sample(job):
-                st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
-    st.session_state[_STATES] = {job.path: job.state for job in jobs}
+    before: list[str] = st.session_state.get(_OPEN, [])
+    for job in session.jobs_at(before) if before else ():
+        words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
+        if job.state in words and not _is_sample(job):
+            st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
+    st.session_state[_OPEN] = [job.path for job in session.jobs(*OPEN_STATES)]
 
 
-def _worker(status: worker_process.WorkerStatus) -> None:
+def _warn_about_worker(status: worker_process.WorkerStatus) -> None:
     """Warn about problems that keep files from being imported; draw nothing if there are none."""
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
@@ -131,7 +141,7 @@ def _worker(status: worker_process.WorkerStatus) -> None:
         page_elements.words(status.reason, "Last output")
 
 
-def _disk(status: worker_process.WorkerStatus) -> None:
+def _explain_disk(status: worker_process.WorkerStatus) -> None:
     """Explain why new files wait while the library cannot be written, even if the catalog cannot say so for each file.
 
     If the importer runs elsewhere, only a full disk counts: it may run as another user with other write permissions.
@@ -141,44 +151,39 @@ def _disk(status: worker_process.WorkerStatus) -> None:
         st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
 
 
-def _skipped(jobs: Sequence[Job]) -> None:
+def _skipped(jobs: Sequence[Job], count: int) -> None:
     """List the inbox entries that are not readable reports."""
-    if not jobs:
-        return
-    title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
-    with st.expander(title, icon=":material/visibility_off:", expanded=len(jobs) <= FEW):
+    title = "1 entry of the inbox is skipped" if count == 1 else f"{count} entries of the inbox are skipped"
+    with st.expander(title, icon=":material/visibility_off:", expanded=count <= FEW):
         for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
-            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
-        if len(jobs) > SHOWN:
-            st.caption(f"and {len(jobs) - SHOWN} more")
+            st.markdown(f"{_format_message(job)} {fmt.sentence(job.hint)}")
+        if count > SHOWN:
+            st.caption(f"and {count - SHOWN} more")
 
 
-def _deferred(jobs: Sequence[Job]) -> None:
+def _deferred(jobs: Sequence[Job], count: int) -> None:
     """Show the files that wait for an automatic retry, with the reason for the first."""
-    if jobs:
-        first = jobs[0]
-        more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+    for first in jobs[:1]:
+        more = f" and {count - 1} more" if count > 1 else ""
         reason = f"{fmt.plain(first.message)} {fmt.sentence(first.hint)}"
         sentence = f"**{fmt.plain(first.name)}**{more} {'wait' if more else 'waits'}: {reason}"
         st.warning(sentence, icon=":material/hourglass_top:")
 
 
-def _failures(jobs: Sequence[Job]) -> None:
-    if not jobs:
-        return
-    title = "1 file failed to import" if len(jobs) == 1 else f"{len(jobs)} files failed to import"
-    few = len(jobs) <= FEW
+def _failures(jobs: Sequence[Job], count: int) -> None:
+    title = "1 file failed to import" if count == 1 else f"{count} files failed to import"
+    few = count <= FEW
     with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
         for job in jobs[:SHOWN]:
-            _failure(job)
-        if len(jobs) > SHOWN:
-            st.caption(f"and {len(jobs) - SHOWN} more")
+            _draw_failure(job)
+        if count > SHOWN:
+            st.caption(f"and {count - SHOWN} more")
 
 
-def _failure(job: Job) -> None:
+def _draw_failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
-        st.markdown(_sentence(job))
+        st.markdown(_format_message(job))
         said, command = page_elements.hint(job.hint)
         if said:
             st.markdown(said)
@@ -189,10 +194,10 @@ def _failure(job: Job) -> None:
         return
     with buttons.container(horizontal=True, horizontal_alignment="right"):
         st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
-        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
+        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss_job, args=(job.path,), type="tertiary")
 
 
-def _sentence(job: Job) -> str:
+def _format_message(job: Job) -> str:
     """Return the job's message with the file name in bold, prepending the name if the message lacks it."""
     name, message = fmt.plain(job.name), fmt.plain(job.message)
     return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
@@ -202,7 +207,7 @@ def _try_again(path: str) -> None:
     session.editing().catalog.forget_job(path, asked=True)
 
 
-def _dismiss(path: str) -> None:
+def _dismiss_job(path: str) -> None:
     session.editing().catalog.dismiss(path)
 
 

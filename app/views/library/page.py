@@ -1,15 +1,12 @@
 """The Library page: all reports, files being imported, and failed imports."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app import session, worker_process
 from app.ui import judged_findings, report_links
 from app.ui import page_elements as ui
-from app.views.library import actions, jobs, sidecars, table, tour, upload
+from app.views.library import actions, jobs, paging, sidecars, table, tour, upload
 from app.views.library import filters as library_filters
-from profiledb.library.catalog import Manifest
 
 TOOLS = (
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
@@ -22,7 +19,8 @@ TOOLS = (
 
 
 def page() -> None:
-    reports = session.reports()
+    total = session.count()
+    samples = session.listed(paging.SAMPLES, most=paging.MOST_SAMPLES)
     jobs.note_listed()
     status = worker_process.check_worker()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="library-top"):
@@ -33,46 +31,45 @@ def page() -> None:
         jobs.workers()
     jobs.live()
     jobs.set_aside()
-    newcomer = tour.only_samples(reports)
-    if reports and newcomer:
-        tour.draw_cards(reports)
-    if reports:
+    newcomer = total == len(samples)
+    if total and newcomer:
+        tour.draw_cards(samples)
+    if total:
         with st.container(gap="xsmall", key="library-list"):
-            _list(_order(reports), judging=status.state in ("here", "elsewhere", "starting"))
+            _list(total, judging=status.state in ("here", "elsewhere", "starting"))
         if not newcomer:
-            tour.draw_button("Tour of the samples", reports)
+            tour.draw_button("Tour of the samples", samples)
     else:
-        _empty()
+        _draw_empty()
     actions.dialogs()
     report_links.dialog()
     sidecars.dialog()
     tour.dialog()
 
 
-def _order(reports: Sequence[Manifest]) -> list[Manifest]:
-    """Return reports newest first, then the samples in the order of their import, so that none pushes others down."""
-    return [*(r for r in reports if not r.sample), *(r for r in reversed(reports) if r.sample)]
-
-
-def _list(reports: Sequence[Manifest], *, judging: bool) -> None:
-    labels = session.labels()
-    partners = report_links.partners(reports, session.links(), session.links("trace"))
-    known = judged_findings.known(reports)
-    filters = library_filters.choose(reports, labels, known)
-    matches = library_filters.matching(reports, labels, filters, known)
-    total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
+def _list(total: int, *, judging: bool) -> None:
+    filters = library_filters.choose()
+    count = session.count(filters)
+    every = f"{total:,} report" + ("" if total == 1 else "s")
     above = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="library-bar")
-    above.caption(total if len(matches) == len(reports) else f"{len(matches):,} of {total}", width="content")
-    if matches:
-        growing = len(matches) == len(reports) and jobs.are_samples_coming()
-        selected = table.show(matches, labels, partners, known, growing=growing, judging=judging)
-        with above:
-            actions.bar(selected, labels, partners)
-    else:
+    above.caption(every if count == total else f"{count:,} of {every}", width="content")
+    if not count:
         st.info("No reports match these filters.")
+        return
+    place = st.container()
+    order, first = paging.draw(count)
+    shown = paging.read(filters, order, first)
+    labels = session.labels(one.id for one in shown)
+    partners = report_links.partners(shown, session.links(), session.links("trace"))
+    growing = count == total and jobs.are_samples_coming()
+    with place:
+        known = judged_findings.known(shown)
+        selected = table.show(shown, labels, partners, known, growing=growing, judging=judging)
+    with above:
+        actions.bar(selected, labels, partners)
 
 
-def _empty() -> None:
+def _draw_empty() -> None:
     if jobs.first_are_coming():
         st.subheader("The first reports are being imported", anchor=False)
         st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")

@@ -13,6 +13,7 @@ from app.ui import cell_text, judged_findings, name_card, page_elements, short_n
 from app.ui import format as fmt
 from profiledb.findings.digest import Found
 from profiledb.library.catalog import Manifest
+from profiledb.library.report_list import OLDER, kind_of
 
 ROW_PX = 34
 _BORDERS_PX = 2
@@ -20,7 +21,6 @@ SCREEN = 18
 """Rows that fit on a screen; a longer table scrolls."""
 SAMPLE = "sample"
 LINKED = "linked"
-OLDER = "older version"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Columns whose long cells are truncated; the card shows them in full."""
 COLUMNS = {
@@ -63,7 +63,7 @@ def frame(
             "open": "Open",
             "name": fmt.visible(r.shown_name),
             "worst": OLDER.capitalize() if r.is_older else worst(known.get(r.id)) or UNJUDGED[judging],
-            "kind": page_elements.kind_title(page_elements.kind_of(r)),
+            "kind": page_elements.kind_title(kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
             "duration": r.duration_ns or None,
@@ -115,7 +115,9 @@ def show(
         height=(SCREEN if growing else min(len(rows) + 1, SCREEN)) * ROW_PX + _BORDERS_PX,
         row_height=ROW_PX,
         hide_index=True,
-        column_config=tables.fit_columns(_config(rows, turn), {name: px for name, (_, px) in COLUMNS.items()}),
+        column_config=tables.fit_columns(
+            _configure_columns(rows, turn), {name: px for name, (_, px) in COLUMNS.items()}
+        ),
         key=f"library-{turn}",
         on_select="rerun",
         selection_mode="multi-row",
@@ -148,7 +150,7 @@ def _find_turn(ids: Sequence[str]) -> str:
     return turn
 
 
-def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
+def _configure_columns(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED, OLDER})
     made: dict[str, Any] = {

@@ -15,7 +15,11 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     The cache key includes the visitor, so that the audit log records every visitor's query.
     """
     shelf = session.library()
-    seen = (shelf.catalog.visibility.report_ids(), shelf.catalog.visitor, summaries_of(shelf).version())
+    visible = shelf.catalog.visibility
+    seen = (
+        visible.cache_key(), None if visible.sees_all else shelf.catalog.version(), shelf.catalog.visitor,
+        summaries_of(shelf).version(),
+    )  # fmt: skip
     return session.asked(
         session.key(manifest.id, "SQL", {}, (sql, seen)),
         lambda: ask_process(shelf, manifest.id, sql, question_limits.page_limits(session.settings())),

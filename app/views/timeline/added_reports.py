@@ -14,7 +14,7 @@ _LAST, _OPEN = "timeline-with", "timeline-adding"
 
 def list_known(manifest: Manifest) -> dict[str, Manifest]:
     """Return the reports that can be drawn below this one."""
-    return session.about(TIMELINE, without=manifest.id)
+    return session.about(TIMELINE, without=manifest.id, named_by=kernel_links.WITH)
 
 
 def find_added(manifest: Manifest, known: Mapping[str, Manifest]) -> list[str]:
@@ -35,11 +35,11 @@ def ask() -> None:
 def draw_dialog(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
     """Draw the dialog if ``ask`` was called."""
     if st.session_state.pop(_OPEN, False):
-        _choose(manifest, known, added)
+        _choose_reports(manifest, known, added)
 
 
 @st.dialog("Reports below this one", width="large")
-def _choose(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
+def _choose_reports(manifest: Manifest, known: Mapping[str, Manifest], added: Sequence[str]) -> None:
     chosen = st.multiselect(
         "Reports", list(known), added, format_func=lambda key: fmt.visible(known[key].shown_name),
         max_selections=kernel_links.MOST_BESIDE, placeholder="Search a report",

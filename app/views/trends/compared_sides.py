@@ -20,7 +20,7 @@ def of(trend: Trend, shift: Shift) -> tuple[Point, Point]:
 
 def compare(before: str, after: str) -> None:
     """Open Compare with these reports, if both are in the library."""
-    if {before, after} <= {report.id for report in session.reports()}:
+    if {before, after} <= session.reports([before, after]).keys():
         navigation.to(COMPARE.path, {session.PARAMETER: before, OTHER: after})
 
 

@@ -33,7 +33,7 @@ class Tree:
             if not one.size:
                 continue
             if _can_be_a_file(one.key):
-                tree._add(one.key, object_state(one))
+                tree._add_key(one.key, object_state(one))
             else:
                 tree.strange += 1
         return tree
@@ -48,7 +48,7 @@ class Tree:
         tags = hashlib.sha256("".join(one.tag for one in inside).encode()).hexdigest()[:16]
         return State(sum(one.bytes for one in inside), max(one.time_ns for one in inside), f"#{tags}")
 
-    def _add(self, key: str, state: State) -> None:
+    def _add_key(self, key: str, state: State) -> None:
         self.files[key] = state
         is_folder = False
         while key:

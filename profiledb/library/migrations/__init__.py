@@ -12,7 +12,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from profiledb.library import postgres, version
+from profiledb.library import postgres, report_list, version
 
 LATEST = "head"
 NOTHING = "base"
@@ -31,7 +31,7 @@ def move(url: str, to: str = LATEST) -> None:
         NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
-        with _connect(url) as connection:
+        with _open_transaction(url) as connection:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             for revision in MigrationContext.configure(connection).get_current_heads():
@@ -40,6 +40,8 @@ def move(url: str, to: str = LATEST) -> None:
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
             (command.upgrade if to == LATEST else command.downgrade)(config, to)
+        if to == LATEST:
+            _fill_list(url)
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.Error):
             raise postgres.explain_error(error.orig) from error.orig
@@ -48,8 +50,18 @@ def move(url: str, to: str = LATEST) -> None:
         raise postgres.explain_error(error) from error
 
 
+def _fill_list(url: str) -> None:
+    """List the reports that an earlier version knew, in the table that lists are asked of."""
+    database = postgres.Postgres(url)
+    try:
+        with database.connect() as db:
+            report_list.fill(db)
+    finally:
+        database.close()
+
+
 @contextmanager
-def _connect(url: str) -> Iterator[Connection]:
+def _open_transaction(url: str) -> Iterator[Connection]:
     """Open a transaction."""
     given = postgres.connection_arguments(url)
     engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(**given), poolclass=NullPool)

@@ -13,7 +13,7 @@ from profiledb.studies.trends.explain import Explanation
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
 from profiledb.studies.trends.series_changes import Trend
-from profiledb.studies.trends.summary_store import Row, Summaries
+from profiledb.studies.trends.summary_store import Facts, Row, Summaries
 from profiledb.studies.trends.team_summary_store import summaries_of
 
 MAIN = next(iter(MEASURES))
@@ -36,9 +36,16 @@ class Board:
         object.__setattr__(self, "kept", summaries_of(self.library))
 
     @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """Facts about the listed reports that have a summary, by id."""
+        kept = self.kept.facts()
+        return {report_id: kept[report_id] for report_id in self.library.catalog.report_ids() if report_id in kept}
+
+    @cached_property
     def series(self) -> dict[str, Series]:
         """All series by name."""
-        return series.read_series(self.library, self.kept.facts(), rules.current())
+        catalog = self.library.catalog
+        return series.build_series(self.facts, rules.current(), catalog.labels(), catalog.decisions.choices())
 
     @cached_property
     def notes(self) -> dict[tuple[str, str], Note]:
@@ -57,7 +64,7 @@ class Board:
                 self.kept, self.series.values(), measure, self.kept.values(measure), self.notes
             ):
                 of_series.setdefault(trend.series.name, []).append(trend)
-        return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_urgency_key)
+        return sorted((min(trends, key=_rank_trend) for trends in of_series.values()), key=_make_urgency_key)
 
     def one(self, series: Series, measure: str = MAIN) -> Trend | None:
         """Return a measure over one series; None if no report has it."""
@@ -97,7 +104,7 @@ def _rank_trend(trend: Trend) -> int:
     return 0 if trend.regressed else 1 if trend.shifts else 2
 
 
-def _urgency_key(trend: Trend) -> tuple[int, int, float, str]:
+def _make_urgency_key(trend: Trend) -> tuple[int, int, float, str]:
     """Sort key: open regressions first, of the step time before others, the largest first."""
     size = abs(trend.shifts[-1].change.share or 0.0) if trend.shifts else 0.0
     return _rank_trend(trend), LISTED.index(trend.measure.name), -size, trend.series.name

@@ -50,6 +50,7 @@ CREATE TABLE IF NOT EXISTS rank (   -- of reports that are of a distributed run 
     idle_rows BLOB NOT NULL,
     PRIMARY KEY (report_id, lane)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS rank_run ON rank (run_id);
 CREATE TABLE IF NOT EXISTS detected (
     key TEXT PRIMARY KEY,           -- hash of the values of a series and of what looks for changes
     found TEXT NOT NULL             -- change points, JSON

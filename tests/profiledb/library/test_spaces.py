@@ -18,6 +18,7 @@ from profiledb.library.locations import open_library
 from profiledb.library.marks import Mark, Marks
 from profiledb.library.postgres import Postgres
 from profiledb.library.report_links import ReportLinks
+from profiledb.library.report_list import ReportList
 from profiledb.library.series_decisions import Note, SeriesDecisions
 from profiledb.library.sharing_links import SharingLinks
 from profiledb.library.spaces import UNKNOWN, space_of
@@ -133,8 +134,13 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
     otto = catalog.asked_by(OTTO)
     told = [
         otto.report_ids(), otto.reports(), otto.jobs(), otto.labels(), otto.links.all(), otto.decisions.choices(),
-        otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id),
+        otto.decisions.notes(), otto.job(FILES["hidden"]), otto.marks.get(OPEN.id), otto.jobs_in("ready"),
+        otto.jobs_below("/inbox"), otto.jobs_at(list(FILES.values())), otto.warned_jobs(9), otto.count_jobs("ready"),
+        otto.listing.page(), otto.listing.get([OPEN.id, HIDDEN.id, LOST.id]),
     ]  # fmt: skip
+    assert (otto.count_jobs("ready"), catalog.count_jobs("ready", "failed")) == ({"ready": 1}, {"ready": 2})
+    assert otto.listing.count() == 1
+    assert [job.path for job in otto.jobs_in("ready", "failed", most=1)] == [FILES["open"]]
     assert OPEN.id in str(told)
     assert not any(word in str(told) for word in (HIDDEN.id, HIDDEN.name, "lost"))
     with pytest.raises(NotAllowedError):
@@ -170,25 +176,27 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
             "transaction": [()], "job_states": [()], "add_report": [(HIDDEN,)], "remove_report": [(hidden,)],
             "hand_over": [(hidden, shown), (shown, hidden)], "unlist_report": [(hidden,)],
             "set_labels": [(hidden, [])], "rename": [(hidden, "x")], "dismiss": [(FILES["hidden"],)],
-            "forget_job": [(FILES["hidden"],)],
+            "forget_job": [(FILES["hidden"],)], "complete_listing": [()],
             "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
         },
         catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
         catalog.links: {"put": [(hidden, shown), (shown, hidden)], "remove": [(hidden,)]},
         catalog.decisions: {"choose": [(hidden, "x")], "write_note": [(hidden, "step_ns", Note("accepted", "x"))]},
         catalog.sharing_links: {"create": [(hidden, 1, 30)]},
+        catalog.listing: {"find": [(hidden,), (HIDDEN.name,)], "put_findings": [(hidden, "1", [])]},
     }  # fmt: skip
 
 
 CATALOG_TELLS = {
     Catalog: {
         "asked_by", "version_of_files", "mend", "damaged_files", "reports", "report_ids", "jobs", "job", "put_job",
-        "labels",
+        "labels", "jobs_in", "jobs_below", "jobs_at", "warned_jobs", "count_jobs",
     },
     Marks: set(),
     ReportLinks: {"all"},
     SeriesDecisions: {"choices", "notes"},
     SharingLinks: {"all", "end", "find"},
+    ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged"},
 }  # fmt: skip
 """Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
 
