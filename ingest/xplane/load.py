@@ -29,7 +29,8 @@ _GPU = re.compile(r"^/device:GPU:(\d{1,4})$")
 _STREAM = re.compile(r"^Stream #(\d{1,18})\b")
 _CALL = re.compile(r"^(cuda|cu|hip)[A-Z]")
 _PYTHON = re.compile(r"^\$(?P<file>[^: ]+):(?P<line>\d+) (?P<function>.+)$")
-_DESCRIPTOR = ".kd"
+_DESCRIPTOR = re.compile(r"(?:\.kd| \[clone \.kd\])$")
+"""Ending of the symbol of a kernel's descriptor, which AMD's tools show in place of the kernel."""
 _DETAIL = re.compile(r"(\w+):(\S+)")
 _MEMORY = {"pageable": "Pageable", "pinned": "Pinned", "device": "Device", "array": "Array"}
 _VALUES = ("int64_value", "uint64_value", "double_value", "str_value")
@@ -145,7 +146,7 @@ def _list_operations(plane: Plane, line: Any, device: int, stream: int) -> Itera
                 "registers per thread": _number(told.get("regs")),
                 "shared memory": sum(one for one in shared if one) if any(one is not None for one in shared) else None,
             }  # fmt: skip
-            yield make_event("kernel", name.removesuffix(_DESCRIPTOR), span, **args, **more)
+            yield make_event("kernel", _DESCRIPTOR.sub("", name), span, **args, **more)
 
 
 def _list_host(plane: Plane, line: Any) -> Iterator[dict[str, Any]]:

@@ -328,7 +328,7 @@ def test_a_trace_of_xla(ingest: Ingest, inbox: Path, empty_library: Library) -> 
         slice_of("loop_add_fusion", 1000, 3000, 1, 13), slice_of("MemcpyH2D", 500, 900, 1, 14),
         slice_of("fusion.1", 1000, 3000, 1, 3), slice_of("TfrtCpuExecutable::Execute", 0, 4000, 701, 9),
     ]  # fmt: skip
-    (inbox / "host.trace.json").write_text(text(events, deviceProperties=None))
+    (inbox / "host.trace.json").write_text(f'{{"displayTimeUnit": "ns", "traceEvents": [{", ".join(events)}]}}')
     query = converted(ingest, inbox, empty_library, "host.trace.json")
     columns = "end_ns - start_ns, device_id, stream_id, demangled"
     assert query(f"SELECT {columns} FROM kernel JOIN kernel_name USING (name_id)") == [(2000, 0, 13, "loop_add_fusion")]
