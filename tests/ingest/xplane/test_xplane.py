@@ -119,7 +119,9 @@ def test_strangers_profiles_equal_a_second_reading(
                     continue
                 start = begin + event.get(2, [0])[0]
                 ns = (start + event.get(3, [0])[0]) // 1000 - start // 1000
-                told[int(title[12:]), kinds[event[1][0]].removesuffix(".kd")[:LONGEST]] += ns
+                told[
+                    int(title[12:]), kinds[event[1][0]].removesuffix(" [clone .kd]").removesuffix(".kd")[:LONGEST]
+                ] += ns
     shutil.copy(CORPUS / name, inbox)
     query = converted(ingest, inbox, empty_library, name)
     rows = query("""
