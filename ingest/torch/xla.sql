@@ -1,5 +1,5 @@
--- Operations of a trace that XLA wrote: what ran on the streams of the processes /device:GPU:N. The other lines of these
--- processes (XLA Ops, XLA Modules, Steps ...) say the same again and are left out.
+-- Operations of a trace that XLA wrote: what ran on the streams of the processes /device:GPU:N. The other lines of
+-- these processes (XLA Ops, XLA Modules, Steps ...) say the same again and are left out.
 CREATE OR REPLACE TEMP TABLE xla_line AS
 SELECT thread, TRY_CAST(regexp_extract(process.name, '^/device:GPU:(\d+)', 1) AS INTEGER) AS device_id,
     TRY_CAST(nullif(regexp_extract(line.name, '^Stream #(\d+)', 1), '') AS BIGINT) AS stream_id
