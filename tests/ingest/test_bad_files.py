@@ -34,8 +34,8 @@ BAD = {
     "matmul.hatchet": (b'[{"children": [], "frame": {"name": "ROOT"}}]', "is a profile of Triton's proton"),
     "old.nvvp": (b"\x00\x01", "is a capture of nvprof"),
     "kernels.csv": (b'"Kind","Agent_Id","Queue_Id"\n', "is a CSV of rocprof"),
-    "other.xplane.pb": (b"\x07" * 500, "does not start like a profile of XLA"),
-    "other.db": (b"\x07" * 500, "is not a database of rocprofv3"),
+    "noise.xplane.pb": (b"\x07" * 500, "does not start like a profile of XLA"),
+    "noise.db": (b"\x07" * 500, "is not a database of rocprofv3"),
 }
 
 
