@@ -3,14 +3,62 @@
 import gzip
 import zipfile
 import zlib
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ingest import formats
 from ingest.formats import Format
+from ingest.nsys import sqlite
 from profiledb.errors import ConversionError
 
 _LOOK_BYTES = 1 << 16
 """Bytes of a compressed file that are unpacked to see whether it is damaged."""
+
+
+@dataclass(frozen=True)
+class _Foreign:
+    """A format that cannot become a report, and how to get one that can.
+
+    ``tables`` are names of which an SQLite file of this format has one.
+    """
+
+    name: str
+    hint: str
+    endings: tuple[str, ...] = ()
+    starts: tuple[bytes, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
+_FOREIGN = (
+    _Foreign(
+        "a capture of nvprof or the Visual Profiler, which record no GPU after Volta",
+        "Capture again with: nsys profile -t cuda,nvtx -- PROGRAM",
+        (".nvvp", ".nvprof"), tables=("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_DRIVER"),
+    ),
+    _Foreign(
+        "a profile of Triton's proton",
+        "It has sums and no times of launches: record with torch.profiler.profile(...).",
+        (".hatchet",), (b'[{"children":', b'[{"frame":'),
+    ),
+    _Foreign(
+        "a trace of Perfetto",
+        "Drop the file that it was made from: the database or JSON of rocprofv3 (--output-format rocpd json), the"
+        " .pt.trace.json of PyTorch, or the .nsys-rep.",
+        (".pftrace", ".perfetto-trace"),
+    ),
+    _Foreign(
+        "a CSV of rocprof or rocprofv3",
+        "Capture a database or JSON, which say when each kernel ran: rocprofv3 --sys-trace --output-format rocpd",
+        starts=(b'"Kind","Agent_Id"', b'"Domain","Function"', b'"Name","Calls","TotalDuration'),
+    ),
+    _Foreign(
+        "a trace in OTF2",
+        "Capture a database or JSON: rocprofv3 --sys-trace --output-format rocpd",
+        (".otf2",),
+    ),
+)  # fmt: skip
+"""Formats of other profilers that are told by name."""
 
 
 def detect(path: Path) -> Format:
@@ -36,6 +84,8 @@ def _explain_refusal(path: Path) -> ConversionError:
         return ConversionError(
             f"{path.name} is damaged: {archive} cannot be unpacked.", hint="Copy it again from its source."
         )
+    if other := _find_foreign(path):
+        return ConversionError(f"{path.name} is {other.name}. Warpdeck cannot read it.", hint=other.hint)
     for one in formats.all_formats():
         if path.name.lower().endswith(tuple(one.ENDINGS)):
             problem, hint = one.MISNAMED
@@ -44,6 +94,23 @@ def _explain_refusal(path: Path) -> ConversionError:
     return ConversionError(
         f"Warpdeck cannot read {path.name}: it is not a known report format.", hint=f"Drop one of these: {names}."
     )
+
+
+def _find_foreign(path: Path) -> _Foreign | None:
+    """Return the format of another profiler, by the content, else by the name."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = file.read(_LOOK_BYTES)
+    text = b"".join(head.split())[:200]
+    tables: set[str] = set()
+    if head.startswith(b"SQLite format 3\0"):
+        with suppress(ConversionError):
+            tables = set(sqlite.list_tables(path))
+    for one in _FOREIGN:
+        if text.startswith(one.starts or (b"\0no",)) or tables.intersection(one.tables):
+            return one
+    return next((one for one in _FOREIGN if path.name.lower().endswith(one.endings or ("\0",))), None)
 
 
 def _describe_format(one: Format) -> str:

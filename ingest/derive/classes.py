@@ -8,6 +8,8 @@ from profiledb.rules import classes
 _ANONYMOUS = r"(<unnamed>|\(anonymous namespace\)|\{anonymous\})::"
 _RETURNED = r"^(?:void )?(?:typename )?(?:std::)?enable_if(?:_t)?<.*?>(?:::type)? ((?:\w+::)*\w+[<(])"
 """Return type in front of a kernel name that only some template arguments produce: void, spelled at length."""
+_ENTRY = r"^(?:void )?ck_tile::kentry<(?:\d+, |ck_tile::gfx\w+, )*(?:\w+::)*(\w+)"
+"""Every kernel of CK-Tile is this function; its first type, after that of the GPU, says which one."""
 _FUNCTION = r"^(?:void )?(?:\w+::)*(\w+)"
 
 
@@ -37,4 +39,5 @@ def shorten_name(name: str) -> str:
     """Return SQL for a kernel's name without namespaces, templates and arguments, if only the full name is known."""
     bare = f"regexp_replace({name}, '{_ANONYMOUS}', '', 'g')"
     bare = f"regexp_replace({bare}, '{_RETURNED}', '\\1')"
-    return f"coalesce(nullif(regexp_extract({bare}, '{_FUNCTION}', 1), ''), {name})"
+    entry = f"nullif(regexp_extract({bare}, '{_ENTRY}', 1), '')"
+    return f"coalesce({entry}, nullif(regexp_extract({bare}, '{_FUNCTION}', 1), ''), {name})"

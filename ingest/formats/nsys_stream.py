@@ -50,7 +50,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             hint="Wait until it is copied, or copy it again. It is tried again when it changes.",
         )
     importer = _find_importer(source, version)
-    report = _import_stream(importer, source, work)
+    report = _import_stream(importer, source, version, work)
     nsys_report.convert(report, db, work)
     db.execute(f"UPDATE report SET converter = {quote(importer.label + ', ')} || converter")
 
@@ -83,7 +83,7 @@ def _find_importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
     raise missing if importers else tools.explain_absence(tools.IMPORTER, missing)
 
 
-def _import_stream(importer: tools.Tool, source: Path, work: Path) -> Path:
+def _import_stream(importer: tools.Tool, source: Path, version: tuple[int, int, int], work: Path) -> Path:
     """Import a stream and return the report, which has the stream's name with another ending."""
     folder = work / "imported"
     folder.mkdir()
@@ -93,6 +93,13 @@ def _import_stream(importer: tools.Tool, source: Path, work: Path) -> Path:
     if disk.says_full(done.output):
         raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=done.output)
     if done.returncode or not report.exists() or not nsys_report.is_complete(report):
+        if importer.version[:3] != version:
+            written = ".".join(map(str, version))
+            raise ConversionError(
+                f"{source.name} is raw capture data of Nsight Systems {written}: {importer.label} cannot import it.",
+                hint=f"Import it with the {tools.IMPORTER} of Nsight Systems {written}, then drop the .nsys-rep.",
+                detail=done.output,
+            )
         raise ConversionError(
             f"{source.name} is damaged: {importer.label} cannot import it.",
             hint="Copy it again from its source, or capture again.",

@@ -30,26 +30,27 @@ _GPU = {
 """Columns of the table gpu with the keys of a trace."""
 
 
-def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: str) -> None:
+def write_facts(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: str, kind: str, converter: str) -> None:
     """Fill the tables of facts; needs ``session`` (session.sql)."""
     begin, end = db.execute("SELECT begin_ns, end_ns FROM session").fetchone() or (None, None)
-    _write_report(db, keys, tool, begin or 0, end)
+    _write_report(db, keys, (kind, tool, converter), begin or 0, end)
     _insert_rows(db, "capture_setting", ("name", "value"), _read_settings(keys))
     _insert_rows(db, "gpu", ("name", "compute_capability", "max_warps_per_sm", *_GPU), _read_gpus(keys))
     _write_run(db, keys.get("distributedInfo"))
 
 
 def _write_report(
-    db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], tool: str, begin: int, end: int | None
+    db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any], made_by: tuple[str, str, str], begin: int, end: int | None
 ) -> None:
     since_1970 = (whole_number(keys.get("baseTimeNanoseconds")) or 0) + begin
     captured = f"make_timestamp_ns({since_1970})" if _OLDEST_NS < since_1970 < _LATEST_NS else "NULL"
     driver = whole_number(keys.get("cuda_driver_version"), 1_000_000) or 0
     cuda = quote(f"{driver // 1000}.{driver % 1000 // 10}") if driver else "NULL"
     length = (end - begin) if end is not None else "NULL"
+    kind, tool, converter = map(quote, made_by)
     db.execute(f"""
         INSERT INTO report BY NAME
-        SELECT 'torch' AS kind, {quote(tool)} AS tool, 'JSON trace' AS converter, {captured} AS captured_at,
+        SELECT {kind} AS kind, {tool} AS tool, {converter} AS converter, {captured} AS captured_at,
             0 AS start_ns, {length}::BIGINT AS stop_ns, {length}::BIGINT AS duration_ns, {cuda} AS cuda_version
     """)
 

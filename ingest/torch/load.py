@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from ingest import scrub
-from ingest.derive import classes, complete, stage
+from ingest.derive import classes, complete, readable_names, stage
 from ingest.nsys.lookups import KNOWN
 from ingest.torch import facts, head, notes
 from ingest.torch.cutter import Cutter
@@ -18,7 +18,7 @@ from profiledb.errors import ConversionError
 from profiledb.report.schema import quote, read_sql
 from profiledb.words import counted
 
-TORCH, CHROME = "PyTorch profiler", "Chrome trace"
+TORCH, CHROME, XLA = "PyTorch profiler", "Chrome trace", "XLA profiler (JAX or TensorFlow)"
 _OF_TORCH = ("operator", "kernel", "memcpy", "memset", "runtime", "driver", "python")
 _MAIN_PROCESS = """
     SELECT global_pid FROM (
@@ -40,17 +40,43 @@ def load_trace(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     source, text, cutter = Source(path), Text(), Cutter()
     events = Events(db)
     events.take(cutter.batches(text.blocks(source.blocks())))
-    _check_hashes(db, events)
     keys, is_whole = head.read_head(cutter)
-    _prepare_database(db)
-    facts.write_facts(db, keys, _find_tool(db, keys))
-    db.execute(read_sql("stage.sql", "ingest.torch"))
-    db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
-    complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
+    if (tool := _find_tool(db, keys)) == XLA:
+        db.execute(read_sql("xla.sql", "ingest.torch"))
+    complete_events(db, events, keys, tool)
     notes.note_damage(db, source, text, cutter, events)
     if not is_whole and (cutter.closed or not keys):
         notes.note_unread_head(db)
     notes.note_kinds(db)
+
+
+def complete_events(
+    db: duckdb.DuckDBPyConnection,
+    events: Events,
+    keys: Mapping[str, Any],
+    tool: str,
+    kind: str = "torch",
+    converter: str = "JSON trace",
+) -> None:
+    """Fill the tables of the report from events that were taken, in the form of the PyTorch profiler.
+
+    Args:
+        db: connection after ``stage``.
+        events: the events, already in the temporary tables of events.sql.
+        keys: facts of the capture, under the names that a trace gives them (facts.py).
+        tool: the profiler that wrote the file.
+        kind: kind of the report.
+        converter: reader of the file.
+
+    Raises:
+        ConversionError: no event has a time.
+    """
+    _check_hashes(db, events)
+    _prepare_database(db)
+    facts.write_facts(db, keys, tool, kind, converter)
+    db.execute(read_sql("stage.sql", "ingest.torch"))
+    db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
+    complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
 
 
 def _check_hashes(db: duckdb.DuckDBPyConnection, events: Events) -> None:
@@ -85,7 +111,7 @@ def _find_tool(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any]) -> str:
     if "deviceProperties" in keys or kinds & set(_OF_TORCH):
         return TORCH
     query = "SELECT 1 FROM trace_name WHERE kind = 'process_name' AND regexp_matches(name, '^/(host|device):') LIMIT 1"
-    return "XLA profiler (JAX or TensorFlow)" if db.execute(query).fetchone() else CHROME
+    return XLA if db.execute(query).fetchone() else CHROME
 
 
 def _write_names(db: duckdb.DuckDBPyConnection) -> None:
@@ -97,4 +123,5 @@ def _write_names(db: duckdb.DuckDBPyConnection) -> None:
 
 def _write_rest(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(read_sql("rest.sql", "ingest.torch"))
+    readable_names.spell_out(db)
     db.execute(read_sql("operators.sql", "ingest.torch"))

@@ -56,18 +56,29 @@ SELECT id AS kernel_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_
     registers AS registers_per_thread, nullif(graph_node_id, 0) AS graph_node_id, nullif(graph_id, 0) AS graph_id
 FROM placed JOIN kernel_of USING (name) WHERE kind = 'kernel';
 
--- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice"; kinds and directions use the numbers of nsys.
+-- "Memcpy HtoD (Pageable -> Device)", on AMD also "CopyHostToDevice", on Intel "zeCommandListAppendMemoryCopy(M2D)",
+-- where M is memory of the system, H memory for GPUs on the host; kinds and directions use the numbers of nsys.
 DROP TABLE temp.staged_memop;
+CREATE OR REPLACE TEMP MACRO memory_of(letter, sign, text) AS
+CASE WHEN sign = '2' THEN CASE letter WHEN 'M' THEN 'Pageable' WHEN 'D' THEN 'Device'
+        WHEN 'H' THEN CASE WHEN contains(text, '(') THEN 'Pinned' END END END;
 CREATE TEMP VIEW staged_memop AS
 WITH named AS (
-    SELECT *, regexp_extract(text, '^(?:Memcpy |Copy)(\w+)', 1) AS direction,
-        regexp_extract(text, '\(([\w ]+) -> ', 1) AS source, regexp_extract(text, '([\w ]+)\)$', 1) AS target
+    SELECT *, coalesce(nullif(regexp_extract(text, '(?:\b|^Memcpy)([HMD]2[HMD])\b', 1), ''),
+            regexp_extract(text, '^(?:Memcpy |Copy)(\w+)', 1)) AS direction,
+        coalesce(nullif(regexp_extract(text, '\(([\w ]+) -> ', 1), ''), memory_of(direction[1], direction[2], text))
+            AS source,
+        coalesce(nullif(regexp_extract(text, '-> ([\w ]+)\)$', 1), ''),
+            nullif(regexp_extract(text, '^Memset \(([\w ]+)\)$', 1), ''), memory_of(direction[3], direction[2], text)
+        ) AS target
     FROM placed WHERE kind IN ('memcpy', 'memset')
 ), coded AS (
-    SELECT *, CASE WHEN kind = 'memcpy' THEN CASE direction
+    SELECT *, CASE WHEN kind = 'memcpy'
+        THEN CASE replace(regexp_replace(direction, '^(\w)2(\w)$', '\1to\2'), 'M', 'H')
             WHEN 'HtoD' THEN 1 WHEN 'HostToDevice' THEN 1 WHEN 'DtoH' THEN 2 WHEN 'DeviceToHost' THEN 2
             WHEN 'HtoA' THEN 3 WHEN 'AtoH' THEN 4 WHEN 'AtoA' THEN 5 WHEN 'AtoD' THEN 6 WHEN 'DtoA' THEN 7
-            WHEN 'DtoD' THEN 8 WHEN 'DeviceToDevice' THEN 8 WHEN 'HtoH' THEN 9 WHEN 'PtoP' THEN 10 ELSE 0
+            WHEN 'DtoD' THEN 8 WHEN 'DeviceToDevice' THEN 8 WHEN 'HtoH' THEN 9
+            WHEN 'HostToHost' THEN 9 WHEN 'PtoP' THEN 10 WHEN 'PeerToPeer' THEN 10 ELSE 0
         END END AS copy_kind
     FROM named
 )

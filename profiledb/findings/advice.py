@@ -25,6 +25,9 @@ _HIP = {
 }  # fmt: skip
 """AMD's names for these functions and libraries. Other CUDA functions only change their prefix."""
 _CUDA = re.compile(rf"\bcuda[A-Z]\w*|\b(?:{'|'.join(sorted(_HIP, key=len, reverse=True))})\b")
+_SYCL = {"CUDA": "SYCL", "NCCL": "oneCCL", "cuBLASLt": "oneMKL", "cuBLAS": "oneMKL", "cuDNN": "oneDNN"}
+"""Intel's names. A line that names anything else of CUDA says nothing to a program on Intel's GPUs."""
+_NVIDIA_TOOL = re.compile(r"\b(nsys|ncu)\b|nvidia-smi|Nsight|--trace=|cudnn_|\bnvtx\b")
 
 
 @cache
@@ -75,10 +78,29 @@ def choose(lines: Iterable[str], cause: str | None, traits: Collection[str]) -> 
     told, given = [], False
     for marks, said in map(_split_line, lines):
         given = given and _ELSE in marks
-        if not given and all(_does_hold(mark, holds) for mark in marks):
-            told.append(_CUDA.sub(_translate_to_hip, said) if "HIP" in traits else said)
+        fits = not given and all(_does_hold(mark, holds) for mark in marks)
+        if fits and (ours := _in_terms_of(said, traits)) is not None:
+            told.append(ours)
             given = True
     return tuple(told)
+
+
+def translate(said: str, traits: Collection[str]) -> str:
+    """Return a text of ours with the names that the program's platform has for those of CUDA."""
+    if "HIP" in traits:
+        return _CUDA.sub(_translate_to_hip, said)
+    if "SYCL" in traits:
+        return _CUDA.sub(lambda match: _SYCL.get(match[0], match[0]), said)
+    return said
+
+
+def _in_terms_of(said: str, traits: Collection[str]) -> str | None:
+    """Return a text with the names of the program's platform; None if it is about tools or functions of another."""
+    if ("HIP" in traits or "SYCL" in traits) and _NVIDIA_TOOL.search(said):
+        return None
+    if "SYCL" in traits and any(match[0] not in _SYCL for match in _CUDA.finditer(said)):
+        return None
+    return translate(said, traits)
 
 
 def _split_line(line: str) -> tuple[tuple[str, ...], str]:

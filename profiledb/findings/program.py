@@ -14,7 +14,7 @@ from profiledb.query import answer_store
 KINDS = {
     "framework": (
         "PyTorch", "Hugging Face", "Trainer", "Lightning", "DeepSpeed", "vLLM", "SGLang", "JAX", "XLA", "TensorFlow",
-        "CuPy", "Numba", "TensorRT", "CUDA C++", "Fortran", "OpenACC", "OpenMP", "OpenMP offload", "MPI", "HIP",
+        "CuPy", "Numba", "TensorRT", "CUDA C++", "Fortran", "OpenACC", "OpenMP", "OpenMP offload", "MPI", "HIP", "SYCL",
     ),
     "way": ("eager", "torch.compile", "CUDA graphs"),
     "work": ("training", "inference", "prefill", "decode"),
@@ -28,7 +28,7 @@ KINDS = {
 """Traits that the analysis recognizes, in display order. The traits under "use" are features that advice could
 recommend."""
 TRAITS = tuple(trait for traits in KINDS.values() for trait in traits)
-_WORDS = {"Trainer": "its Trainer", "CUDA graphs": "CUDA graphs", "HIP": "HIP (ROCm)"}
+_WORDS = {"Trainer": "its Trainer", "CUDA graphs": "CUDA graphs", "HIP": "HIP (ROCm)", "SYCL": "SYCL (Intel GPU)"}
 _INSIDE = {"XLA": ("JAX",), "OpenMP": ("OpenMP offload",)}
 """Traits that add nothing if one of the listed traits is present."""
 

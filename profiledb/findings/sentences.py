@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from profiledb import words
+from profiledb.findings.advice import translate
 from profiledb.findings.finding import Finding
 from profiledb.findings.judge import Steady, costly
+from profiledb.findings.program import names
 from profiledb.findings.rule import PLACE, WHERE
 
 FORMATS: dict[str, Callable[[Any], str]] = {
@@ -33,7 +35,7 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
     text = next((one for one in sentences if _has_all_values(finding, one)), f"{finding.rule.title}: {{value}}.")
-    said = _fill_text(finding, text, name)
+    said = _fill_text(finding, translate(text, names(finding.program)), name)
     return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
 
 

@@ -146,9 +146,25 @@ _OF_SNAPSHOT = (
         "memory by stack, and fragmentation",
     ),
 )  # fmt: skip
+_OF_ROCPROF = (
+    Capture("kernel", TIMELINE, "Kernels", "rocprofv3 --kernel-trace -- PROGRAM", "kernel times and classes"),
+    Capture("memop", TIMELINE, "Copies", "rocprofv3 --memory-copy-trace -- PROGRAM", "copies by direction and size"),
+    Capture("api_call", TIMELINE, "HIP calls", "rocprofv3 --hip-trace -- PROGRAM", "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "Ranges (roctx)", "rocprofv3 --marker-trace -- PROGRAM", "time by range"),
+)
+_XLA = "jax.profiler.trace(folder)"
+_OF_XLA = (
+    Capture("kernel", TIMELINE, "Kernels", _XLA, "kernel times and classes"),
+    Capture("memop", TIMELINE, "Memcpy and memset", _XLA, "memcpy and memset by direction and size"),
+    Capture("api_call", TIMELINE, "Launch calls", _XLA, "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "Host events", _XLA, "time by range"),
+    Capture("operator", TIMELINE, "HLO operations", _XLA, "time by operation"),
+)
 BY_KIND = {
     "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
     "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
+    "rocprof": Advice(_OF_ROCPROF, "rocprofv3 does not record this.", "Captures of rocprofv3"),
+    "xla": Advice(_OF_XLA, "The XLA profiler does not record this.", "Profiles of XLA"),
 }
 """Advice by the KIND that a format registers (ingest/formats). All other kinds use Nsight's, ``CAPTURES``."""
 

@@ -18,11 +18,10 @@ from profiledb.replay.copy_changes import (
     without_memsets,
 )
 from profiledb.replay.graph import (
-    DEVICE_WAITS,
     LAUNCH_NS,
     STREAM_WAITS,
     Graph,
-    named,
+    of_kind,
 )  # fmt: skip
 from profiledb.replay.kernel_changes import (
     compiled,
@@ -52,11 +51,6 @@ from profiledb.replay.speed_changes import (
 LEAST_WAITS = 5
 """Minimum number of waits of a name from which the framework's time around them is told."""
 MOST_WORKERS = 1_024
-_ALLOCATIONS = frozenset({
-    "cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree", "cudaMallocManaged", "cuMemCreate", "cuMemMap", "cuMemUnmap",
-    "cuMemSetAccess", "cuMemAddressReserve", "cuMemAddressFree", "cuMemRelease", "cudaHostAlloc", "cudaFreeHost",
-    "cudaMallocHost", "hipMalloc", "hipFree",
-})  # fmt: skip
 
 
 Apply = Callable[[Graph, Part, str], Graph | None]
@@ -145,7 +139,7 @@ def _remove_waits(graph: Graph, part: Part, chosen: Flags, *, unread: bool = Fal
     reads = np.zeros(len(calls), np.bool_)
     reads[operations.call[few]] = True
     reads &= chosen
-    waits = chosen & (named(calls, DEVICE_WAITS | STREAM_WAITS) & ~named(calls, _ALLOCATIONS))
+    waits = chosen & of_kind(calls, ("device wait", *STREAM_WAITS))
     kept = without_waits_of(graph, waits | reads)
     if len(kept) == len(graph.waits):
         return None
@@ -259,7 +253,7 @@ def _list_ranges(graph: Graph, part: Part) -> list[str]:
 
 def without_allocations(graph: Graph, part: Part, _: str) -> Graph | None:
     """Allocate memory before the part: calls that allocate or free it take no time and wait for nothing."""
-    gone = named(graph.recording.calls, _ALLOCATIONS) & part.calls
+    gone = of_kind(graph.recording.calls, ("allocation", "free", "waiting free")) & part.calls
     if not gone.any():
         return None
     cost = np.where(gone, 0, graph.cost)

@@ -9,7 +9,7 @@ from profiledb.replay.graph import (
     NEAR_NS,
     STREAM_WAITS,
     Graph,
-    named,
+    of_kind,
 )
 from profiledb.replay.part import Part, find_after_reads, find_following, without, without_waits_of
 from profiledb.replay.recording import COPY, MEMSET, Integers
@@ -39,7 +39,7 @@ def _pin_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
     cost = graph.cost.copy()
     of = operations.call[copies]
     cost[of] = np.minimum(cost[of], LAUNCH_NS)
-    after_copy = find_following(calls.start, of, named(calls, STREAM_WAITS) & part.calls, graph.chain)
+    after_copy = find_following(calls.start, of, of_kind(calls, STREAM_WAITS) & part.calls, graph.chain)
     cost[after_copy] = 0
     asynchronous = np.zeros(len(calls), np.bool_)
     asynchronous[of] = asynchronous[after_copy] = True
@@ -109,7 +109,7 @@ def _overlap_copies(graph: Graph, part: Part, rate: float) -> Graph | None:
             after[int(mine[place])], other_lag[int(mine[place])] = int(mine[work[place]]), NEAR_NS
     of = np.zeros(len(calls), np.bool_)
     of[operations.call[large]] = True
-    following = find_after_reads(graph, of) & named(calls, STREAM_WAITS) & part.calls
+    following = find_after_reads(graph, of) & of_kind(calls, STREAM_WAITS) & part.calls
     cost[of] = np.minimum(cost[of], LAUNCH_NS)
     cost[following] = 0
     launch_lag = graph.launch_lag.copy()

@@ -7,25 +7,23 @@ it works for any program.
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
+import duckdb
 import numpy as np
 
+from profiledb.query import views
 from profiledb.replay.recording import GRAPH, Calls, Flags, Integers, Operations, Recording
 
-DEVICE_WAITS = frozenset({
-    "cudaDeviceSynchronize", "cudaThreadSynchronize", "cuCtxSynchronize", "cudaFree", "cuMemFree", "cudaFreeHost",
-    "cuMemFreeHost", "cudaHostUnregister", "hipDeviceSynchronize", "hipFree",
-})  # fmt: skip
-"""Calls that return once the GPU has finished all work launched earlier."""
-STREAM_WAITS = frozenset({
-    "cudaStreamSynchronize", "cuStreamSynchronize", "cudaEventSynchronize", "cuEventSynchronize",
-    "hipStreamSynchronize", "hipEventSynchronize",
-})  # fmt: skip
-"""Calls that return once a stream has reached a certain point."""
-GRAPH_LAUNCHES = frozenset({"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"})
-"""Calls that launch all operations of a CUDA graph."""
-_COPIES = ("cudaMemcpy", "cuMemcpy", "hipMemcpy", "cudaMemset", "cuMemset")
+DEVICE_WAITS = ("device wait", "waiting free")
+"""Kinds of calls that return once the GPU has finished all work launched earlier (api_name.sql)."""
+STREAM_WAITS = ("stream wait",)
+"""Kinds of calls that return once a stream has reached a certain point."""
+GRAPH_LAUNCHES = ("graph launch",)
+"""Kinds of calls that launch all operations of a CUDA graph."""
+_COPIES = ("blocking copy", "queued copy")
 _VERSION = re.compile(r"(_v\d+)?(_pt[sd]s?z?)?$")
 
 LEAST_RUN = 8
@@ -123,25 +121,37 @@ def build(recording: Recording, collectives: list[tuple[int, ...]] | None = None
     )  # fmt: skip
 
 
-def named(calls: Calls, names: frozenset[str]) -> Flags:
-    """Return a mask of the calls with one of these names, in any version."""
-    codes = [code for code, name in enumerate(calls.names) if base_name(name) in names]
+def of_kind(calls: Calls, kinds: Collection[str]) -> Flags:
+    """Return a mask of the calls of these kinds (api_name.sql)."""
+    codes = [code for code, kind in enumerate(_kinds(tuple(calls.names))) if kind in kinds]
     return np.isin(calls.name, codes)
+
+
+@lru_cache(16)
+def _kinds(names: tuple[str, ...]) -> list[str | None]:
+    """Return the kind of each function."""
+    with duckdb.connect() as db:
+        db.execute(views.sql(["api_name"]))
+        rows = db.execute(
+            "SELECT api_match(name).kind FROM (SELECT unnest($names::VARCHAR[]) AS name, "
+            "unnest(range(len($names::VARCHAR[]))) AS place) ORDER BY place",
+            {"names": list(names)},
+        ).fetchall()
+    return [kind for (kind,) in rows]
 
 
 def graph_nodes(recording: Recording) -> Flags:
     """Return a mask of the operations that are nodes of a CUDA graph."""
     launched = recording.operations.call >= 0
     found = np.zeros(len(recording.operations), np.bool_)
-    found[launched] = named(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
+    found[launched] = of_kind(recording.calls, GRAPH_LAUNCHES)[recording.operations.call[launched]]
     found &= recording.operations.kind != GRAPH
     return found
 
 
 def copying(calls: Calls) -> Flags:
     """Return a mask of the calls that copy or set memory."""
-    codes = [code for code, name in enumerate(calls.names) if name.startswith(_COPIES)]
-    return np.isin(calls.name, codes)
+    return of_kind(calls, _COPIES)
 
 
 def _assign_chains(recording: Recording) -> Integers:
@@ -217,13 +227,13 @@ def _find_waits(calls: Calls, operations: Operations, chain: Integers) -> dict[i
         for i in np.flatnonzero(copying(calls) & (last_own >= 0))
         if calls.end[i] >= operations.end[last_own[i]] and calls.end[i] > operations.start[last_own[i]]
     }
-    device_waits = named(calls, DEVICE_WAITS)
+    device_waits = of_kind(calls, DEVICE_WAITS)
     issued = np.where(operations.call >= 0, calls.start[operations.call] if len(calls) else 0, operations.start)
     streams = [np.flatnonzero(operations.stream == one) for one in range(int(operations.stream.max(initial=-1)) + 1)]
     streams = [one[np.argsort(issued[one], kind="stable")] for one in streams]
     issues = [issued[one].tolist() for one in streams]
     used = _find_last_stream(calls, operations, chain, last_own)
-    for i in np.flatnonzero((device_waits | named(calls, STREAM_WAITS)) & (last_own < 0)):
+    for i in np.flatnonzero((device_waits | of_kind(calls, STREAM_WAITS)) & (last_own < 0)):
         start, end = int(calls.start[i]), int(calls.end[i])
         last = []
         for mine, times in zip(streams, issues, strict=True):

@@ -10,7 +10,7 @@ from profiledb.replay.graph import (
     LAUNCH_NS,
     Graph,
     graph_nodes,
-    named,
+    of_kind,
 )
 from profiledb.replay.part import HOST_WORK_NS, Part, only_launching, require_nodes, without
 from profiledb.replay.recording import GRAPH, KERNEL
@@ -32,7 +32,7 @@ def cuda_graph(graph: Graph, part: Part, _: str) -> Graph | None:
     launches[operations.call[ours]] = True
     if launches.sum() < 2:
         return None
-    free = part.calls & ~named(calls, GRAPH_LAUNCHES)
+    free = part.calls & ~of_kind(calls, GRAPH_LAUNCHES)
     free[list(graph.waits)] = False
     gap, cost = graph.gap.copy(), graph.cost.copy()
     launch_lag, stream_lag = graph.launch_lag.copy(), graph.stream_lag.copy()

@@ -44,7 +44,7 @@ _QUERIES = {
     """,
     "api": """
         SELECT function_name(value) AS whole, return_value, one.global_tid AS tid, correlation_id, path.path,
-            api_category(value) AS category
+            category_of(api_match(value).kind) AS category
         FROM api_call AS one LEFT JOIN string ON string_id = one.name_id
         LEFT JOIN range AS around ON around.pre = one.process_range
         LEFT JOIN range_path AS path ON path.path_id = around.path_id WHERE call_id = $id

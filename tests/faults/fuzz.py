@@ -32,16 +32,21 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ingest import tools
+from ingest.xplane.messages import space
 from profiledb.library.catalog import Job
 from profiledb.library.library import Library
 from profiledb.report.sidecar import SUFFIX
 from tests.conftest import CORPUS, ROOT, SAMPLES, run_ingest
+from tests.ingest.rocprof.test_rocprof import capture
 from tests.ingest.snapshot.test_snapshots import snapshot
 from tests.ingest.torch.test_trace_load import EVENTS
 from tests.ingest.torch.test_trace_load import text as trace
+from tests.ingest.xplane.test_xplane import profile
 from tests.support import exports
+from tests.support.rocpd import write_rocpd
 
 BATCH = 20
 """Spoiled files that the worker finds in an inbox at once."""
@@ -110,6 +115,9 @@ def kinds() -> dict[str, Kind]:
         "nvml.csv": Kind(_head("energy.nvml.csv", 40), ".nvml.csv", _is_table, beside=True),
         "tasks.csv": Kind(_head("tasks.tasks.csv", 40), ".tasks.csv", _is_table, beside=True),
         "parquet": _parquet(),
+        "rocpd": Kind(_rocpd(), ".db", _is_sqlite),
+        "rocprof json": Kind(json.dumps(capture()).encode(), "_results.json", _is_json),
+        "xplane": Kind(profile(), ".xplane.pb", _is_profile),
     }
     if CORPUS.is_dir():
         found |= {
@@ -129,6 +137,23 @@ def _made() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         rows = [exports.kernel(10 * n, 10 * n + 5, name=1 + n % 3, correlation=n) for n in range(200)]
         return exports.write(Path(folder) / "made.sqlite", exports.kernels(*rows)).read_bytes()
+
+
+def _rocpd() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return write_rocpd(Path(folder) / "made.db").read_bytes()
+
+
+def _is_profile(data: bytes) -> bool:
+    """Return True if a profile parses and has no field that its format does not have."""
+    held = space()()
+    try:
+        held.ParseFromString(data)
+    except DecodeError:
+        return False
+    size = held.ByteSize()
+    held.DiscardUnknownFields()
+    return bool(held.ByteSize() == size)
 
 
 def _parquet() -> Kind:

@@ -43,6 +43,7 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("CUDA C++",), ("CUDA C++", "pinned memory", "CUDA graphs"), ("CUDA C++", "MPI"), ("Fortran", "OpenACC", "MPI"),
     ("OpenMP offload", "OpenMP"), ("Fortran", "OpenMP offload", "pinned memory"), ("CUDA C++", "HIP"),
     ("PyTorch", "HIP", *_TRAINED[1:], "DDP"), ("PyTorch", "HIP", "SGLang", "inference", "decode", "CUDA graphs"),
+    ("PyTorch", "SYCL", *_TRAINED[1:], "DDP"), ("SYCL",),
 )  # fmt: skip
 """Programs that there are, by their traits."""
 NSIGHT = frozenset({"capture", "profile", "profiler_overhead"})
@@ -85,13 +86,15 @@ def test_all_shared_lines_are_used() -> None:
 
 @pytest.mark.parametrize("traits", PROGRAMS, ids=", ".join)
 def test_nobody_is_advised_what_is_in_use_or_what_he_does_not_use(traits: tuple[str, ...]) -> None:
-    """Of every rule, for every cause; and all have advice. Only Nsight's captures have what NSIGHT is about."""
-    every = [one for one in rulebook.load().values() if not ("HIP" in traits and NSIGHT & {one.group, one.name})]
+    """Of every rule, for every cause; and all have advice, unless it is of CUDA alone. Only Nsight's captures have what
+    NSIGHT is about."""
+    other = not {"HIP", "SYCL"}.isdisjoint(traits)
+    every = [one for one in rulebook.load().values() if not (other and NSIGHT & {one.group, one.name})]
     for rule in every:
         causes: list[str | None] = [*sorted(rule.causes)] or [None]
         for cause in causes:
             told = rule.advised(cause, traits)
-            assert told, (rule.name, cause)
+            assert told or "SYCL" in traits, (rule.name, cause)  # nothing is better than advice for another GPU
             assert wrong(told, traits) == [], (rule.name, cause)
 
 
@@ -162,3 +165,12 @@ def test_traits_have_one_name_each() -> None:
     assert len(program.TRAITS) == len(set(program.TRAITS)) == sum(map(len, program.KINDS.values()))
     causes = set(itertools.chain.from_iterable(rule.causes for rule in rulebook.load().values()))
     assert not causes & set(program.TRAITS)
+
+
+def test_sentences_speak_of_the_programs_platform() -> None:
+    said = "Beside {graphs} CUDA graphs, `cudaDeviceSynchronize` waits for NCCL."
+    assert advice.translate(said, ("PyTorch",)) == said
+    assert advice.translate(said, ("PyTorch", "HIP")) == (
+        "Beside {graphs} HIP graphs, `hipDeviceSynchronize` waits for RCCL."
+    )
+    assert advice.translate("A CUDA call.", ("SYCL",)) == "A SYCL call."

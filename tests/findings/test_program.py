@@ -147,6 +147,7 @@ BY_HAND: list[tuple[str, dict[str, Any], str]] = [
     ("offload", {"kernels": ["__omp_offloading_10302_2c_main_l12"]}, "OpenMP offload"),
     ("cuda", {"kernels": ["vectorAdd(float*, float*)"], "process": "./bench"}, "CUDA C++"),
     ("hip", {"kernels": [ELEMENTWISE], "calls": ["hipLaunchKernel"]}, "PyTorch, HIP, eager"),
+    ("sycl", {"kernels": [ELEMENTWISE], "calls": ["urEnqueueKernelLaunch"]}, "PyTorch, SYCL, eager"),
     ("names that mean something else",
      {"kernels": ["sensor_fusion(float*)", "prefix_decode(int)"],
       "ranges": ["decode_image", "backward", "transformers"],

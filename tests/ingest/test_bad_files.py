@@ -30,6 +30,12 @@ BAD = {
     "run.trace.json.gz": (b"\x1f\x8b" + bytes(500), "is damaged: its gzip data cannot be unpacked"),
     "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is damaged: its gzip data cannot be unpacked"),
     "other.json": (b'{"a": 1}', "is not a known report format"),
+    "run.pftrace": (b"\x0a\x04\x08\x01\x10\x02", "is a trace of Perfetto"),
+    "matmul.hatchet": (b'[{"children": [], "frame": {"name": "ROOT"}}]', "is a profile of Triton's proton"),
+    "old.nvvp": (b"\x00\x01", "is a capture of nvprof"),
+    "kernels.csv": (b'"Kind","Agent_Id","Queue_Id"\n', "is a CSV of rocprof"),
+    "noise.xplane.pb": (b"\x07" * 500, "does not start like a profile of XLA"),
+    "noise.db": (b"\x07" * 500, "is not a database of rocprofv3"),
 }
 
 

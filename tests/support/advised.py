@@ -18,9 +18,10 @@ IN_USE = {
     "channels last": r"channels_last",
     "checkpointing": r"torch\.utils\.checkpoint|gradient_checkpointing=True",
     "expandable segments": r"expandable_segments",
+    "SYCL": r"\bcuda[A-Z]|\bCUDA\b|\bnsys\b|\bncu\b|nvidia-smi|cuBLAS|cuDNN|cudnn_|CUTLASS|\bNCCL\b|nvtx",
     "HIP": r"\bcuda[A-Z]|\bCUDA\b|\bnsys\b|\bncu\b|nvidia-smi|cuBLAS|cuDNN|cudnn_|CUTLASS|\bNCCL\b|nvtx",
 }
-"""For each trait in use, a pattern of advice that recommends it; for HIP, a pattern of CUDA names."""
+"""For each trait in use, a pattern of advice that recommends it; for HIP and SYCL, a pattern of CUDA names."""
 WORDS = {
     ("PyTorch",): r"(?i)\btorch|DataLoader|pin_memory|\.item\(\)|\.to\(|F\.gelu",
     ("JAX", "XLA"): r"\bjax\b|\blax\b|jnp\.|--xla_",

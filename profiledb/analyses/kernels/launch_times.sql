@@ -10,7 +10,7 @@
 -- prefetch: part
 -- needs: kernel
 -- needs: api_call
--- includes: selection
+-- includes: selection, memory
 -- selects: part
 -- param: idle_ns = 5000 longest queue time of a kernel for which the GPU was waiting
 -- column: kernel | text | | number of the kernel, empty for all kernels
@@ -28,7 +28,7 @@
 WITH launch AS (
     SELECT kernel.name_id, api_call.end_ns - api_call.start_ns AS call, kernel.end_ns - kernel.start_ns AS run,
         CASE WHEN kernel.start_ns >= api_call.end_ns THEN kernel.start_ns - api_call.end_ns END AS queue
-    FROM selected_kernel AS kernel JOIN api_call USING (call_id) WHERE coalesce(graph_node_id, 0) = 0
+    FROM selected_single_kernel AS kernel JOIN api_call USING (call_id)
 ), keyed AS (
     SELECT kernel_key.kernel, call, run, queue FROM launch LEFT JOIN kernel_key USING (name_id)
 ), summary AS (

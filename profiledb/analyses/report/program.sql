@@ -38,6 +38,7 @@ WITH named AS MATERIALIZED (
     UNION ALL SELECT 'CUDA graphs', 'whole graphs on the GPU' WHERE EXISTS (FROM graph_launch)
     UNION ALL SELECT 'CUDA graphs', 'kernels of graph nodes' WHERE EXISTS (FROM kernel WHERE graph_node_id > 0)
     UNION ALL SELECT 'HIP', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, 'AMD|Radeon|Instinct')
+    UNION ALL SELECT 'SYCL', 'GPU ' || left(name, 100) FROM gpu WHERE regexp_matches(name, '^Intel')
     UNION ALL SELECT 'XLA', 'profiler ' || tool FROM report WHERE starts_with(tool, 'XLA profiler')
     UNION ALL SELECT 'OpenACC', 'OpenACC events' WHERE EXISTS (FROM openacc_event)
     UNION ALL
@@ -108,7 +109,9 @@ WITH named AS MATERIALIZED (
     FROM (
         SELECT name FROM program_process WHERE EXISTS (FROM kernel) UNION SELECT process_name FROM ncu_launch
     ) AS ran (name) CROSS JOIN has
-    WHERE NOT is_model AND NOT list_has_any(traits, ['CuPy', 'Numba', 'OpenACC', 'OpenMP offload', 'Fortran', 'HIP'])
+    WHERE NOT is_model AND NOT list_has_any(
+            traits, ['CuPy', 'Numba', 'OpenACC', 'OpenMP offload', 'Fortran', 'HIP', 'SYCL']
+        )
     HAVING count(*) > 0
         AND NOT bool_or(regexp_matches(coalesce(name, 'python'), '(?i)python|julia|java|matlab|node$|dotnet'))
 )

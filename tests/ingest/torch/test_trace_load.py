@@ -246,3 +246,93 @@ def test_facts_that_are_odd(ingest: Ingest, inbox: Path, empty_library: Library)
     assert query("SELECT captured_at, cuda_version FROM report") == [(None, None)]
     assert query("SELECT rank, world_size, backend FROM distributed") == [(1, 2, None)]
     assert query("SELECT name FROM process_group") == [("3",)]
+
+
+CK = (
+    "_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelIfEEJEEEvv",
+    "void ck_tile::kentry<2, ck_tile::FmhaBatchPrefillWithPagedKVCacheKernel<float>>()",
+    "FmhaBatchPrefillWithPagedKVCacheKernel", "attention",
+)  # fmt: skip
+AITER = (
+    "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib.kd",
+    "void aiter::add_rmsnorm_quant_kernel<std::bfloat16_t, std::bfloat16_t, 64, 8, false, false, true, 1>(",
+    "add_rmsnorm_quant_kernel", "normalization",
+)  # fmt: skip
+BOMB = "_Z1f1AIiiE" + "".join(f"S_IS{digit}_S{digit}_E" for digit in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Each argument has the one before it twice: 64 GiB of text."""
+PLAIN = "igemm_fwd_gtcx3_nhwc_bf16"
+
+
+def test_mangled_names_are_spelled_out(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    hostile = [BOMB, "_Z" + "N1a" * 1000, "_ZN" + "P" * 4000, "_Z", "_Z9999999999999999999f"]
+    named = [CK[0], AITER[0], PLAIN, *hostile]
+    events = [event("kernel", name, 600 + 10 * i, 605 + 10 * i, **ON_GPU) for i, name in enumerate(named)]
+    (inbox / "amd.json").write_text(text(events))
+    query = converted(ingest, inbox, empty_library, "amd.json")
+    known = {mangled or name: rest for mangled, name, *rest in query(
+        "SELECT mangled, demangled, demangled, short, class FROM kernel_name"
+    )}  # fmt: skip
+    assert known[CK[0]] == list(CK[1:])
+    assert (known[AITER[0]][0].startswith(AITER[1]), *known[AITER[0]][1:]) == (True, *AITER[2:])
+    assert known[PLAIN] == [PLAIN, PLAIN, "convolution"]
+    assert {name: known[name][0] for name in hostile if len(name) < 4096} == {
+        name: name for name in hostile if len(name) < 4096
+    }
+    assert query("SELECT max(length(demangled)) < 4200 FROM kernel_name") == [(True,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "source", "target"),
+    [
+        ("Memcpy HtoD (Host -> Device)", "[CUDA memcpy Host-to-Device]", None, "Device"),
+        ("CopyDeviceToHost", "[CUDA memcpy Device-to-Host]", None, None),
+        ("CopyHostToHost", "[CUDA memcpy Host-to-Host]", None, None),
+        ("zeCommandListAppendMemoryCopy(M2D)", "[CUDA memcpy Host-to-Device]", "Pageable", "Device"),
+        ("zeCommandListAppendMemoryCopy(D2H)", "[CUDA memcpy Device-to-Host]", "Device", "Pinned"),
+        ("Memcpy D2D", "[CUDA memcpy Device-to-Device]", "Device", "Device"),
+        ("Memcpy of a kind to come", "[CUDA memcpy Unknown]", None, None),
+    ],
+)
+def test_copies_of_other_vendors(
+    ingest: Ingest,
+    inbox: Path,
+    empty_library: Library,
+    name: str,
+    operation: str,
+    source: str | None,
+    target: str | None,
+) -> None:
+    (inbox / "copy.json").write_text(text([event("gpu_memcpy", name, 600, 700, bytes=8, **ON_GPU)]))
+    query = converted(ingest, inbox, empty_library, "copy.json")
+    label = "SELECT label FROM enum_value WHERE enum = 'CUDA_MEM_KIND' AND id ="
+    assert query(f"SELECT operation, ({label} src_kind), ({label} dst_kind) FROM memop") == [
+        (operation, source, target)
+    ]
+
+
+def test_a_trace_of_xla(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """Streams of a GPU are threads of its process; the lines that XLA derives from them count once."""
+
+    def meta(kind: str, name: str, pid: int, tid: int = 0) -> str:
+        args = {"name": name}
+        return json.dumps({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args})
+
+    def slice_of(name: str, start: int, end: int, pid: int, tid: int) -> str:
+        times = {"ts": float(us(start)[-12:]), "dur": (end - start) / 1000}
+        return json.dumps({"ph": "X", "name": name, "pid": pid, "tid": tid, **times})
+
+    events = [
+        meta("process_name", "/device:GPU:0", 1), meta("process_name", "/host:CPU", 701),
+        meta("thread_name", "Stream #13(Compute)", 1, 13), meta("thread_name", "Stream #14(MemcpyH2D)", 1, 14),
+        meta("thread_name", "XLA Ops", 1, 3),
+        slice_of("loop_add_fusion", 1000, 3000, 1, 13), slice_of("MemcpyH2D", 500, 900, 1, 14),
+        slice_of("fusion.1", 1000, 3000, 1, 3), slice_of("TfrtCpuExecutable::Execute", 0, 4000, 701, 9),
+    ]  # fmt: skip
+    (inbox / "host.trace.json").write_text(f'{{"displayTimeUnit": "ns", "traceEvents": [{", ".join(events)}]}}')
+    query = converted(ingest, inbox, empty_library, "host.trace.json")
+    columns = "end_ns - start_ns, device_id, stream_id, demangled"
+    assert query(f"SELECT {columns} FROM kernel JOIN kernel_name USING (name_id)") == [(2000, 0, 13, "loop_add_fusion")]
+    copies = "SELECT operation, end_ns - start_ns, stream_id FROM memop"
+    assert query(copies) == [("[CUDA memcpy Host-to-Device]", 400, 14)]
+    assert query("SELECT name FROM range JOIN range_name USING (name_id)") == [("TfrtCpuExecutable::Execute",)]
+    assert query("SELECT tool FROM report") == [("XLA profiler (JAX or TensorFlow)",)]

@@ -153,16 +153,36 @@ def test_calls_by_function_and_category(library: Library, publish: Publish) -> N
     ("function", "category"),
     [
         ("hipLaunchKernel", "launch"), ("hipExtModuleLaunchKernel", "launch"), ("hipModuleLaunchKernel", "launch"),
+        ("hipExtLaunchKernel", "launch"), ("hipLaunchCooperativeKernel", "launch"), ("hipDrvLaunchKernelEx", "launch"),
         ("hipGraphLaunch", "launch"), ("urEnqueueKernelLaunch", "launch"), ("piEnqueueKernelLaunch", "launch"),
         ("zeCommandListAppendLaunchKernel", "launch"), ("cudaGraphLaunch_v10000", "launch"),
         ("hipGraphAddMemcpyNode", "other"), ("hipMemcpyWithStream", "blocking copy"), ("hipGetDevice", "other"),
         ("hipMemcpyAsync", "queued copy"), ("hipStreamSynchronize", "synchronization"), ("hipMalloc", "allocation"),
+        ("hipMemcpyDtoHAsync", "queued copy"), ("hipHostFree", "allocation"), ("hipModuleLoadData", "module loading"),
+        ("urEnqueueUSMMemcpy", "queued copy"), ("urEnqueueUSMFill", "queued copy"), ("urUSMDeviceAlloc", "allocation"),
+        ("urEventWait", "synchronization"), ("urQueueFinish", "synchronization"), ("urUSMFree", "allocation"),
+        ("zeCommandQueueSynchronize", "synchronization"), ("zeCommandListAppendMemoryCopy", "queued copy"),
+        ("zeModuleCreate", "module loading"), ("urKernelSetArgPointer", "other"),
+        ("cudaMemsetAsync_v3020", "queued copy"),
+        ("cuMemFree_v2", "allocation"), ("cudaHostUnregister_v4000", "allocation"),
+        ("cuLinkCreate_v2", "module loading"),
     ],
 )  # fmt: skip
 def test_functions_of_other_vendors(library: Library, publish: Publish, function: str, category: str) -> None:
     names = [{"string_id": 60, "value": function}]
     report = publish(lambda db: fill(db, string=names, api_call=[call(0, 60, 0, 10)]))
     assert [row["category"] for row in run(library, report, "api_calls")] == [category]
+
+
+def test_a_graph_launch_is_of_no_single_kernel(library: Library, publish: Publish) -> None:
+    """HIP marks no node of a graph: the call tells it, and its time counts for none of its kernels."""
+    names = [{"string_id": 60, "value": "hipGraphLaunch"}, {"string_id": 61, "value": "hipLaunchKernel"}]
+    calls = [call(0, 60, 0, 10_000), call(1, 61, 20_000, 21_000)]
+    kernels = [kernel(i, 1, 30_000 + 100 * i, 30_050 + 100 * i, call_id=0) for i in range(50)]
+    kernels.append(kernel(50, 1, 40_000, 40_050, call_id=1))
+    report = publish(lambda db: fill(db, string=names, api_call=calls, kernel=kernels))
+    every, *_ = run(library, report, "launch_times")
+    assert (every["launches"], every["call_ns"], every["kernel_ns"]) == (1, 1_000, 50)
 
 
 def test_os_runtime_calls_leave_out_marks(library: Library, publish: Publish) -> None:

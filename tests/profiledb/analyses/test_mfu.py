@@ -89,6 +89,35 @@ def test_peaks(
     assert (row["mfu_pct"] is None) == (tflops is None)
 
 
+@pytest.mark.parametrize(
+    ("gpu", "precision", "units", "flop", "ghz"),
+    [
+        ("AMD Instinct MI210", "fp16", 104, 1024, 1.7), ("AMD Instinct MI250", "bf16", 104, 1024, 1.7),
+        ("AMD Instinct MI250X", "fp64", 110, 256, 1.7), ("AMD Instinct MI300A", "fp8", 228, 4096, 2.1),
+        ("AMD Instinct MI300X VF", "bf16", 304, 2048, 2.1), ("AMD Instinct MI300X", "tf32", 304, 1024, 2.1),
+        ("AMD Instinct MI325X", "fp8", 304, 4096, 2.1), ("AMD Instinct MI325X", "fp32", 304, 256, 2.1),
+        ("AMD Instinct MI350X", "bf16", 256, 4096, 2.2), ("AMD Instinct MI355X", "fp8", 256, 8192, 2.4),
+        ("AMD Instinct MI355X", "fp64", 256, 128, 2.4), ("AMD Instinct MI355X", "tf32", None, 0, 0),
+        ("Intel(R) Data Center GPU Max 1100", "bf16", 448, 512, 1.55),
+        ("Intel(R) Data Center GPU Max 1100", "fp64", 448, 32, 1.55),
+        ("Intel(R) Arc(TM) A770 Graphics", "fp64", None, 0, 0), ("AMD Radeon Graphics", "bf16", None, 0, 0),
+    ],
+)  # fmt: skip
+def test_peaks_of_other_vendors_are_units_times_rate_times_clock(
+    library: Library, publish: Publish, gpu: str, precision: str, units: int | None, flop: int, ghz: float
+) -> None:
+    own = {"name": gpu, "compute_capability": None, "clock_hz": None}
+    (row,) = run(library, report(publish, H100 | own), "mfu", flops=1e10, precision=precision)
+    assert row["peak_flops_per_s"] == (units and pytest.approx(units * flop * ghz * 1e9, rel=4e-3))
+
+
+@pytest.mark.parametrize(("gigabytes", "engines"), [(64, 512), (128, 1024)])
+def test_a_stack_of_a_max_1550_is_a_gpu(library: Library, publish: Publish, gigabytes: int, engines: int) -> None:
+    own = {"name": "Intel(R) Data Center GPU Max 1550", "compute_capability": None, "memory_bytes": gigabytes << 30}
+    (row,) = run(library, report(publish, H100 | own), "mfu", flops=1e10, precision="bf16")
+    assert row["peak_flops_per_s"] == pytest.approx(engines * 512 * 1.6e9, rel=4e-3)
+
+
 def test_gpus_count_together(library: Library, publish: Publish) -> None:
     (two,) = run(library, report(publish, H200, H200), "mfu", flops=1e12)
     assert (two["gpus"], two["gpu"], two["peak_flops_per_s"]) == (2, "NVIDIA H200", 2 * 989.5e12)

@@ -1,34 +1,26 @@
 -- Building blocks of the analyses behind the page "Memory and API".
--- includes: selection
+-- includes: selection, api_name
 
 -- A readable function name: without the version suffix of runtime calls, cudaMalloc_v3020.
 CREATE OR REPLACE MACRO function_name(name) AS regexp_replace(name, '_v\d{4,5}$', '');
 
--- Whether a function launches kernels or graphs, by vendor names: CUDA; HIP (hipExtModuleLaunchKernel); SYCL, through
--- Unified Runtime, its predecessor plugins, and Level Zero.
-CREATE OR REPLACE MACRO is_launch(name) AS regexp_matches(name, '^cu(da)?(Graph)?Launch')
-OR regexp_matches(name, '^hip(Ext)?(Module)?(Graph)?Launch')
-OR regexp_matches(name, '^(ur|pi)EnqueueKernelLaunch|^zeCommandListAppend(Multiple)?Launch');
-
--- Category of a CUDA call, from its name. A blocking copy is a Memcpy without Async; other copies, memsets and
--- prefetches return once they are queued (pageable memory still blocks the CPU, which a name does not show). Building a
--- CUDA graph is none of these, although its functions are named after the nodes that they add.
-CREATE OR REPLACE MACRO api_category(name) AS CASE
-    WHEN is_launch(name) THEN 'launch'
-    WHEN regexp_matches(name, '^(cu(da)?|hip)Graph') THEN 'other'
-    WHEN regexp_matches(name, 'Synchronize') THEN 'synchronization'
-    WHEN regexp_matches(name, 'Memcpy') AND NOT regexp_matches(name, 'Async') THEN 'blocking copy'
-    WHEN regexp_matches(name, 'Memcpy|Memset|MemPrefetch') THEN 'queued copy'
-    WHEN regexp_matches(name, 'Malloc|MemAlloc|HostAlloc|Free|Host(Unr|R)egister|ArrayCreate|MemPool|'
-        || 'Mem(Create|Map|Unmap|Release|Address|SetAccess)') THEN 'allocation'
-    WHEN regexp_matches(name, '(Module|Library)(Load|Unload)|^cuLink') THEN 'module loading'
-    ELSE 'other'
-END;
-
--- Names of the CUDA functions called in the report.
+-- Functions of the GPU's interface called in the report, with vendor, kind and category (api_name.sql).
 CREATE OR REPLACE VIEW api_function AS
-SELECT string_id AS name_id, function_name(value) AS function, api_category(value) AS category
-FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call);
+SELECT name_id, function, match.vendor AS vendor, coalesce(match.kind, 'other') AS call_kind,
+    category_of(match.kind) AS category
+FROM (
+    SELECT string_id AS name_id, function_name(value) AS function, api_match(value) AS match
+    FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM api_call)
+);
+
+-- Calls that launch a whole graph. Where a trace does not mark the nodes of a graph (HIP), this tells them.
+CREATE OR REPLACE VIEW graph_call AS
+SELECT call_id FROM api_call
+SEMI JOIN (SELECT name_id FROM api_function WHERE call_kind = 'graph launch') AS graph USING (name_id);
+
+-- Kernels of the selection that were launched one by one: a call that launches a graph launches many.
+CREATE OR REPLACE VIEW selected_single_kernel AS
+SELECT * FROM selected_kernel ANTI JOIN graph_call USING (call_id) WHERE coalesce(graph_node_id, 0) = 0;
 
 -- Peak of a GPU's link to the host in one direction, bytes per second, NULL if unknown. No nsys report has it, so it
 -- comes from NVIDIA's data sheet of the board: PCI Express of a generation with 16 lanes (8 for the smaller dies), at

@@ -133,7 +133,8 @@ CREATE OR REPLACE MACRO traits_by_task(name) AS [
 ];
 CREATE OR REPLACE MACRO traits_by_call(name) AS [
     CASE WHEN regexp_matches(name, '^(cuda|cu|hip)GraphLaunch') THEN 'CUDA graphs' END,
-    CASE WHEN regexp_matches(name, '^hip[A-Z]') THEN 'HIP' END
+    CASE WHEN regexp_matches(name, '^hip[A-Z]') THEN 'HIP' END,
+    CASE WHEN regexp_matches(name, '^(ur|pi|piext|ze)[A-Z]') THEN 'SYCL' END
 ];
 CREATE OR REPLACE MACRO traits_by_collective(name) AS [
     CASE WHEN regexp_matches(name, '(?i)^_?all_?reduce') THEN 'all-reduce' END,

@@ -68,9 +68,9 @@ WITH edge AS MATERIALIZED (
     FROM gap
 ), late AS (
     SELECT count(*) AS calls, avg(ns) AS call_ns,
-        count(*) FILTER (regexp_matches(function, '^cu(da)?(Malloc|MemAlloc|MemCreate)')
+        count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Malloc|MemAlloc|MemCreate)')
             AND NOT regexp_matches(function, 'Host|Managed')) AS allocated,
-        count(*) FILTER (regexp_matches(function, '^cu(da)?(Free|MemFree|MemRelease)')
+        count(*) FILTER (regexp_matches(function, '^(cu(da)?|hip)(Free|MemFree|MemRelease)')
             AND NOT regexp_matches(function, 'Host')) AS freed
     FROM (SELECT tid, s, function, any_value(ns) AS ns FROM call WHERE late GROUP BY ALL)
 ), grown AS (

@@ -31,17 +31,15 @@
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
 -- source: TensorRT-LLM (graph coverage; eager launches between graphs are breaks); idle time instead of a kernel count: ours
 WITH launched AS (
-    SELECT count(*) FILTER (function LIKE '%GraphLaunch%') AS graphs
+    SELECT count(*) FILTER (call_kind = 'graph launch') AS graphs
     FROM selected_api_call JOIN api_function USING (name_id)
 ), single AS (
-    SELECT count(*) AS single FROM selected_kernel WHERE coalesce(graph_node_id, 0) = 0
-), launcher AS (
-    SELECT call_id FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'
+    SELECT count(*) AS single FROM selected_single_kernel
 ), gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
         any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
     FROM selected_idle(2000, NULL) WHERE duration_ns <= $gap_ns::BIGINT AND next.call_id IS NOT NULL
-        AND next.call_id NOT IN (SELECT call_id FROM launcher) AND (SELECT graphs FROM launched) > 0
+        AND next.call_id NOT IN (SELECT call_id FROM graph_call) AND (SELECT graphs FROM launched) > 0
     GROUP BY gap_id
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns FROM gap

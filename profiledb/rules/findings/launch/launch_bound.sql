@@ -40,15 +40,18 @@ WITH piece AS MATERIALIZED (
         any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
     FROM piece GROUP BY gap_id
     HAVING bool_and(reason IN ('launch call', 'launch latency', 'host code', 'other CUDA call'))
-        AND NOT bool_or(coalesce(function LIKE '%GraphLaunch%', false))
+        AND NOT bool_or(coalesce(
+            function IN (SELECT function FROM api_function WHERE call_kind = 'graph launch'), false
+        ))
         AND any_value(next.call_id) NOT IN (SELECT call_id FROM kernel WHERE graph_node_id > 0)
+        AND any_value(next.call_id) NOT IN (SELECT call_id FROM graph_call)
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps FROM gap
 ), launched AS (
     SELECT count(*) AS kernels, median(end_ns - start_ns) AS kernel_ns FROM selected_kernel
 ), called AS (
     SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
-    WHERE category = 'launch' AND function NOT LIKE '%Graph%'
+    WHERE call_kind = 'launch'
 ), by_range AS (
     SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_min(start_ns, gap_id) AS start_ns,
         max(duration_ns) AS longest_ns, arg_min(device_id, gap_id) AS device_id, arg_min(pre, gap_id) AS pre

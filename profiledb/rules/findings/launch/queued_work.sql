@@ -56,7 +56,7 @@ WITH piece AS MATERIALIZED (
 ), launcher AS ( -- the first two, or tenth: uploads do not recur
     SELECT call_id FROM (
         SELECT call_id, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS launches
-        FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'
+        FROM api_call SEMI JOIN graph_call USING (call_id)
     ) WHERE nth <= greatest(2, launches // 10)
 ), told AS MATERIALIZED (
     SELECT piece.*, CASE WHEN call_id IN (SELECT call_id FROM held) THEN 'event'

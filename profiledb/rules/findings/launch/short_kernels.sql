@@ -26,8 +26,7 @@
 -- source: HTA cuda_kernel_analysis (kernel shorter than its launch); nsys-ai and TraceLens (mean below 10 µs); share of the time: ours
 WITH launched AS MATERIALIZED (
     SELECT kernel.name_id, kernel.end_ns - kernel.start_ns AS kernel_ns, call.end_ns - call.start_ns AS call_ns
-    FROM selected_kernel AS kernel JOIN (SELECT call_id, start_ns, end_ns FROM api_call) AS call USING (call_id)
-    WHERE coalesce(graph_node_id, 0) = 0
+    FROM selected_single_kernel AS kernel JOIN (SELECT call_id, start_ns, end_ns FROM api_call) AS call USING (call_id)
 ), total AS (
     SELECT count(*) AS kernels, count(*) FILTER (call_ns > kernel_ns) AS short,
         coalesce(sum(call_ns - kernel_ns) FILTER (call_ns > kernel_ns), 0) AS excess_ns,

@@ -1,0 +1,1 @@
+"""Captures of AMD's rocprofv3: its JSON and its database."""

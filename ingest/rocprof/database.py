@@ -1,0 +1,197 @@
+"""Load the database of rocprofv3 (rocpd) into the tables of a report."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ingest import diagnostics
+from ingest.derive import stage
+from ingest.nsys import sqlite
+from ingest.rocprof import records
+from ingest.rocprof.tables import DISPATCHES, Run, list_runs
+from ingest.torch.event_batches import batch_events, make_event, name_thread
+from ingest.torch.events import Events
+from ingest.torch.load import complete_events
+from profiledb.errors import ConversionError
+from profiledb.report.schema import identifier
+from profiledb.words import counted
+
+_MOST_AGENTS = 4096
+_CALL = ("HIP_", "RCCL_", "ROCDECODE_", "ROCJPEG_")
+_MARKER = "MARKER_"
+
+
+def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Fill the tables of the report that ``db`` has open as catalog ``report``.
+
+    Raises:
+        ConversionError: the file has no record with a time.
+    """
+    stage(db)
+    events = Events(db)
+    counts: dict[str, int] = {}
+    gpus: dict[int, dict[str, Any]] = {}
+    damage = ""
+    try:
+        with sqlite.connect(path) as source:
+            for run in list_runs(path):
+                gpus |= {gpu["id"]: gpu for gpu in _list_gpus(source, run).values()}
+                events.take(batch_events(_list_events(source, run, counts)))
+    except sqlite3.Error:
+        damage = f"{path.name} is damaged. {counted(events.count, 'record')} could be read."
+    if not damage and not sqlite.is_sound(path):
+        damage = f"{path.name} is damaged."
+    if damage and not events.count:
+        raise ConversionError(f"{path.name} is damaged.", hint="Copy it again from its source, or capture again.")
+    keys = {"deviceProperties": list(gpus.values())}
+    complete_events(db, events, keys, records.TOOL, records.KIND, "SQLite of rocprofv3 (rocpd)")
+    if damage:
+        diagnostics.note(db, "warning", f"{damage} The rest is missing in this report.")
+    for kind, count in sorted(counts.items()):
+        diagnostics.note(db, "info", f"{counted(count, 'record')} of {kind[:100]} not read.")
+
+
+def _list_events(source: sqlite3.Connection, run: Run, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+    agents = {agent: gpu["id"] for agent, gpu in _list_gpus(source, run).items()}
+    threads: set[tuple[int, int]] = set()
+    for row in _rows(source, _select_dispatches(run)):
+        span = records.span_of(row["begun"], row["ended"])
+        if span is None:
+            counts["kernels"] = counts.get("kernels", 0) + 1
+            continue
+        grid, group = ([row[f"{size}_{axis}"] for axis in "xyz"] for size in ("grid", "group"))
+        shared, registers = records.number(row["shared"]), records.number(row["registers"])
+        more = {"shared memory": shared, "registers per thread": registers}
+        name = row["name"] or f"kernel {row['kernel_id']}"
+        yield records.make_dispatch(str(name), span, _place(row, agents, row["agent"]), grid, group, **more)
+    for row in _rows(source, _select_copies(run)):
+        if span := records.span_of(row["begun"], row["ended"]):
+            agent = row["target"] if row["target"] in agents else row["origin"]
+            yield records.make_copy(str(row["name"]), span, _place(row, agents, agent), row["size"])
+    for row in _rows(source, _select_regions(run)):
+        category = str(row["category"] or "").upper()
+        span = records.span_of(row["begun"], row["ended"])
+        place = (records.number(row["pid"]) or 0, records.number(row["tid"]) or 0)
+        if span is None or not category.startswith((*_CALL, _MARKER)):
+            counts[category or "regions"] = counts.get(category or "regions", 0) + 1
+        elif category.startswith(_MARKER):
+            yield make_event("user_annotation", _message(row["extdata"]) or str(row["name"]), span, place)
+        else:
+            yield from records.make_call(str(row["name"]), span, place, row["correlation"])
+        if place not in threads and isinstance(row["thread"], str):
+            threads.add(place)
+            yield name_thread(*place, row["thread"])
+
+
+def _select_dispatches(run: Run) -> str:
+    times, joins, owner = _times(run, DISPATCHES)
+    symbol = run.table("rocpd_info_kernel_symbol", "id kernel_name display_name arch_vgpr_count")
+    sizes = ", ".join(f"k.grid_size_{axis} AS grid_{axis}, k.workgroup_size_{axis} AS group_{axis}" for axis in "xyz")
+    return f"""
+        SELECT {times}, coalesce(s.kernel_name, s.display_name) AS name, k.kernel_id, {owner}.agent_id AS agent,
+            coalesce({owner}.stream_id, {owner}.queue_id) AS stream, coalesce(e.stack_id, e.correlation_id)
+            AS correlation, k.group_segment_size AS shared, s.arch_vgpr_count AS registers, {sizes}
+        FROM {identifier(run.tables[DISPATCHES])} AS k {joins}
+        LEFT JOIN {symbol} AS s ON s.id = k.kernel_id {_event(run)}
+    """
+
+
+def _select_copies(run: Run) -> str:
+    table = "rocpd_memory_copy"
+    if table not in run.tables:
+        return ""
+    times, joins, owner = _times(run, table)
+    return f"""
+        SELECT {times}, n.string AS name, k.dst_agent_id AS target, k.src_agent_id AS origin, k.size,
+            coalesce({owner}.stream_id, {owner}.queue_id) AS stream,
+            coalesce(e.stack_id, e.correlation_id) AS correlation
+        FROM {identifier(run.tables[table])} AS k {joins}
+        LEFT JOIN {run.table("rocpd_string", "id string")} AS n ON n.id = k.name_id {_event(run)}
+    """
+
+
+def _select_regions(run: Run) -> str:
+    table = "rocpd_region"
+    if table not in run.tables:
+        return ""
+    times, joins, owner = _times(run, table)
+    return f"""
+        SELECT {times}, n.string AS name, coalesce(p.pid, {owner}.pid) AS pid, coalesce(h.tid, {owner}.tid) AS tid,
+            h.name AS thread, c.string AS category, coalesce(e.stack_id, e.correlation_id) AS correlation, e.extdata
+        FROM {identifier(run.tables[table])} AS k {joins}
+        LEFT JOIN {run.table("rocpd_string", "id string")} AS n ON n.id = k.name_id
+        LEFT JOIN {run.table("rocpd_info_process", "id pid")} AS p ON p.id = {owner}.pid
+        LEFT JOIN {run.table("rocpd_info_thread", "id tid name")} AS h ON h.id = {owner}.tid {_event(run)}
+        LEFT JOIN {run.table("rocpd_string", "id string")} AS c ON c.id = e.category_id
+    """
+
+
+def _times(run: Run, table: str) -> tuple[str, str, str]:
+    """Return columns of start and end, the joins that they need, and the alias that has process, GPU and stream.
+
+    Files of ROCm 7 have all of these in the row; later ones refer to tables of times and of tracks.
+    """
+    if "start" in run.columns[table]:
+        return 'k."start" AS begun, k."end" AS ended', "", "k"
+    stamp = run.table("rocpd_timestamp", "id value")
+    track = run.table("rocpd_track", "id pid tid agent_id queue_id stream_id")
+    joins = (
+        f"LEFT JOIN {stamp} AS b ON b.id = k.start_id LEFT JOIN {stamp} AS f ON f.id = k.end_id"
+        f" LEFT JOIN {track} AS t ON t.id = k.track_id"
+    )
+    return "b.value AS begun, f.value AS ended", joins, "t"
+
+
+def _event(run: Run) -> str:
+    event = run.table("rocpd_event", "id stack_id correlation_id category_id extdata")
+    return f"LEFT JOIN {event} AS e ON e.id = k.event_id"
+
+
+def _place(row: Mapping[str, Any], agents: Mapping[Any, int], agent: Any) -> dict[str, Any]:
+    return {
+        "device": agents.get(agent), "stream": records.number(row["stream"]),
+        "correlation": records.number(row["correlation"]),
+    }  # fmt: skip
+
+
+def _list_gpus(source: sqlite3.Connection, run: Run) -> dict[Any, dict[str, Any]]:
+    """Return the facts of the GPUs of a run by their agent."""
+    table = "rocpd_info_agent"
+    if table not in run.tables:
+        return {}
+    query = f"SELECT * FROM {identifier(run.tables[table])} LIMIT {_MOST_AGENTS}"
+    found: dict[Any, dict[str, Any]] = {}
+    for row in _rows(source, query):
+        if row.get("type") == "GPU":
+            index = records.number(row.get("type_index"))
+            facts = _object(row.get("extdata")) | {"product_name": row.get("product_name"), "name": row.get("name")}
+            found[row.get("id")] = records.make_gpu(len(found) if index is None else index, facts)
+    return found
+
+
+def _rows(source: sqlite3.Connection, query: str) -> Iterator[dict[str, Any]]:
+    if not query:
+        return
+    cursor = source.execute(query)
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        yield {name: _text(cell) if isinstance(cell, bytes) else cell for name, cell in zip(names, row, strict=True)}
+
+
+def _message(extdata: Any) -> str:
+    return str(_object(extdata).get("message") or "")
+
+
+def _object(text: Any) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError, TypeError):
+        return value if isinstance(value := json.loads(text), dict) else {}
+    return {}
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

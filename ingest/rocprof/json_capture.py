@@ -1,0 +1,198 @@
+"""Load the JSON of rocprofv3 (``NAME_results.json``), plain or packed with gzip."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ingest import diagnostics
+from ingest.derive import stage
+from ingest.json_stream import JsonStream
+from ingest.rocprof import records
+from ingest.torch.event_batches import batch_events, make_event
+from ingest.torch.events import Events
+from ingest.torch.load import complete_events
+from ingest.torch.source import Source
+from profiledb.words import counted
+
+_KEY = "rocprofiler-sdk-tool"
+_CALLS = ("hip_api", "rccl_api", "rocdecode_api", "rocjpeg_api")
+_KNOWN = ("counters", "code_objects", "host_functions", "summary", "callback_records")
+_CHUNK = 1 << 15
+_GPU_AGENT = 2
+
+
+class Capture:
+    """The processes of a file, read one after the other.
+
+    ``gpus`` and ``command`` are facts of the capture; ``left_out`` counts records that are not read, by their list.
+    """
+
+    def __init__(self, stream: JsonStream, take: Callable[[list[dict[str, Any]]], None]) -> None:
+        self.gpus: list[dict[str, Any]] = []
+        self.command = ""
+        self.left_out: dict[str, int] = {}
+        self._stream = stream
+        self._take = take
+        self._events: list[dict[str, Any]] = []
+        self._begin()
+
+    def document(self) -> None:
+        self._stream.each_key(self._top)
+
+    def finish(self) -> None:
+        self._take(self._events)
+        self._events = []
+
+    def _begin(self) -> None:
+        self._pid: Any = 0
+        self._agents: dict[Any, int] = {}
+        self._kernels: dict[Any, str] = {}
+        self._operations: dict[int, list[str]] = {}
+        self._ranges: dict[Any, str] = {}
+
+    def _top(self, key: str) -> None:
+        if key == _KEY:
+            self._stream.each(self._process)
+        else:
+            self._stream.value()
+
+    def _process(self) -> None:
+        self._begin()
+        self._stream.each_key(self._part)
+
+    def _part(self, key: str) -> None:
+        if key == "metadata":
+            self._read_metadata(_dict(self._stream.value()))
+        elif key == "agents":
+            for agent in _list(self._stream.value()):
+                self._read_agent(_dict(agent))
+        elif key == "strings":
+            self._read_strings(_dict(self._stream.value()))
+        elif key == "kernel_symbols":
+            self._stream.each(self._read_symbol)
+        elif key == "buffer_records":
+            self._stream.each_key(self._list)
+        else:
+            self._stream.value()
+            if key not in _KNOWN:
+                self.left_out[key] = self.left_out.get(key, 0) + 1
+
+    def _list(self, key: str) -> None:
+        if self._stream.peek() != "[":
+            self._stream.value()
+            return
+        readers = {"kernel_dispatch": self._dispatch, "memory_copy": self._copy, "marker_api": self._range}
+        read = self._call if key in _CALLS else readers.get(key)
+        self._stream.each(lambda: self._record(key, read))
+
+    def _record(self, key: str, read: Callable[[dict[str, Any], tuple[int, int]], None] | None) -> None:
+        record = _dict(self._stream.value())
+        span = records.span_of(record.get("start_timestamp"), record.get("end_timestamp"))
+        if read is None or span is None:
+            self.left_out[key] = self.left_out.get(key, 0) + 1
+            return
+        read(record, span)
+        if len(self._events) >= _CHUNK:
+            self.finish()
+
+    def _read_metadata(self, metadata: dict[str, Any]) -> None:
+        self._pid = records.number(metadata.get("pid")) or 0
+        command = metadata.get("command")
+        if isinstance(command, list) and not self.command:
+            self.command = " ".join(str(part) for part in command)
+
+    def _read_agent(self, agent: dict[str, Any]) -> None:
+        if agent.get("type") != _GPU_AGENT:
+            return
+        index = records.number(agent.get("gpu_index"))
+        index = len(self._agents) if index is None else index
+        self._agents[_handle(agent.get("id"))] = index
+        if index not in {gpu["id"] for gpu in self.gpus}:
+            self.gpus.append(records.make_gpu(index, agent))
+
+    def _read_strings(self, strings: dict[str, Any]) -> None:
+        for number, kind in enumerate(_list(strings.get("buffer_records"))):
+            self._operations[number] = [str(one) for one in _list(_dict(kind).get("operations"))]
+        for one in map(_dict, _list(strings.get("marker_api"))):
+            if isinstance(value := one.get("value"), str):
+                self._ranges[records.number(one.get("key"))] = value
+
+    def _read_symbol(self) -> None:
+        symbol = _dict(self._stream.value())
+        name = symbol.get("kernel_name") or symbol.get("formatted_kernel_name")
+        if isinstance(name, str):
+            self._kernels[symbol.get("kernel_id")] = name
+
+    def _dispatch(self, record: dict[str, Any], span: tuple[int, int]) -> None:
+        info = _dict(record.get("dispatch_info"))
+        kernel = info.get("kernel_id")
+        grid, group = ([_dict(info.get(key)).get(axis) for axis in "xyz"] for key in ("grid_size", "workgroup_size"))
+        shared = records.number(info.get("group_segment_size"))
+        place = self._place(record, _handle(info.get("agent_id")), _handle(info.get("queue_id")))
+        name = self._kernels.get(kernel, f"kernel {kernel}")
+        self._events.append(records.make_dispatch(name, span, place, grid, group, **{"shared memory": shared}))
+
+    def _copy(self, record: dict[str, Any], span: tuple[int, int]) -> None:
+        source, target = (_handle(record.get(key)) for key in ("src_agent_id", "dst_agent_id"))
+        place = self._place(record, target if target in self._agents else source, None)
+        self._events.append(records.make_copy(self._name(record), span, place, record.get("bytes")))
+
+    def _call(self, record: dict[str, Any], span: tuple[int, int]) -> None:
+        place = (self._pid, records.number(record.get("thread_id")) or 0)
+        self._events += records.make_call(self._name(record), span, place, _internal(record))
+
+    def _range(self, record: dict[str, Any], span: tuple[int, int]) -> None:
+        place = (self._pid, records.number(record.get("thread_id")) or 0)
+        name = self._ranges.get(_internal(record)) or self._name(record)
+        self._events.append(make_event("user_annotation", name, span, place))
+
+    def _place(self, record: dict[str, Any], agent: Any, queue: Any) -> dict[str, Any]:
+        stream = _handle(record.get("stream_id"))
+        return {
+            "device": self._agents.get(agent), "stream": records.number(queue if stream is None else stream),
+            "correlation": _internal(record),
+        }  # fmt: skip
+
+    def _name(self, record: dict[str, Any]) -> str:
+        operations = self._operations.get(record.get("kind", -1), [])
+        at = records.number(record.get("operation"))
+        return operations[at] if at is not None and 0 <= at < len(operations) else f"operation {at}"
+
+
+def load_capture(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Fill the tables of the report that ``db`` has open as catalog ``report``.
+
+    Raises:
+        ConversionError: the file has no record with a time.
+    """
+    stage(db)
+    events = Events(db)
+    source = Source(path)
+    stream = JsonStream(source.blocks())
+    capture = Capture(stream, lambda some: events.take(batch_events(some)))
+    stream.read(capture.document)
+    capture.finish()
+    complete_events(db, events, {"deviceProperties": capture.gpus}, records.TOOL, records.KIND, "JSON of rocprofv3")
+    if damage := source.damage or stream.damage:
+        text = f"The capture is {damage}. {counted(events.count, 'record')} could be read."
+        diagnostics.note(db, "warning", f"{text} The rest is missing in this report.")
+    for key, count in sorted(capture.left_out.items()):
+        diagnostics.note(db, "info", f"{counted(count, 'record')} of {key[:100]} not read.")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _handle(value: Any) -> Any:
+    return records.number(_dict(value).get("handle"))
+
+
+def _internal(record: dict[str, Any]) -> Any:
+    return records.number(_dict(record.get("correlation_id")).get("internal"))
