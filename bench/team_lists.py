@@ -103,11 +103,14 @@ def measure_worker(library: Library, settings: Settings) -> Iterator[str]:
     watch.finished()
 
     def look() -> None:
-        assert not worker.take(watch.finished())
-        worker.forget_removed()
+        assert not worker.look(watch, [])
 
-    yield format_cost("worker, first look at the inbox", look)
+    yield format_cost("worker, a sweep of the inbox", look)
     yield format_cost("worker, a further look", look)
+    assert not watch.swept
+    shutil.copy(NEW, inbox.root / "one-more.sqlite")
+    watch.sweep_next()
+    yield format_cost("worker, a sweep with a file more", lambda: worker.look(watch, []))
     files.close()
 
 
@@ -164,6 +167,8 @@ def measure(root: Path, url: str, count: int) -> Iterator[str]:
             yield format_cost("Trends, first look of a process", lambda: series_table.frame(Board(library).listed))
             yield from measure_worker(library, settings)
             yield from measure_pages(library, env)
+            bucket.stop()
+            bucket.start()  # it remembers folders for minutes, without the objects that were made beside it
             yield format_cost("worker, start", library.recover)
     finally:
         bucket.stop()

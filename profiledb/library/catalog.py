@@ -29,7 +29,7 @@ from profiledb.library.space_registry import SpaceRegistry
 from profiledb.library.token_uses import TokenUses
 from profiledb.library.visitor import LOCAL, Visitor
 from profiledb.report.manifest import FIRST_SAMPLE, LAUNCHES, TIMELINE, Manifest, Subject
-from profiledb.report.sidecar import Columns
+from profiledb.report.sidecar import Columns, stem
 from profiledb.words import visible
 
 __all__ = ["FIRST_SAMPLE", "LAUNCHES", "LONGEST_TITLE", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
@@ -42,6 +42,7 @@ MOST_VISIBILITIES = 1_000
 """Kinds of visitors that a process remembers."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
+_RANGES = 50
 MOST_JOBS = 100
 """Files of a state that a page reads."""
 
@@ -259,6 +260,22 @@ class Catalog:
     def jobs_at(self, paths: Sequence[str]) -> list[Job]:
         """Return the visible ones of some files."""
         return self._read_jobs(f"path IN ({_marks(paths)})", paths) if paths else []
+
+    def jobs_beside(self, paths: Sequence[str]) -> list[Job]:
+        """Return the visible ones of some files, and of those whose names begin as theirs do without the ending."""
+        begins = sorted({str(Path(path).with_name(stem(Path(path).name))) for path in paths})
+        jobs: list[Job] = []
+        for at in range(0, len(begins), _RANGES):
+            ends = [end for one in begins[at : at + _RANGES] for end in (one, f"{one}\U0010ffff")]
+            jobs += self._read_jobs(" OR ".join(["path >= ? AND path < ?"] * (len(ends) // 2)), ends)
+        return list({job.path: job for job in jobs}.values())
+
+    def count_files(self) -> int:
+        """Return the number of files that were ever taken up."""
+        self.visibility.require_all()
+        with self._connect() as db:
+            ((count,),) = db.execute("SELECT count(*) FROM job").fetchall()
+        return int(count)
 
     def warned_jobs(self, most: int) -> list[Job]:
         """Return visible files that were taken in with a remark."""
