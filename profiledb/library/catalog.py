@@ -277,6 +277,13 @@ class Catalog:
             ((count,),) = db.execute("SELECT count(*) FROM job").fetchall()
         return int(count)
 
+    def waiting_since(self) -> datetime | None:
+        """Return the time from which the first of the waiting files waits; None if none waits."""
+        self.visibility.require_all()
+        with self._connect() as db:
+            ((since,),) = db.execute("SELECT min(changed_at) FROM job WHERE state = 'waiting'").fetchall()
+        return datetime.fromisoformat(since) if since else None
+
     def warned_jobs(self, most: int) -> list[Job]:
         """Return visible files that were taken in with a remark."""
         return self._read_jobs("state = 'ready' AND message <> ''", (), most)

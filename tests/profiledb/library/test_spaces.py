@@ -177,7 +177,7 @@ def catalog_calls(catalog: Catalog) -> dict[object, dict[str, list[tuple[Any, ..
             "transaction": [()], "job_states": [()], "add_report": [(HIDDEN,)], "remove_report": [(hidden,)],
             "hand_over": [(hidden, shown), (shown, hidden)], "unlist_report": [(hidden,)],
             "set_labels": [(hidden, [])], "rename": [(hidden, "x")], "dismiss": [(FILES["hidden"],)],
-            "forget_job": [(FILES["hidden"],)], "complete_listing": [()], "count_files": [()],
+            "forget_job": [(FILES["hidden"],)], "complete_listing": [()], "count_files": [()], "waiting_since": [()],
             "columns": [(FILES["hidden"],)], "name_columns": [(FILES["hidden"], columns)],
         },
         catalog.marks: {"get": [(hidden,)], "change": [(hidden, [Mark(2, "x")])]},
