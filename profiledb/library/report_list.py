@@ -154,6 +154,14 @@ class ReportList:
         with self._connect() as db:
             return _read_labels(db, seen)
 
+    def labels_with_values(self) -> dict[str, list[str]]:
+        """Return the labels of the form ``key=value`` of each report that has any, sorted."""
+        labels: dict[str, list[str]] = {}
+        with self._connect() as db:
+            for row in db.execute("SELECT report_id, label FROM label WHERE label LIKE '%=%' ORDER BY label"):
+                labels.setdefault(row["report_id"], []).append(row["label"])
+        return self._visibility.filter_by_id(labels)
+
     def put_findings(self, report_id: str, judged_by: str, rules: Iterable[str]) -> None:
         """Write which rules fired in a report, in place of an earlier verdict."""
         self._visibility.require_reports(report_id)

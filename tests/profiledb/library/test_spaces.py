@@ -197,7 +197,8 @@ CATALOG_TELLS = {
     ReportLinks: {"all"},
     SeriesDecisions: {"choices", "notes"},
     SharingLinks: {"all", "end", "find"},
-    ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged"},
+    ReportList: {"count", "page", "get", "filter_ids", "kinds", "gpus", "labels", "rules", "labels_of", "unjudged",
+        "labels_with_values"},
 }  # fmt: skip
 """Methods that take no id of a report: they tell of visible reports alone, of none, or are the worker's."""
 
